@@ -1,0 +1,1 @@
+"""Types of the native core. One block for each bindings file, in the order of module.cpp."""

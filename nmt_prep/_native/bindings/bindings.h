@@ -1,0 +1,19 @@
+// What the bindings files share. Each registers one part of the core with the module; module.cpp calls them all.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+namespace nmt_prep {
+
+// Arguments: contiguous, read-only views of NumPy arrays; nanobind refuses anything else.
+using ByteArray = nanobind::ndarray<const std::uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using Int32Array = nanobind::ndarray<const std::int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using Int64Array = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+void bind_t2t(nanobind::module_& module);
+void bind_records(nanobind::module_& module);
+
+}  // namespace nmt_prep

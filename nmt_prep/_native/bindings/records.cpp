@@ -1,0 +1,7 @@
+#include "bindings.h"
+
+namespace nmt_prep {
+
+void bind_records(nanobind::module_&) {}
+
+}  // namespace nmt_prep

@@ -1,0 +1,145 @@
+"""The two columns in which data travels between stages and into the native core: text and ids.
+
+Text is (bytes, offsets), as Arrow holds strings; ids are :class:`Ragged`. No Python object per line in either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.errors import InvalidTextError
+
+Lines: TypeAlias = "Iterable[str] | pa.Array | pa.ChunkedArray"
+"""What training and batch encoding accept: strings, or an Arrow string array."""
+
+_LINES_PER_CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Rows of ids of different lengths: row i is ``values[offsets[i]:offsets[i + 1]]``.
+
+    Attributes:
+        values: int32, shape ``[n]``.
+        offsets: int64, shape ``[rows + 1]``, non-decreasing, from 0 to n.
+    """
+
+    values: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> npt.NDArray[np.int32]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        row %= len(self)
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.int32]]:
+        return (self[row] for row in range(len(self)))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Length of each row, int64, shape ``[rows]``."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """Packs lists of ids."""
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        values = np.fromiter((i for row in rows for i in row), np.int32, count=int(offsets[-1]))
+        return cls(values, offsets)
+
+    def to_lists(self) -> list[list[int]]:
+        """The rows as lists of Python integers."""
+        flat = self.values.tolist()
+        bounds = self.offsets.tolist()
+        return [flat[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """Lines as UTF-8: line i is ``data[offsets[i]:offsets[i + 1]]``.
+
+    Attributes:
+        data: uint8, shape ``[bytes]``.
+        offsets: int64, shape ``[lines + 1]``; need not start at 0.
+    """
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def from_arrow(cls, array: pa.Array) -> TextColumn:
+        """Views an Arrow ``string`` or ``large_string`` array without copying its text.
+
+        Raises:
+            TypeError: the array holds something other than strings.
+            InvalidTextError: the array holds a null.
+        """
+        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+            raise TypeError(f"expected an Arrow string array, got {array.type}")
+        if array.null_count:
+            raise InvalidTextError(f"{array.null_count} of {len(array)} lines are null; lines must be text")
+        width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+        _, offset_buffer, data_buffer = array.buffers()
+        if offset_buffer is None or not len(array):
+            return cls(np.empty(0, np.uint8), np.zeros(1, np.int64))
+        offsets = np.frombuffer(offset_buffer, width)[array.offset : array.offset + len(array) + 1]
+        data = np.frombuffer(data_buffer, np.uint8) if data_buffer is not None else np.empty(0, np.uint8)
+        return cls(data, offsets.astype(np.int64, copy=False))
+
+    @classmethod
+    def from_strings(cls, lines: Sequence[str]) -> TextColumn:
+        """Packs Python strings.
+
+        Raises:
+            InvalidTextError: a string holds a lone surrogate, which UTF-8 cannot carry.
+        """
+        encoded = []
+        for number, line in enumerate(lines):
+            try:
+                encoded.append(line.encode("utf-8"))
+            except UnicodeEncodeError as error:
+                raise InvalidTextError(
+                    f"line {number}: character {error.start} is the lone surrogate "
+                    f"U+{ord(line[error.start]):04X}, which is not text; remove or replace it"
+                ) from error
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(line) for line in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    def to_bytes(self) -> list[bytes]:
+        """The lines as byte strings."""
+        raw = self.data.tobytes()
+        bounds = self.offsets.tolist()
+        return [raw[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+
+
+def text_columns(lines: Lines) -> Iterator[TextColumn]:
+    """Cuts any accepted form of lines into columns of bounded size, in order.
+
+    Raises:
+        InvalidTextError: a line is null or holds a lone surrogate.
+    """
+    if isinstance(lines, pa.ChunkedArray):
+        for chunk in lines.chunks:
+            yield TextColumn.from_arrow(chunk)
+    elif isinstance(lines, pa.Array):
+        yield TextColumn.from_arrow(lines)
+    else:
+        strings = iter(lines)
+        while batch := list(islice(strings, _LINES_PER_CHUNK)):
+            yield TextColumn.from_strings(batch)

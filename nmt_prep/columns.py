@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -63,7 +63,7 @@ class Ragged:
         """The rows as lists of Python integers."""
         flat = self.values.tolist()
         bounds = self.offsets.tolist()
-        return [flat[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [flat[start:end] for start, end in pairwise(bounds)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class TextColumn:
         """The lines as byte strings."""
         raw = self.data.tobytes()
         bounds = self.offsets.tolist()
-        return [raw[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [raw[start:end] for start, end in pairwise(bounds)]
 
 
 def text_columns(lines: Lines) -> Iterator[TextColumn]:

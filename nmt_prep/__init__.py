@@ -1,0 +1,1 @@
+"""Data preparation for neural machine translation: corpora named in one YAML file in, training-ready batches out."""

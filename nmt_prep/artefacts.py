@@ -1,0 +1,99 @@
+"""Files that a run makes: written beside, flushed, renamed into place."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from nmt_prep.errors import OutputError
+
+
+def output_error(error: OSError, path: Path) -> OutputError:
+    """The error to raise where writing ``path`` failed: what happened and what to do about it."""
+    advice = {
+        errno.ENOSPC: "the disk is full; free some space, or set output_dir to a larger disk, and run again",
+        errno.EDQUOT: "the disk quota is used up; free some space, or set output_dir elsewhere, and run again",
+        errno.EACCES: "permission denied; set output_dir to a directory that you may write",
+        errno.EPERM: "permission denied; set output_dir to a directory that you may write",
+        errno.EROFS: "the file system is read-only; set output_dir to one that can be written",
+    }.get(
+        error.errno or 0,
+        f"{error.strerror or error}; nothing complete was lost: mend the cause and run again",
+    )
+    return OutputError(f"cannot write {path}: {advice}")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns an OSError raised inside into the :class:`OutputError` that :func:`output_error` words."""
+    try:
+        yield
+    except OSError as error:
+        raise output_error(error, Path(error.filename) if isinstance(error.filename, str) else path) from error
+
+
+def flush(path: Path) -> None:
+    """Forces a file's bytes, or a directory's entries, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def published(path: Path) -> Iterator[Path]:
+    """Gives a path beside ``path`` to write; on success flushes it and renames it to ``path``, else removes it.
+
+    Raises:
+        OutputError: writing, flushing or renaming failed.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    try:
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield beside
+            flush(beside)
+            beside.replace(path)
+            flush(path.parent)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def publish_json(path: Path, value: object) -> None:
+    """Writes JSON in a form that depends on nothing but the value."""
+    with published(path) as beside:
+        beside.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def remove_partial(directory: Path) -> None:
+    """Removes what :func:`published` left below a directory when it was killed."""
+    with writing(directory):
+        for path in directory.rglob(".*.partial"):
+            path.unlink()
+
+
+def publish_directory(partial: Path, final: Path) -> None:
+    """Puts a finished directory in the place of an older one; a kill in between leaves one of the two, or none.
+
+    Raises:
+        OutputError: flushing or renaming failed.
+    """
+    with writing(final):
+        for path in sorted(partial.rglob("*")):
+            flush(path)
+        flush(partial)
+        old = final.with_name(f"{final.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        if final.exists():
+            final.rename(old)
+        partial.rename(final)
+        flush(final.parent)
+    shutil.rmtree(old, ignore_errors=True)

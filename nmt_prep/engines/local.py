@@ -1,0 +1,50 @@
+"""Threads of this process: the hot work releases the GIL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Engine(Protocol):
+    """What a stage needs: run a function over tasks, in any order, and hand back results as they come."""
+
+    workers: int
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
+        """Yields (task, result) as tasks end. The first failure ends the rest and is raised."""
+        ...
+
+
+class LocalEngine:
+    """Runs tasks on threads, with at most two tasks a worker taken from the list ahead of time."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or available_cores()
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
+        """Yields (task, result) as tasks end. The first failure ends the rest and is raised."""
+        remaining = iter(tasks)
+        running: dict[Future[R], T] = {}
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="nmt-prep")
+        try:
+            while True:
+                for task in islice(remaining, 2 * self.workers - len(running)):
+                    running[pool.submit(function, task)] = task
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(future), future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,123 @@
+"""Where a run keeps its things, and the manifest by which each stage is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.artefacts import publish_json
+from nmt_prep.digests import digest_of
+from nmt_prep.errors import OutputError
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The directory of a run."""
+
+    root: Path
+
+    @property
+    def private(self) -> Path:
+        """What only nmt_prep reads: manifests, the lock, and stages that are being made."""
+        return self.root / ".nmt_prep"
+
+    def manifest(self, stage: str) -> Path:
+        """The manifest of a stage."""
+        return self.private / "manifests" / f"{stage}.json"
+
+    def partial(self, directory: str) -> Path:
+        """Where a stage's directory grows before it is published."""
+        return self.private / "partial" / directory
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of a stage: pairs that went in and came out, drops by reason, and others by name."""
+
+    pairs_in: int | None = None
+    pairs_out: int | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    other: Mapping[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as JSON holds them."""
+        return {
+            "pairs_in": self.pairs_in,
+            "pairs_out": self.pairs_out,
+            "dropped": dict(self.dropped),
+            "other": dict(self.other),
+        }
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a stage was made from and what it published."""
+
+    stage: str
+    version: int
+    fingerprint: str
+    settings: Mapping[str, object]
+    inputs: Mapping[str, str]
+    files: Mapping[str, str]
+    counts: Counts
+    details: Mapping[str, Any]
+
+    @property
+    def output_digest(self) -> str:
+        """Digest of everything that the stages below can see of this one."""
+        return digest_of([dict(self.files), dict(self.details)])
+
+    def write(self, path: Path) -> None:
+        """Publishes the manifest, which publishes the stage."""
+        fields = {key: value for key, value in vars(self).items() if key != "counts"}
+        publish_json(path, {**fields, "counts": self.counts.as_json()})
+
+
+def read_manifest(path: Path) -> Manifest | None:
+    """Reads a manifest; None where there is none.
+
+    Raises:
+        OutputError: the file is not a manifest.
+    """
+    try:
+        value = json.loads(path.read_bytes())
+        return Manifest(**{**value, "counts": Counts(**value["counts"])})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise OutputError(f"{path} is not a manifest ({error}); delete it, and its stage runs again") from error
+
+
+def differences(
+    manifest: Manifest, version: int, settings: Mapping[str, object], inputs: Mapping[str, str]
+) -> list[str]:
+    """Why a stage would give something else than its manifest says, in words; empty where it would not."""
+    reasons = []
+    if manifest.version != version:
+        reasons.append(f"nmt_prep makes version {version} of this stage, not {manifest.version}")
+    before, now = dict(manifest.settings), json.loads(json.dumps(settings))
+    reasons.extend(
+        f"config {key} changed {_brief(before.get(key))} → {_brief(now.get(key))}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key)
+    )
+    reasons.extend(
+        _input_change(name, manifest.inputs, inputs)
+        for name in sorted(manifest.inputs.keys() | inputs.keys())
+        if manifest.inputs.get(name) != inputs.get(name)
+    )
+    return reasons
+
+
+def _input_change(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    if name not in before:
+        return f"{name} is new"
+    return f"{name} changed" if name in now else f"{name} is no longer used"
+
+
+def _brief(value: object) -> str:
+    text = "unset" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,218 @@
+"""What a run tells while it works. Stages speak to :class:`Progress`; the command line decides who listens."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from types import TracebackType
+from typing import IO, Self, TypeAlias
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.progress import Progress as RichDisplay
+
+Fields: TypeAlias = "dict[str, object]"
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class Listener(ABC):
+    """Somebody who is told of events and of advances. Calls may come from several threads."""
+
+    @abstractmethod
+    def event(self, name: str, fields: Fields) -> None:
+        """Something happened."""
+
+    @abstractmethod
+    def advanced(self, meter: Meter) -> None:
+        """A meter moved, or ended."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """The run is over, well or not."""
+
+
+class Meter:
+    """How far a piece of long work has come, in bytes, pairs or whatever ``unit`` says. Safe to use from threads."""
+
+    def __init__(self, progress: Progress, label: str, total: int | None, unit: str) -> None:
+        self.label = label
+        self.total = total
+        self.unit = unit
+        self.done = 0
+        self.ended = False
+        self.started_at = time.monotonic()
+        self._progress = progress
+        self._lock = threading.Lock()
+
+    def advance(self, amount: int) -> None:
+        """Adds to what is done."""
+        with self._lock:
+            self.done += amount
+        self._progress.advanced(self)
+
+    @property
+    def rate(self) -> float:
+        """Units a second so far."""
+        return self.done / max(time.monotonic() - self.started_at, 1e-9)
+
+    def __enter__(self) -> Self:
+        self._progress.advanced(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.ended = True
+        self._progress.advanced(self)
+
+
+class Progress:
+    """Passes what stages report to all listeners; without listeners it is silent."""
+
+    def __init__(self, *listeners: Listener) -> None:
+        self._listeners = listeners
+
+    def event(self, name: str, **fields: object) -> None:
+        """Reports that something happened, such as ``event("stage_finished", stage="vocab", seconds=0.3)``."""
+        for listener in self._listeners:
+            listener.event(name, fields)
+
+    def meter(self, label: str, total: int | None = None, unit: str = "pairs") -> Meter:
+        """A meter to use in a ``with`` statement; ``total`` is None where it is not known."""
+        return Meter(self, label, total, unit)
+
+    def advanced(self, meter: Meter) -> None:
+        """Tells listeners that a meter moved; meters call it."""
+        for listener in self._listeners:
+            listener.advanced(meter)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for listener in self._listeners:
+            listener.close()
+
+
+class BarListener(Listener):
+    """Progress bars on a terminal."""
+
+    def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
+        self._console = console
+        self._describe = describe
+        self._lock = threading.Lock()
+        self._displays: dict[Meter, tuple[RichDisplay, TaskID]] = {}
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
+        byte_columns = (DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        count_columns = (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+        self._columns = {"bytes": columns + byte_columns, "other": columns + count_columns}
+
+    def event(self, name: str, fields: Fields) -> None:
+        text = self._describe(name, fields)
+        if text is not None:
+            self._console.print(text, highlight=False, markup=False)
+
+    def advanced(self, meter: Meter) -> None:
+        with self._lock:
+            if meter not in self._displays and not meter.ended:
+                self._displays[meter] = self._start(meter)
+            elif meter in self._displays:
+                display, task = self._displays[meter]
+                display.update(task, completed=meter.done, rate=f"{meter.rate:,.0f} {meter.unit}/s")
+                if meter.ended:
+                    del self._displays[meter]
+                    display.stop()
+
+    def _start(self, meter: Meter) -> tuple[RichDisplay, TaskID]:
+        columns = self._columns["bytes" if meter.unit == "bytes" else "other"]
+        display = RichDisplay(*columns, console=self._console, transient=True)
+        display.start()
+        return display, display.add_task(meter.label, total=meter.total, rate="")
+
+    def close(self) -> None:
+        with self._lock:
+            for display, _ in self._displays.values():
+                display.stop()
+            self._displays.clear()
+
+
+class LineListener(Listener):
+    """Plain lines, for logs: one an event, and one a meter every ten seconds."""
+
+    def __init__(self, stream: IO[str], describe: Callable[[str, Fields], str | None]) -> None:
+        self._stream = stream
+        self._describe = describe
+        self._lock = threading.Lock()
+        self._told: dict[Meter, float] = {}
+
+    def event(self, name: str, fields: Fields) -> None:
+        text = self._describe(name, fields)
+        if text is not None:
+            self._write(text)
+
+    def advanced(self, meter: Meter) -> None:
+        now = time.monotonic()
+        with self._lock:
+            due = now - self._told.setdefault(meter, meter.started_at) >= _SECONDS_BETWEEN_LINES
+            if due:
+                self._told[meter] = now
+            if meter.ended:
+                del self._told[meter]
+        if due:
+            total = f" of {meter.total:,}" if meter.total is not None else ""
+            left = ""
+            if meter.total is not None and meter.done:
+                left = f", {(meter.total - meter.done) / meter.rate:,.0f} s left"
+            self._write(f"{meter.label}: {meter.done:,}{total} {meter.unit}, {meter.rate:,.0f}/s{left}")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+class JsonListener(Listener):
+    """One JSON object a line: every event, and each meter when it starts, every ten seconds, and when it ends."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._told: dict[Meter, float] = {}
+
+    def event(self, name: str, fields: Fields) -> None:
+        self._write({"event": name, **fields})
+
+    def advanced(self, meter: Meter) -> None:
+        now = time.monotonic()
+        with self._lock:
+            due = meter.ended or now - self._told.get(meter, -_SECONDS_BETWEEN_LINES) >= _SECONDS_BETWEEN_LINES
+            if due:
+                self._told[meter] = now
+            if meter.ended:
+                del self._told[meter]
+        if due:
+            fields = {"label": meter.label, "done": meter.done, "total": meter.total, "unit": meter.unit}
+            self._write({"event": "progress", **fields, "ended": meter.ended})
+
+    def _write(self, fields: Fields) -> None:
+        line = json.dumps({"time": time.time(), **fields}, ensure_ascii=False, default=str)
+        with self._lock:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()

@@ -1,0 +1,1 @@
+"""Subword dialects behind one interface."""

@@ -1,7 +1,186 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 #include "bindings.h"
+#include "crc32c.h"
+#include "record_reader.h"
+#include "shuffle.h"
+#include "spill.h"
+
+namespace nb = nanobind;
 
 namespace nmt_prep {
+namespace {
 
-void bind_records(nanobind::module_&) {}
+using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <typename T>
+Result<T> to_numpy(std::unique_ptr<T[]> data, std::size_t size) {
+    T* const raw = data.get();
+    nb::capsule owner(raw, [](void* pointer) noexcept { delete[] static_cast<T*>(pointer); });
+    data.release();
+    return Result<T>(raw, {size}, owner);
+}
+
+template <typename T>
+Result<T> to_numpy(std::vector<T> values) {
+    auto held = std::make_unique<std::vector<T>>(std::move(values));
+    std::vector<T>* const raw = held.get();
+    nb::capsule owner(raw, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+    held.release();
+    return Result<T>(raw->data(), {raw->size()}, owner);
+}
+
+IdColumn column(const Int32Array& values, const Int64Array& offsets) {
+    return {{values.data(), values.size()}, {offsets.data(), offsets.size()}};
+}
+
+Permutation permutation(const UInt64Array& keys, std::int64_t rows) {
+    Permutation::Keys fixed;
+    if (keys.size() != fixed.size()) throw std::invalid_argument("a shuffle has 12 round keys");
+    std::copy_n(keys.data(), fixed.size(), fixed.begin());
+    return {fixed, rows};
+}
+
+std::uint32_t checksum(const ByteArray& data, bool portable) {
+    return (portable ? crc32c_portable : crc32c)(data.data(), data.size());
+}
+
+Result<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first, std::int64_t count) {
+    const Permutation shuffle = permutation(keys, rows);
+    if (first < 0 || count < 0 || first > rows - count) throw std::invalid_argument("rows outside the split");
+    auto positions = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count));
+    {
+        nb::gil_scoped_release unlocked;
+        for (std::int64_t i = 0; i < count; ++i) positions[static_cast<std::size_t>(i)] = shuffle.position(first + i);
+    }
+    return to_numpy(std::move(positions), static_cast<std::size_t>(count));
+}
+
+Result<std::int64_t> shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int64Array& positions) {
+    const Permutation shuffle = permutation(keys, rows);
+    auto found = std::make_unique_for_overwrite<std::int64_t[]>(positions.size());
+    {
+        nb::gil_scoped_release unlocked;
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+            const std::int64_t position = positions.data()[i];
+            if (position < 0 || position >= rows) throw std::invalid_argument("positions outside the split");
+            found[i] = shuffle.row_at(position);
+        }
+    }
+    return to_numpy(std::move(found), positions.size());
+}
+
+auto append_id(const Int32Array& values, const Int64Array& offsets, std::int32_t id) {
+    const IdColumn rows = column(values, offsets);
+    std::unique_ptr<std::int32_t[]> longer;
+    std::vector<std::int64_t> bounds;
+    std::size_t size = 0;
+    {
+        nb::gil_scoped_release unlocked;
+        rows.check();
+        size = static_cast<std::size_t>(rows.offsets.back() - rows.offsets.front()) + rows.rows();
+        longer = std::make_unique_for_overwrite<std::int32_t[]>(size);
+        bounds.reserve(offsets.size());
+        std::int32_t* to = longer.get();
+        bounds.push_back(0);
+        for (std::size_t row = 0; row < rows.rows(); ++row) {
+            const Ids ids = rows.row(row);
+            to = std::copy(ids.begin(), ids.end(), to);
+            *to++ = id;
+            bounds.push_back(to - longer.get());
+        }
+    }
+    return std::tuple(to_numpy(std::move(longer), size), to_numpy(std::move(bounds)));
+}
+
+auto parse(const ByteArray& data, std::size_t max_records) {
+    ParsedPairs pairs;
+    {
+        nb::gil_scoped_release unlocked;
+        pairs = parse_pairs({data.data(), data.size()}, max_records);
+    }
+    return std::tuple(to_numpy(std::move(pairs.inputs)), to_numpy(std::move(pairs.input_offsets)),
+                      to_numpy(std::move(pairs.targets)), to_numpy(std::move(pairs.target_offsets)), pairs.consumed,
+                      pairs.error);
+}
+
+void add_pairs(SpillBuffer& buffer, std::int64_t first_row, const Int32Array& inputs, const Int64Array& input_offsets,
+               const Int32Array& targets, const Int64Array& target_offsets) {
+    nb::gil_scoped_release unlocked;
+    buffer.add(first_row, column(inputs, input_offsets), column(targets, target_offsets));
+}
+
+auto drain(SpillBuffer& buffer) {
+    const std::size_t size = buffer.bytes();
+    auto data = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+    std::vector<std::int64_t> flat;
+    {
+        nb::gil_scoped_release unlocked;
+        for (const Segment& segment : buffer.drain(data.get())) {
+            flat.insert(flat.end(), {segment.bucket, segment.offset, segment.bytes});
+        }
+    }
+    return std::tuple(to_numpy(std::move(data), size), to_numpy(std::move(flat)));
+}
+
+// A bucket that keeps the array it points into.
+struct HeldBucket {
+    ByteArray data;
+    Bucket bucket;
+};
+
+std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
+    if (out.size() < held.bucket.largest()) throw std::invalid_argument("the chunk is smaller than the largest record");
+    nb::gil_scoped_release unlocked;
+    return held.bucket.copy(out.data(), out.size());
+}
+
+void bind_spill(nb::module_& module) {
+    nb::class_<SpillBuffer>(module, "SpillBuffer")
+        .def(
+            "__init__",
+            [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets) {
+                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets));
+            },
+            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"))
+        .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
+             nb::arg("target_offsets"))
+        .def_prop_ro("bytes", &SpillBuffer::bytes)
+        .def("drain", &drain);
+    nb::class_<HeldBucket>(module, "Bucket")
+        .def(
+            "__init__",
+            [](HeldBucket* self, ByteArray data, std::int64_t first, std::int64_t last) {
+                nb::gil_scoped_release unlocked;
+                Bucket bucket({data.data(), data.size()}, first, last);
+                new (self) HeldBucket{std::move(data), std::move(bucket)};
+            },
+            nb::arg("data"), nb::arg("first"), nb::arg("last"))
+        .def_prop_ro("largest", [](const HeldBucket& self) { return self.bucket.largest(); })
+        .def_prop_ro("source_tokens", [](const HeldBucket& self) { return self.bucket.source_tokens(); })
+        .def_prop_ro("target_tokens", [](const HeldBucket& self) { return self.bucket.target_tokens(); })
+        .def("copy", &copy_frames, nb::arg("out"));
+}
+
+}  // namespace
+
+void bind_records(nb::module_& module) {
+    module.def("crc32c", &checksum, nb::arg("data"), nb::arg("portable") = false);
+    module.def("shuffle_positions", &shuffle_positions, nb::arg("keys"), nb::arg("rows"), nb::arg("first"), nb::arg("count"));
+    module.def("shuffle_rows_at", &shuffle_rows_at, nb::arg("keys"), nb::arg("rows"), nb::arg("positions"));
+    module.def("append_id", &append_id, nb::arg("values"), nb::arg("offsets"), nb::arg("id"));
+    module.def("parse_pairs", &parse, nb::arg("data"), nb::arg("max_records"));
+    bind_spill(module);
+}
 
 }  // namespace nmt_prep

@@ -1,0 +1,41 @@
+"""Checks of the numbers that the input functions are called with."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from nmt_prep.errors import ConfigError
+
+
+class ArgumentError(ConfigError, ValueError):
+    """An argument of an input function is out of its range.
+
+    Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
+    """
+
+
+def check_positive(**arguments: object) -> None:
+    """Checks that each argument, given by its name, is at least 1.
+
+    None and tensors pass: the first means a default, the second has its value only when the graph runs.
+
+    Raises:
+        ArgumentError: a number is smaller than 1.
+    """
+    for name, value in arguments.items():
+        if isinstance(value, Integral) and int(value) < 1:
+            raise ArgumentError(f"{name} is {value}; it must be at least 1")
+
+
+def check_job_shard(num_shards: int, shard_index: int) -> None:
+    """Checks a worker's place in a data-parallel job.
+
+    Raises:
+        ArgumentError: there are fewer than one shard, or ``shard_index`` names none of them.
+    """
+    check_positive(num_shards=num_shards)
+    if not 0 <= shard_index < num_shards:
+        raise ArgumentError(
+            f"shard_index is {shard_index}, with num_shards {num_shards} it must be from 0 to {num_shards - 1}; "
+            "give each worker its own index, counted from 0"
+        )

@@ -1,0 +1,133 @@
+"""Ragged columns of pairs in the ``tf.data`` graph: gathering rows, cutting windows, padding.
+
+A column is flat ``values`` with a start and a length for each row, so that to drop, to reorder and to truncate rows is
+to edit two small vectors, and the values are copied once, when the rows are in the order of the batches.
+
+Tensors are compared with ``tf.equal`` here: ``==`` would be identity in a TensorFlow 1 graph.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+class Column(NamedTuple):
+    """Rows of ids of different lengths.
+
+    Attributes:
+        values: int32, shape ``[n]`` or, with characters, ``[n, 50]``.
+        starts: int64, shape ``[rows]``: where each row begins in ``values``.
+        lengths: int64, shape ``[rows]``.
+    """
+
+    values: tf.Tensor
+    starts: tf.Tensor
+    lengths: tf.Tensor
+
+
+class Windows(NamedTuple):
+    """How rows with bucket numbers fall into batches.
+
+    Attributes:
+        rows: int64, the rows of all complete batches, batch after batch.
+        sizes: int64, shape ``[batches]``: rows in each batch; they sum to the length of ``rows``.
+        waiting: int64, the rows whose window is not full yet, in an order that keeps that within each bucket.
+    """
+
+    rows: tf.Tensor
+    sizes: tf.Tensor
+    waiting: tf.Tensor
+
+
+def empty_column(values_shape: list[int]) -> Column:
+    """A column without rows."""
+    return Column(tf.zeros(values_shape, tf.int32), tf.zeros([0], tf.int64), tf.zeros([0], tf.int64))
+
+
+def packed_column(values: tf.Tensor, lengths: tf.Tensor) -> Column:
+    """The column whose rows follow one another in ``values`` without gaps."""
+    return Column(values, tf.cumsum(lengths, exclusive=True), lengths)
+
+
+def concat_columns(first: Column, second: Column) -> Column:
+    """The rows of one column, then those of another."""
+    offset = tf.shape(first.values, tf.int64)[0]
+    return Column(
+        tf.concat([first.values, second.values], 0),
+        tf.concat([first.starts, second.starts + offset], 0),
+        tf.concat([first.lengths, second.lengths], 0),
+    )
+
+
+def select_rows(column: Column, rows: tf.Tensor) -> Column:
+    """Some rows of a column, in the order given, sharing its values."""
+    return Column(column.values, tf.gather(column.starts, rows), tf.gather(column.lengths, rows))
+
+
+def truncate_rows(column: Column, max_length: int | None) -> Column:
+    """The column with each row cut to its first ``max_length`` ids; None and 0 leave it as it is."""
+    if not max_length:
+        return column
+    return column._replace(lengths=tf.minimum(column.lengths, tf.cast(max_length, tf.int64)))
+
+
+def pack(column: Column) -> Column:
+    """The same rows with values that hold them in order and nothing else."""
+    ends = column.starts + column.lengths
+    index = tf.raw_ops.RaggedRange(starts=column.starts, limits=ends, deltas=tf.constant(1, tf.int64))
+    return packed_column(tf.gather(column.values, index.rt_dense_values), column.lengths)
+
+
+def pad_rows(column: Column, first: tf.Tensor, last: tf.Tensor, padding: tf.Tensor) -> tf.Tensor:
+    """Rows ``first`` to ``last`` (excluded) of a packed column as one matrix.
+
+    Returns:
+        int32, shape ``[last - first, longest of the rows]``, and 50 more with characters.
+    """
+    lengths = column.lengths[first:last]
+    begin = tf.reduce_sum(column.lengths[:first])
+    splits = tf.concat([[tf.constant(0, tf.int64)], tf.cumsum(lengths)], 0)
+    return tf.raw_ops.RaggedTensorToTensor(
+        shape=tf.constant(-1, tf.int64),
+        values=column.values[begin : begin + splits[-1]],
+        default_value=padding,
+        row_partition_tensors=[splits],
+        row_partition_types=["ROW_SPLITS"],
+    )
+
+
+def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:
+    """Cuts rows into batches as ``tf.data.Dataset.group_by_window`` does, all rows at once.
+
+    Rows come in order of arrival. A window of ``window_size`` rows of one bucket is complete when its last row arrives,
+    so windows go out in the order of their last rows. At the end of the input the windows that are not full go out in
+    the order of their bucket numbers.
+
+    Args:
+        buckets: int64, shape ``[rows]``, each from 0 to ``num_buckets - 1``.
+        num_buckets: how many buckets there are.
+        window_size: int64 scalar, rows in a full window.
+        flush: boolean scalar, whether the input has ended.
+    """
+    by_bucket = tf.argsort(buckets, stable=True)
+    counts = tf.math.bincount(tf.cast(buckets, tf.int32), minlength=num_buckets, dtype=tf.int64)
+    sorted_buckets = tf.gather(buckets, by_bucket)
+    position = tf.range(tf.size(buckets, tf.int64))
+    rank = position - tf.gather(tf.cumsum(counts, exclusive=True), sorted_buckets)
+    full = rank < tf.gather(counts - counts % window_size, sorted_buckets)
+
+    last_positions = tf.boolean_mask(position, full & tf.equal(rank % window_size, window_size - 1))
+    last_positions = tf.gather(last_positions, tf.argsort(tf.gather(by_bucket, last_positions)))
+    full_positions = tf.reshape(last_positions[:, tf.newaxis] + tf.range(1 - window_size, 1), [-1])
+    open_rows = tf.cast(tf.boolean_mask(by_bucket, ~full), tf.int64)
+    open_sizes = tf.boolean_mask(counts % window_size, counts % window_size > 0)
+
+    flushed = tf.where(flush, tf.size(open_rows), 0)
+    flushed_windows = tf.where(flush, tf.size(open_sizes), 0)
+    return Windows(
+        rows=tf.concat([tf.cast(tf.gather(by_bucket, full_positions), tf.int64), open_rows[:flushed]], 0),
+        sizes=tf.concat([tf.fill([tf.size(last_positions)], window_size), open_sizes[:flushed_windows]], 0),
+        waiting=open_rows[flushed:],
+    )

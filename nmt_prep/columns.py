@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from nmt_prep.errors import InvalidTextError
 
-Lines: TypeAlias = "Iterable[str] | pa.Array | pa.ChunkedArray"
-"""What training and batch encoding accept: strings, or an Arrow string array."""
+Lines: TypeAlias = "Iterable[str] | Iterable[pa.Array] | pa.Array | pa.ChunkedArray"
+"""What training and batch encoding accept: strings, an Arrow string array, or a stream of such arrays."""
 
 _LINES_PER_CHUNK = 65_536
 
@@ -140,6 +140,9 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
     elif isinstance(lines, pa.Array):
         yield TextColumn.from_arrow(lines)
     else:
-        strings = iter(lines)
-        while batch := list(islice(strings, _LINES_PER_CHUNK)):
-            yield TextColumn.from_strings(batch)
+        items = iter(lines)
+        for first in items:
+            if isinstance(first, pa.Array):
+                yield TextColumn.from_arrow(first)
+            else:
+                yield TextColumn.from_strings([first, *islice(items, _LINES_PER_CHUNK - 1)])

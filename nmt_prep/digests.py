@@ -52,7 +52,7 @@ class DigestCache:
         self._lock = threading.Lock()
         self._changed = False
         self._known: dict[str, tuple[list[int], str]] = {}
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, AttributeError):
             stored = json.loads(path.read_text(encoding="utf-8"))
             self._known = {str(name): (list(stamp), str(digest)) for name, (stamp, digest) in stored.items()}
 

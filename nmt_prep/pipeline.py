@@ -30,6 +30,7 @@ class Context:
     """What a stage is given to work with.
 
     Attributes:
+        fingerprint: of this stage, as its manifest will say.
         directory: where to write; for a stage that is rebuilt as a whole this is not yet the published place.
         base_dir: what local paths of the config are relative to.
         manifests: of the stages above.
@@ -39,6 +40,7 @@ class Context:
     config: Config
     base_dir: Path
     workspace: Workspace
+    fingerprint: str
     directory: Path
     manifests: dict[str, Manifest]
     digests: DigestCache
@@ -187,13 +189,14 @@ class Pipeline:
 
     def _reason(self, stage: Stage, above: dict[str, Manifest], force: Iterable[str]) -> str:
         """Why a stage must run; empty where it is fresh."""
+        inputs = self._inputs(stage, above)
         if stage.name in force:
             return "asked for by --force"
         manifest = read_manifest(self.workspace.manifest(stage.name))
         if manifest is None:
             interrupted = self.workspace.partial(stage.directory).exists()
             return "was interrupted" if interrupted else "never run here"
-        reasons = differences(manifest, stage.version, stage.settings(self.config), self._inputs(stage, above))
+        reasons = differences(manifest, stage.version, stage.settings(self.config), inputs)
         return "; ".join(reasons) or self._damage(stage, manifest)
 
     def _inputs(self, stage: Stage, above: dict[str, Manifest]) -> dict[str, str]:
@@ -233,6 +236,7 @@ class Pipeline:
                 config=self.config,
                 base_dir=self.base_dir,
                 workspace=self.workspace,
+                fingerprint=fingerprint,
                 directory=directory,
                 manifests={name: above[name] for name in stage.inputs},
                 digests=self._digests,

@@ -184,6 +184,9 @@ class LineListener(Listener):
         self._stream.write(text + "\n")
         self._stream.flush()
 
+    def close(self) -> None:
+        """Leaves the stream open: it is somebody else's."""
+
 
 class JsonListener(Listener):
     """One JSON object a line: every event, and each meter when it starts, every ten seconds, and when it ends."""

@@ -1,0 +1,171 @@
+"""The command line: a thin layer over :mod:`nmt_prep.runner`; what it prints is worded in :mod:`nmt_prep.console`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from nmt_prep import __version__
+from nmt_prep.config import Config, json_schema
+from nmt_prep.config_file import load_config
+from nmt_prep.console import describe, outcome_table, plan_table, where_records_are
+from nmt_prep.errors import NmtPrepError
+from nmt_prep.progress import BarListener, JsonListener, LineListener, Listener, Progress
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Data preparation for neural machine translation: corpora named in one YAML file in, "
+    "training-ready batches out.",
+)
+
+ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="The YAML file.", show_default=False)]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a key of the config, such as vocab.size=4096.", show_default=False
+    ),
+]
+ForceOption = Annotated[
+    list[str] | None,
+    typer.Option("--force", metavar="STAGE", help="Run this stage even if it is fresh.", show_default=False),
+]
+VerifyOption = Annotated[
+    bool, typer.Option("--verify", help="Read every published file again instead of trusting size and times.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nmt-prep {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    del version
+
+
+@app.command()
+def run(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="STAGE", help="Stop after this stage.", show_default=False)
+    ] = None,
+    force: ForceOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Threads; the result does not depend on them.", show_default=False),
+    ] = None,
+    verify: VerifyOption = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for another run on the same directory to end, or fail.")
+    ] = True,
+    preview: Annotated[
+        bool, typer.Option("--preview/--no-preview", help="End by showing a batch (this loads TensorFlow).")
+    ] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    log_json: Annotated[
+        Path | None,
+        typer.Option("--log-json", metavar="FILE", help="Write one event a line, as JSON.", show_default=False),
+    ] = None,
+) -> None:
+    """Do everything that CONFIG asks for and that is not done yet.
+
+    The stages are download, extract, compile, sample, vocab, encode and report. What a stage made before is used again
+    unless its config, its inputs or its files changed; nmt-prep plan says which and why. An interrupted run goes on
+    where it stopped.
+    """
+    from nmt_prep.preview import batch_preview  # noqa: PLC0415  (plan and schema do without)
+    from nmt_prep.runner import run as run_stages  # noqa: PLC0415
+
+    checked = _load(config, overrides)
+    console = Console(quiet=quiet, highlight=False)
+    with Progress(*_listeners(console, quiet=quiet, log_json=log_json)) as progress:
+        outcomes = run_stages(
+            checked,
+            base_dir=config.parent,
+            until=until,
+            force=force or (),
+            workers=workers,
+            verify=verify,
+            wait=wait,
+            progress=progress,
+        )
+    if not quiet:
+        console.print(outcome_table(outcomes))
+        if outcomes[-1].stage == "report":
+            console.print(where_records_are(checked), markup=False, soft_wrap=True)
+            if preview:
+                console.print(batch_preview(checked), markup=False, soft_wrap=True)
+
+
+@app.command()
+def plan(
+    config: ConfigArgument, overrides: SetOption = None, force: ForceOption = None, verify: VerifyOption = False
+) -> None:
+    """List the stages, which of them are fresh, and which would run and why. Runs nothing."""
+    from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415
+
+    steps = plan_stages(_load(config, overrides), base_dir=config.parent, force=force or (), verify=verify)
+    Console(highlight=False).print(plan_table(steps))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a config, with which editors complete and check the YAML."""
+    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+def _load(path: Path, overrides: list[str] | None) -> Config:
+    return load_config(path, overrides or ())
+
+
+def _listeners(console: Console, *, quiet: bool, log_json: Path | None) -> list[Listener]:
+    listeners: list[Listener] = []
+    if not quiet:
+        terminal = console.is_terminal and console.is_interactive
+        listeners.append(BarListener(console, describe) if terminal else LineListener(sys.stdout, describe))
+    if log_json is not None:
+        log_json.parent.mkdir(parents=True, exist_ok=True)
+        listeners.append(JsonListener(log_json.open("a", encoding="utf-8")))
+    return listeners
+
+
+def run_app() -> int:
+    """Runs the command line and returns the exit status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C."""
+    try:
+        app()
+    except NmtPrepError as error:
+        return _fail(str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}")
+    except MemoryError:
+        return _fail("out of memory; lower engine.memory or engine.workers, and run again: it goes on where it stopped")
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run the same command again to go on where it stopped", err=True)
+        return INTERRUPTED
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    return 0
+
+
+def _fail(message: str) -> int:
+    typer.echo(f"nmt-prep: error: {message}", err=True)
+    return 1

@@ -1,0 +1,83 @@
+"""The main job from Python: what ``nmt-prep run`` and ``nmt-prep plan`` do, without the printing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from nmt_prep.config import Config
+from nmt_prep.engines import LocalEngine
+from nmt_prep.errors import ConfigError
+from nmt_prep.lock import run_lock
+from nmt_prep.pipeline import Outcome, Pipeline, Step
+from nmt_prep.progress import Progress
+from nmt_prep.stages import STAGES
+
+
+def plan(
+    config: Config, *, base_dir: str | os.PathLike[str] = ".", force: Iterable[str] = (), verify: bool = False
+) -> list[Step]:
+    """Which stages would run, and why. Runs nothing and writes nothing.
+
+    Args:
+        config: a checked config, from :func:`~nmt_prep.load_config`.
+        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        force: names of stages to run even if they are fresh.
+        verify: read every published file again instead of trusting its size and times.
+    """
+    return Pipeline(STAGES, config, Path(base_dir), Progress()).plan(force=_known(force), verify=verify)
+
+
+def run(
+    config: Config,
+    *,
+    base_dir: str | os.PathLike[str] = ".",
+    until: str | None = None,
+    force: Iterable[str] = (),
+    workers: int | None = None,
+    verify: bool = False,
+    wait: bool = True,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """Runs the stages that are not fresh, and says what became of each.
+
+    Args:
+        config: a checked config, from :func:`~nmt_prep.load_config`.
+        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        until: the last stage to run; None is all of them.
+        force: names of stages to run even if they are fresh.
+        workers: threads; None is what ``engine.workers`` says. The number changes no byte of the result.
+        verify: read every published file again instead of trusting its size and times.
+        wait: wait for another run on the same directory to end; otherwise that is an error.
+        progress: who is told how it goes; None is nobody.
+
+    Raises:
+        NmtPrepError: a stage failed. What was published before stays, and the next run goes on from there.
+    """
+    progress = progress or Progress()
+    if until is not None:
+        _known([until])
+    configured = config.engine.workers
+    engine = LocalEngine(workers or (None if configured == "auto" else configured))
+    pipeline = Pipeline(STAGES, config, Path(base_dir), progress)
+
+    def waiting(holder: str) -> None:
+        progress.event("waiting", holder=holder, directory=config.output_dir)
+
+    with run_lock(pipeline.workspace, wait=wait, waiting=waiting):
+        return pipeline.run(engine, until=until, force=_known(force), verify=verify)
+
+
+def _known(names: Iterable[str]) -> frozenset[str]:
+    """The names, if they are all stages'.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    known = [stage.name for stage in STAGES]
+    names = frozenset(names)
+    unknown = sorted(names - set(known))
+    if unknown:
+        raise ConfigError(f"there is no stage {unknown[0]!r}; the stages are {', '.join(known)}")
+    return names

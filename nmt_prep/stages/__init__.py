@@ -1,0 +1,15 @@
+"""The stages, one module each, in the order in which data passes them."""
+
+from nmt_prep.pipeline import Stage
+from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.download import Download
+from nmt_prep.stages.encode import Encode
+from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.report import Report
+from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.vocab import Vocabulary
+
+STAGES: tuple[Stage, ...] = (Download(), Extract(), Compile(), Sample(), Vocabulary(), Encode(), Report())
+"""All stages, in order."""
+
+__all__ = ["STAGES", "Compile", "Download", "Encode", "Extract", "Report", "Sample", "Vocabulary"]

@@ -1,0 +1,79 @@
+"""report: what went in, what was dropped and why, what came out; for people (text) and for programs (JSON)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from nmt_prep.artefacts import publish_json, published
+from nmt_prep.config import SIDES, Config
+from nmt_prep.manifest import Counts
+from nmt_prep.pipeline import Context, Result, Stage
+from nmt_prep.records import DatasetInfo, load_dataset_info
+
+
+class Report(Stage):
+    """Writes ``report/summary.json`` and ``report/summary.txt``."""
+
+    name: ClassVar[str] = "report"
+    inputs: ClassVar[tuple[str, ...]] = ("compile", "sample", "vocab", "encode")
+    directory: ClassVar[str] = "report"
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"name": config.name}
+
+    def run(self, context: Context) -> Result:
+        info = load_dataset_info(context.workspace.root / "records")
+        summary = summarise(context, info)
+        publish_json(context.directory / "summary.json", summary)
+        with published(context.directory / "summary.txt") as beside:
+            beside.write_text(render(summary), encoding="utf-8")
+        pairs = sum(split.pairs for split in info.splits.values())
+        return Result(Counts(pairs_in=pairs, pairs_out=pairs))
+
+
+def summarise(context: Context, info: DatasetInfo) -> dict[str, Any]:
+    """The report as JSON holds it."""
+    compiled = context.manifests["compile"].details["corpora"]
+    return {
+        "name": info.name,
+        "languages": info.languages.model_dump(),
+        "corpora": compiled,
+        "sample": dict(context.manifests["sample"].counts.other),
+        "vocab": {side: context.manifests["vocab"].details[side] for side in SIDES},
+        "splits": {
+            name: {
+                "pairs": split.pairs,
+                "shards": len(split.shards),
+                "bytes": sum(shard.bytes for shard in split.shards),
+                "source_tokens": split.source_tokens,
+                "target_tokens": split.target_tokens,
+                "longest_source": max((length for length, _ in split.source_lengths), default=0),
+                "longest_target": max((length for length, _ in split.target_lengths), default=0),
+            }
+            for name, split in info.splits.items()
+        },
+    }
+
+
+def render(summary: dict[str, Any]) -> str:
+    """The report as people read it."""
+    lines = [f"{summary['name']}: {summary['languages']['source']} → {summary['languages']['target']}", "", "corpora"]
+    for split, corpora in summary["corpora"].items():
+        for corpus, counts in corpora.items():
+            dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts["dropped"].items()) if count)
+            lines.append(
+                f"  {split}/{corpus}: {counts['pairs_in']:,} pairs in, {counts['pairs_out']:,} out, "
+                f"dropped: {dropped or 'none'}"
+            )
+    lines += ["", "vocabularies"]
+    for side in SIDES:
+        facts = summary["vocab"][side]
+        lines.append(f"  {side}: {facts['size']:,} pieces, {facts['kind']}, {facts['file']}")
+    lines += ["", "records"]
+    for name, split in summary["splits"].items():
+        lines.append(
+            f"  {name}: {split['pairs']:,} pairs in {split['shards']} shards, {split['bytes']:,} bytes; tokens: "
+            f"source {split['source_tokens']:,} (longest {split['longest_source']}), "
+            f"target {split['target_tokens']:,} (longest {split['longest_target']})"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from nmt_prep import artefacts
+from nmt_prep.artefacts import publish_directory, publish_json, published, remove_partial, writing
+from nmt_prep.errors import OutputError
+
+
+def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "file.txt"
+    with published(target) as beside:
+        beside.write_text("words")
+        assert not target.exists()
+    assert target.read_text() == "words"
+    assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
+
+
+def test_published_keeps_the_old_file_when_writing_fails(tmp_path: Path) -> None:
+    target = tmp_path / "file.txt"
+    target.write_text("old")
+
+    def fail() -> None:
+        with published(target) as beside:
+            beside.write_text("half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["file.txt"]
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (errno.ENOSPC, "the disk is full; free some space"),
+        (errno.EACCES, "permission denied; set output_dir to a directory that you may write"),
+        (errno.EROFS, "the file system is read-only"),
+        (errno.EIO, "Input/output error; nothing complete was lost"),
+    ],
+)
+def test_writing_says_what_where_and_what_to_do(code: int, advice: str) -> None:
+    with pytest.raises(OutputError, match=rf"cannot write /there/x: {advice}"), writing(Path("/there/x")):
+        raise OSError(code, __import__("os").strerror(code))
+
+
+def test_publish_json_bytes_do_not_depend_on_the_order_of_keys(tmp_path: Path) -> None:
+    publish_json(tmp_path / "a", {"b": 1, "ä": ["x"]})
+    publish_json(tmp_path / "b", {"ä": ["x"], "b": 1})
+    expected = '{\n  "b": 1,\n  "ä": [\n    "x"\n  ]\n}\n'
+    assert (tmp_path / "a").read_text("utf-8") == (tmp_path / "b").read_text("utf-8") == expected
+
+
+def test_publish_directory_replaces_as_a_whole(tmp_path: Path) -> None:
+    final, partial = tmp_path / "final", tmp_path / "partial"
+    (final / "old").mkdir(parents=True)
+    (partial / "sub").mkdir(parents=True)
+    (partial / "sub" / "new").write_text("n")
+    publish_directory(partial, final)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "final",
+        "final/sub",
+        "final/sub/new",
+    ]
+
+
+def test_publish_directory_killed_between_its_two_renames_leaves_nothing_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    final, partial = tmp_path / "final", tmp_path / "partial"
+    final.mkdir()
+    partial.mkdir()
+    (partial / "new").write_text("n")
+    rename = Path.rename
+
+    def killed(self: Path, target: Path) -> Path:
+        if self == partial:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        publish_directory(partial, final)
+    monkeypatch.undo()
+    assert not final.exists()
+    publish_directory(partial, final)
+    assert [path.name for path in final.iterdir()] == ["new"]
+    assert not (tmp_path / "final.old").exists()
+
+
+def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in (".x.1-2.partial", "sub/.y.3-4.partial", "kept.partial", ".kept"):
+        (tmp_path / name).touch()
+    remove_partial(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".kept", "kept.partial", "sub"]
+
+
+def test_flush_takes_directories_too(tmp_path: Path) -> None:
+    artefacts.flush(tmp_path)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.errors import OutputError
+from nmt_prep.lock import run_lock
+from nmt_prep.manifest import Workspace
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from nmt_prep.lock import run_lock
+from nmt_prep.manifest import Workspace
+with run_lock(Workspace(Path(sys.argv[1])), wait=False, waiting=print):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def never(holder: str) -> None:
+    raise AssertionError(f"waited for {holder}")
+
+
+def test_the_second_names_the_holder(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    expected = rf"in use by process {os.getpid()} on {socket.gethostname()}; wait for it to end"
+    with (
+        run_lock(workspace, wait=False, waiting=never),
+        pytest.raises(OutputError, match=expected),
+        run_lock(workspace, wait=False, waiting=never),
+    ):
+        pass
+
+
+def test_the_second_waits_and_then_goes_on(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    told, held = threading.Event(), threading.Event()
+
+    def second() -> None:
+        with run_lock(workspace, wait=True, waiting=lambda holder: told.set()):
+            held.set()
+
+    thread = threading.Thread(target=second)
+    with run_lock(workspace, wait=False, waiting=never):
+        thread.start()
+        assert told.wait(10)
+        assert not held.is_set()
+    thread.join(10)
+    assert held.is_set()
+
+
+def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout:
+        assert process.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(OutputError, match=f"in use by process {process.pid} on"),
+            run_lock(Workspace(tmp_path), wait=False, waiting=never),
+        ):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+    with run_lock(Workspace(tmp_path), wait=False, waiting=never):
+        pass
+
+
+def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(OutputError, match="cannot write .*file"),
+        run_lock(Workspace(tmp_path / "file"), wait=False, waiting=never),
+    ):
+        pass

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from nmt_prep import progress
+from nmt_prep.console import describe
+from nmt_prep.progress import BarListener, JsonListener, LineListener, Progress
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(progress.time, "monotonic", lambda: self.now)
+
+
+def test_lines_tell_events_at_once_and_meters_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, stream = Clock(monkeypatch), io.StringIO()
+    with Progress(LineListener(stream, describe)) as told:
+        told.event("stage_started", stage="vocab", reason="never run here")
+        told.event("of interest to programs only")
+        with told.meter("encode", 1000) as meter:
+            for _ in range(4):
+                clock.now += 5
+                meter.advance(100)
+        told.event("stage_finished", stage="vocab", seconds=1.25)
+    assert stream.getvalue().splitlines() == [
+        "vocab: never run here",
+        "encode: 200 of 1,000 pairs, 20/s, 40 s left",
+        "encode: 400 of 1,000 pairs, 20/s, 30 s left",
+        "vocab: done in 1.2 s",
+    ]
+
+
+def test_json_has_every_event_and_the_end_of_every_meter(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with Progress(JsonListener(path.open("w"))) as told:
+        told.event("stage_started", stage="vocab", reason="例")
+        with told.meter("encode", None, "bytes") as meter:
+            meter.advance(7)
+            meter.advance(8)
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(isinstance(event.pop("time"), float) for event in events)
+    assert events == [
+        {"event": "stage_started", "stage": "vocab", "reason": "例"},
+        {"event": "progress", "label": "encode", "done": 0, "total": None, "unit": "bytes", "ended": False},
+        {"event": "progress", "label": "encode", "done": 15, "total": None, "unit": "bytes", "ended": True},
+    ]
+
+
+def test_meters_add_up_over_threads() -> None:
+    with Progress().meter("x") as meter:
+        threads = [threading.Thread(target=lambda: [meter.advance(1) for _ in range(1000)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert meter.done == 4000
+
+
+def test_two_bars_at_once_on_a_terminal() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=120)
+    with Progress(BarListener(console, describe)) as told:
+        with told.meter("fetch a", 100, "bytes") as first, told.meter("fetch b", 100) as second:
+            first.advance(50)
+            second.advance(100)
+        told.event("stage_fresh", stage="download")
+    assert "fetch a" in stream.getvalue()
+    assert "fetch b" in stream.getvalue()
+    assert "download: fresh" in stream.getvalue()

@@ -1,0 +1,33 @@
+// The global shuffle: a keyed bijection of [0, rows), computed for any row alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace nmt_prep {
+
+inline constexpr std::size_t SHUFFLE_ROUNDS = 12;
+inline constexpr std::int64_t SHUFFLE_MAX_ROWS = std::int64_t{1} << 40;
+
+// For fixed keys and rows, position() is a bijection of [0, rows) and row_at() its inverse. A Feistel network on the
+// grid of height x width >= rows cells, whose rounds add a hash of one coordinate to the other; cells beyond the rows
+// are walked through (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+class Permutation {
+   public:
+    using Keys = std::array<std::uint64_t, SHUFFLE_ROUNDS>;
+
+    // Throws std::invalid_argument unless 0 <= rows <= SHUFFLE_MAX_ROWS.
+    Permutation(const Keys& keys, std::int64_t rows);
+
+    std::int64_t rows() const { return static_cast<std::int64_t>(rows_); }
+    std::int64_t position(std::int64_t row) const;
+    std::int64_t row_at(std::int64_t position) const;
+
+   private:
+    Keys keys_;
+    std::uint64_t rows_;
+    std::uint64_t height_;
+    std::uint64_t width_;
+};
+
+}  // namespace nmt_prep

@@ -1,0 +1,42 @@
+"""Pairs of ids as shuffled TFRecord shards, and back."""
+
+from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_json import (
+    CorpusInfo,
+    DatasetInfo,
+    Languages,
+    ShardInfo,
+    SplitInfo,
+    Vocabularies,
+    VocabularyInfo,
+    load_dataset_info,
+    write_dataset_info,
+)
+from nmt_prep.records.plan import ShardPlan, shard_name
+from nmt_prep.records.reader import iter_records, read_shard
+from nmt_prep.records.shuffle import GlobalShuffle
+from nmt_prep.records.spill import SpillWriter, append_id
+from nmt_prep.records.stats import PairStats
+from nmt_prep.records.writer import write_shard
+
+__all__ = [
+    "CorpusInfo",
+    "DatasetInfo",
+    "GlobalShuffle",
+    "Languages",
+    "PairStats",
+    "ShardInfo",
+    "ShardPlan",
+    "SpillWriter",
+    "SplitInfo",
+    "Vocabularies",
+    "VocabularyInfo",
+    "append_id",
+    "check_records",
+    "iter_records",
+    "load_dataset_info",
+    "read_shard",
+    "shard_name",
+    "write_dataset_info",
+    "write_shard",
+]

@@ -1,0 +1,176 @@
+"""Checking a records directory against its ``dataset.json`` before the first batch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal
+
+from nmt_prep.errors import OutputError, RecordsError
+from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
+from nmt_prep.records.partial import PartialFile
+from nmt_prep.records.reader import iter_records
+
+VERIFIED_FILE = ".verified.json"
+
+# Two changes within a file system's tick leave one time, so only checks of files older than this are remembered.
+_SETTLED_NS = 2_000_000_000
+
+
+def check_records(
+    records_dir: str | Path, split: str | None = None, level: Literal["full", "quick"] = "full"
+) -> DatasetInfo:
+    """Makes sure that the shards and vocabularies are those that ``dataset.json`` describes.
+
+    Both levels find missing shards, shards of another size (cut off, even between records, or with bytes
+    added), shards that do not belong to the dataset, and vocabulary files that were changed. ``full`` reads every
+    byte, on all cores, and finds any other change; what it found good is remembered in ``.verified.json`` by size,
+    time of change and inode, so that the next check is instant. A read-only directory remembers nothing.
+
+    Args:
+        records_dir: the directory that the encode stage wrote.
+        split: the split to check; None checks all.
+        level: ``full`` or ``quick``.
+
+    Returns:
+        The content of ``dataset.json``.
+
+    Raises:
+        RecordsError: names the file, what was found and expected, and what to do.
+        ValueError: unknown level.
+    """
+    if level not in ("full", "quick"):
+        raise ValueError(f"level is 'full' or 'quick', got {level!r}")
+    directory = Path(records_dir)
+    dataset = load_dataset_info(directory)
+    if split is not None and split not in dataset.splits:
+        raise RecordsError(
+            f"{directory / DATASET_FILE}: has no split {split!r}, only {', '.join(sorted(dataset.splits))}"
+        )
+    names = sorted(dataset.splits) if split is None else [split]
+    shards = [shard for name in names for shard in dataset.splits[name].shards]
+    for vocabulary in (dataset.vocab.source, dataset.vocab.target):
+        _check_vocabulary(directory, vocabulary)
+    for name in names:
+        _check_no_strays(directory, f"{dataset.name}-{name}", dataset.splits[name].shards)
+    stats = [_check_size(directory, shard) for shard in shards]
+    if level == "full":
+        _check_content(directory, shards, stats)
+    return dataset
+
+
+def _check_vocabulary(directory: Path, vocabulary: VocabularyInfo) -> None:
+    path = directory / vocabulary.file
+    try:
+        found = _sha256(path)
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: the vocabulary that the records were encoded with cannot be read: "
+            f"{error.strerror or error}; restore it, or run the encode stage again"
+        ) from error
+    if found != vocabulary.sha256:
+        raise RecordsError(
+            f"{path}: not the vocabulary that the records were encoded with: sha256 {found}, expected "
+            f"{vocabulary.sha256}; restore that file, or run the encode stage again"
+        )
+
+
+def _check_no_strays(directory: Path, stem: str, shards: Iterable[ShardInfo]) -> None:
+    expected = {shard.file for shard in shards}
+    pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")
+    strays = sorted(
+        path.name for path in directory.iterdir() if pattern.fullmatch(path.name) and path.name not in expected
+    )
+    if strays:
+        raise RecordsError(
+            f"{directory / strays[0]}: not a shard of this dataset ({len(strays)} such file(s), named like its "
+            f"{len(expected)} shards); remove what another run left"
+        )
+
+
+def _check_size(directory: Path, shard: ShardInfo) -> os.stat_result:
+    path = directory / shard.file
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage again"
+        ) from error
+    if stat.st_size != shard.bytes:
+        raise RecordsError(
+            f"{path}: {stat.st_size} bytes, expected {shard.bytes} ({_describe(path, shard)}); "
+            "restore the shard, or run the encode stage again"
+        )
+    return stat
+
+
+def _check_content(directory: Path, shards: list[ShardInfo], stats: list[os.stat_result]) -> None:
+    remembered = _load_verified(directory)
+    keys = {shard.file: _key(shard, stat) for shard, stat in zip(shards, stats, strict=True)}
+    unknown = [shard for shard in shards if remembered.get(shard.file) != keys[shard.file]]
+    if not unknown:
+        return
+    with ThreadPoolExecutor(min(len(unknown), os.cpu_count() or 1)) as pool:
+        for _ in pool.map(lambda shard: _check_digest(directory, shard), unknown):
+            pass
+    settled = time.time_ns() - _SETTLED_NS
+    news = {shard.file: keys[shard.file] for shard in unknown if keys[shard.file]["mtime_ns"] < settled}
+    if news:
+        _save_verified(directory, remembered | news)
+
+
+def _check_digest(directory: Path, shard: ShardInfo) -> None:
+    path = directory / shard.file
+    try:
+        found = _sha256(path)
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage again"
+        ) from error
+    if found != shard.sha256:
+        raise RecordsError(
+            f"{path}: sha256 {found}, expected {shard.sha256} ({_describe(path, shard)}); "
+            "restore the shard, or run the encode stage again"
+        )
+
+
+def _describe(path: Path, shard: ShardInfo) -> str:
+    try:
+        found = sum(len(inputs) for inputs, _ in iter_records(path))
+    except RecordsError as error:
+        return str(error).removeprefix(f"{path}: ").partition(";")[0]
+    if found != shard.pairs:
+        return f"{found} whole pairs, expected {shard.pairs}"
+    return "all records are whole, so it is from another run"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _key(shard: ShardInfo, stat: os.stat_result) -> dict[str, Any]:
+    return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "inode": stat.st_ino, "sha256": shard.sha256}
+
+
+def _load_verified(directory: Path) -> dict[str, Any]:
+    try:
+        tree = json.loads((directory / VERIFIED_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def _save_verified(directory: Path, verified: dict[str, Any]) -> None:
+    try:
+        with PartialFile(directory / VERIFIED_FILE) as file:
+            file.write((json.dumps(verified, indent=2, sort_keys=True) + "\n").encode())
+            file.publish(durable=False)
+    except OutputError:
+        return

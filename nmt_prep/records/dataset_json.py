@@ -1,0 +1,239 @@
+"""``dataset.json``: what a records directory holds, from which text and vocabularies, with digests."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, StringConstraints, ValidationError, model_validator
+
+from nmt_prep.errors import RecordsError
+from nmt_prep.records.partial import PartialFile
+from nmt_prep.records.stats import PairStats
+
+DATASET_FILE = "dataset.json"
+FORMAT = 1
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
+Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
+"""Pairs of length and count, ascending, without lengths that do not occur."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Languages(_Model):
+    """Codes of the two languages, as in the config."""
+
+    source: str
+    target: str
+
+
+class VocabularyInfo(_Model):
+    """The vocabulary that one side was encoded with.
+
+    Attributes:
+        file: path relative to the records directory.
+        kind: the tokenizer's dialect, as ``vocab.kind`` in a config.
+        size: number of pieces.
+        sha256: digest of the file.
+        fingerprint: the tokenizer's fingerprint.
+        pad_id: as the tokenizer has it, None where it has none; so too the other ids.
+        eos_id: the id that ends every row.
+        bos_id: the id that begins a sentence.
+        unk_id: the id of what cannot be expressed.
+        unicode_version: of the character classes in use, where the dialect depends on them.
+    """
+
+    file: str
+    kind: str
+    size: NonNegativeInt
+    sha256: Sha256
+    fingerprint: str
+    pad_id: int | None = None
+    eos_id: int | None = None
+    bos_id: int | None = None
+    unk_id: int | None = None
+    unicode_version: str | None = None
+
+
+class Vocabularies(_Model):
+    """One vocabulary a side; the same twice where it is shared."""
+
+    source: VocabularyInfo
+    target: VocabularyInfo
+
+
+class CorpusInfo(_Model):
+    """Pairs that a corpus gave to a split."""
+
+    name: str
+    pairs: NonNegativeInt
+
+
+class ShardInfo(_Model):
+    """One shard file. In layout ``example`` a record is a pair; tokens count EOS."""
+
+    file: FileName
+    records: NonNegativeInt
+    pairs: NonNegativeInt
+    source_tokens: NonNegativeInt
+    target_tokens: NonNegativeInt
+    bytes: NonNegativeInt
+    sha256: Sha256
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.records != self.pairs:
+            raise ValueError(
+                f"a record is a pair, but shard {self.file} has {self.records} records and {self.pairs} pairs"
+            )
+        return self
+
+
+class SplitInfo(_Model):
+    """Counts of a split and its shards in order; lengths count EOS, ``max_lengths`` is of the longer side."""
+
+    pairs: NonNegativeInt
+    source_tokens: NonNegativeInt
+    target_tokens: NonNegativeInt
+    source_lengths: Histogram
+    target_lengths: Histogram
+    max_lengths: Histogram
+    shards: tuple[ShardInfo, ...]
+
+    @classmethod
+    def of(cls, stats: PairStats, shards: Sequence[ShardInfo]) -> SplitInfo:
+        """A split from its tasks' added counts and its shards.
+
+        Raises:
+            ValueError: they do not agree (as pydantic's ``ValidationError``).
+        """
+        return cls(
+            pairs=stats.pairs,
+            source_tokens=stats.source_tokens,
+            target_tokens=stats.target_tokens,
+            source_lengths=_sparse(stats.source_lengths),
+            target_lengths=_sparse(stats.target_lengths),
+            max_lengths=_sparse(stats.max_lengths),
+            shards=tuple(shards),
+        )
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        for name in ("pairs", "source_tokens", "target_tokens"):
+            _same(
+                f"{name} of all shards", sum(getattr(shard, name) for shard in self.shards), name, getattr(self, name)
+            )
+        for name in ("source_lengths", "target_lengths", "max_lengths"):
+            histogram: Histogram = getattr(self, name)
+            lengths = [length for length, _ in histogram]
+            if lengths != sorted(set(lengths)):
+                raise ValueError(f"{name} is not in ascending order of length")
+            _same(f"pairs in {name}", sum(count for _, count in histogram), "pairs", self.pairs)
+        for side, tokens in (("source", self.source_tokens), ("target", self.target_tokens)):
+            histogram = getattr(self, f"{side}_lengths")
+            _same(
+                f"tokens in {side}_lengths",
+                sum(length * count for length, count in histogram),
+                f"{side}_tokens",
+                tokens,
+            )
+        return self
+
+
+class DatasetInfo(_Model):
+    """A records directory.
+
+    Attributes:
+        format: version of this file's format.
+        name: the config's name, first part of every shard's name.
+        config_fingerprint: digest of the config that the records were made from.
+        layout: what a record is; ``example`` is one ``tf.train.Example`` a pair.
+        seed: seed of the shuffle.
+        languages: of the two sides.
+        vocab: of the two sides.
+        corpora: for each split its corpora in the config's order.
+        splits: for each split its counts and shards.
+    """
+
+    format: Literal[1] = 1
+    name: FileName
+    config_fingerprint: str
+    layout: Literal["example"] = "example"
+    seed: int
+    languages: Languages
+    vocab: Vocabularies
+    corpora: dict[str, tuple[CorpusInfo, ...]]
+    splits: dict[str, SplitInfo]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.corpora.keys() != self.splits.keys():
+            raise ValueError(f"corpora has splits {sorted(self.corpora)}, splits has {sorted(self.splits)}")
+        for name, split in self.splits.items():
+            _same(f"pairs of all corpora of {name}", sum(c.pairs for c in self.corpora[name]), "pairs", split.pairs)
+        return self
+
+
+def dataset_bytes(dataset: DatasetInfo) -> bytes:
+    """The file's content: UTF-8 JSON, keys sorted, indented by 2, one newline at the end."""
+    tree = dataset.model_dump(mode="json")
+    return (json.dumps(tree, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+
+
+def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
+    """Writes ``dataset.json`` in one step and returns its path.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    path = Path(records_dir) / DATASET_FILE
+    with PartialFile(path) as file:
+        file.write(dataset_bytes(dataset))
+        file.publish(durable=True)
+    return path
+
+
+def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
+    """Reads ``dataset.json``; :func:`~nmt_prep.records.check.check_records` also checks the shards against it.
+
+    Raises:
+        RecordsError: it is missing, not JSON, of a later format, incomplete, or its counts do not add up.
+    """
+    path = Path(records_dir) / DATASET_FILE
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: cannot be read: {error.strerror or error}; give the directory that the encode stage wrote, "
+            "or run the encode stage"
+        ) from error
+    try:
+        tree = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RecordsError(f"{path}: not JSON: {error}; delete it and run the encode stage again") from error
+    found = tree.get("format") if isinstance(tree, Mapping) else None
+    if isinstance(found, int) and found > FORMAT:
+        raise RecordsError(f"{path}: format {found}, this version reads up to {FORMAT}; install a later nmt_prep")
+    try:
+        return DatasetInfo.model_validate_json(content)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}" for problem in error.errors()
+        )
+        raise RecordsError(f"{path}: {problems}. Delete it and run the encode stage again") from error
+
+
+def _sparse(histogram: Counter[int]) -> Histogram:
+    return tuple(sorted(histogram.items()))
+
+
+def _same(what: str, found: int, other: str, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{what} add up to {found}, but {other} is {expected}")

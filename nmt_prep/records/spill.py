@@ -1,0 +1,187 @@
+"""First half of the shuffle on disk: a task's pairs as finished records, grouped by bucket, in one spill file.
+
+A spill file holds groups of spilled records (see ``core/spill.h``), then the index: where the entries of each bucket
+start (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset and bytes of a
+group), and a trailer that names the plan.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import SpillBuffer
+from _nmt_prep_core import append_id as _append_id
+
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import RecordsError
+from nmt_prep.records.partial import PartialFile
+from nmt_prep.records.plan import ShardPlan
+from nmt_prep.records.stats import PairStats
+
+_TRAILER = struct.Struct("<8s4q96s")  # magic, rows, shards, buckets a shard, entries, keys of the shuffle
+_MAGIC = b"nmtspil1"
+
+
+def append_id(rows: Ragged, id: int) -> Ragged:  # noqa: A002 - the field's word
+    """Rows that each end in one more id, such as EOS.
+
+    Args:
+        rows: rows of ids.
+        id: what to append, in the range of int32.
+
+    Raises:
+        ValueError: the offsets do not ascend within the values.
+    """
+    return Ragged(*_append_id(rows.values, rows.offsets, id))
+
+
+class SpillWriter:
+    """Writes the spill file of one task, batch by batch.
+
+    Leaving the ``with`` block without :meth:`close` leaves no file. The file is not flushed to the disk: it serves one
+    run, and the shards that are made of it are checked for completeness.
+
+    Args:
+        path: the spill file.
+        plan: shared by all tasks of the split.
+        buffer_bytes: records are held back to this size before they are grouped and written; a task needs about twice
+            this and a batch.
+
+    Raises:
+        OutputError: the file cannot be written; here and in all methods.
+    """
+
+    def __init__(self, path: str | Path, plan: ShardPlan, *, buffer_bytes: int = 32 << 20) -> None:
+        self._plan = plan
+        self._buffer_bytes = buffer_bytes
+        self._buffer = SpillBuffer(plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard)
+        self._segments: list[npt.NDArray[np.int64]] = []
+        self._stats = PairStats()
+        self._file = PartialFile(path)
+
+    def add(self, first_row: int, inputs: Ragged, targets: Ragged) -> None:
+        """Takes pairs of consecutive rows.
+
+        Args:
+            first_row: number of the first pair in the whole split.
+            inputs: ids of the source side, EOS included.
+            targets: ids of the target side, EOS included, as many rows.
+
+        Raises:
+            ValueError: the sides differ in rows, or rows are outside the split.
+        """
+        self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets)
+        self._stats += PairStats.of(inputs, targets)
+        if self._buffer.bytes >= self._buffer_bytes:
+            self._flush()
+
+    def close(self) -> PairStats:
+        """Completes the file, puts it in place, and returns the counts of all pairs added."""
+        self._flush()
+        segments = np.concatenate([np.empty((0, 3), np.int64), *self._segments])
+        segments = segments[np.argsort(segments[:, 0], kind="stable")]
+        starts = np.searchsorted(segments[:, 0], np.arange(self._plan.buckets + 1))
+        self._file.write(starts.astype("<i8").tobytes())
+        self._file.write(segments[:, 1:].astype("<i8").tobytes())
+        self._file.write(_trailer(self._plan, len(segments)))
+        self._file.publish(durable=False)
+        return self._stats
+
+    def _flush(self) -> None:
+        data, flat = self._buffer.drain()
+        segments = flat.reshape(-1, 3)
+        segments[:, 1] += self._file.tell()
+        self._segments.append(segments)
+        self._file.write(data.data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.__exit__(kind, error, trace)
+
+
+class SpillReader:
+    """What one shard needs of one spill file.
+
+    Raises:
+        RecordsError: the file is missing, incomplete, or was written under another plan; here and in all methods.
+    """
+
+    def __init__(self, path: str | Path, plan: ShardPlan, shard: int) -> None:
+        self._path = Path(path)
+        self._first_bucket = shard * plan.buckets_per_shard
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                self._starts, self._entries = _read_index(file, plan, self._first_bucket)
+        except (OSError, EOFError, ValueError) as error:
+            raise _damaged(self._path, error) from error
+
+    def bucket_bytes(self, bucket: int) -> int:
+        """Bytes that the file holds of a bucket."""
+        return int(self._of(bucket)[:, 1].sum())
+
+    def read_bucket(self, bucket: int, out: memoryview) -> None:
+        """Fills ``out``, which has :meth:`bucket_bytes` bytes, with the spilled records of a bucket."""
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                for offset, size in self._of(bucket).tolist():
+                    _read_exactly(file, offset, out[:size])
+                    out = out[size:]
+        except (OSError, EOFError) as error:
+            raise _damaged(self._path, error) from error
+
+    def _of(self, bucket: int) -> npt.NDArray[np.int64]:
+        at = bucket - self._first_bucket
+        return self._entries[self._starts[at] : self._starts[at + 1]]
+
+
+def _trailer(plan: ShardPlan, entries: int) -> bytes:
+    keys = plan.shuffle.keys.astype("<u8").tobytes()
+    return _TRAILER.pack(_MAGIC, plan.rows, plan.shards, plan.buckets_per_shard, entries, keys)
+
+
+def _read_index(
+    file: BinaryIO, plan: ShardPlan, first_bucket: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Starts and entries of a shard's buckets; the starts count from the shard's first entry."""
+    size = file.seek(0, 2)
+    trailer = bytearray(_TRAILER.size)
+    _read_exactly(file, size - len(trailer), memoryview(trailer))
+    entries = _TRAILER.unpack(trailer)[4]
+    if trailer != _trailer(plan, entries):
+        raise ValueError("it was not written under this plan")
+    index = size - len(trailer) - 16 * entries - 8 * (plan.buckets + 1)
+    starts = np.empty(plan.buckets_per_shard + 1, "<i8")
+    _read_exactly(file, index + 8 * first_bucket, starts.data.cast("B"))
+    first, last = int(starts[0]), int(starts[-1])
+    if not 0 <= first <= last <= entries or (np.diff(starts) < 0).any():
+        raise ValueError("its index is damaged")
+    found = np.empty((last - first, 2), "<i8")
+    if len(found):
+        _read_exactly(file, index + 8 * (plan.buckets + 1) + 16 * first, found.data.cast("B"))
+    if (found < 0).any() or (found > index).any():
+        raise ValueError("its index is damaged")
+    return starts - first, found
+
+
+def _read_exactly(file: BinaryIO, offset: int, out: memoryview) -> None:
+    if offset < 0:
+        raise EOFError("it is cut off")
+    file.seek(offset)
+    while out:
+        count = file.readinto(out)  # type: ignore[attr-defined]
+        if not count:
+            raise EOFError("it is cut off")
+        out = out[count:]
+
+
+def _damaged(path: Path, error: Exception) -> RecordsError:
+    return RecordsError(f"{path}: not a usable spill file: {error}; delete it and run the encode stage again")

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from nmt_prep.errors import RecordsError
+from nmt_prep.records import (
+    CorpusInfo,
+    DatasetInfo,
+    Languages,
+    SplitInfo,
+    Vocabularies,
+    VocabularyInfo,
+    check,
+    check_records,
+    write_dataset_info,
+)
+from tests.records.conftest import make_pairs, write_split
+
+LEVELS: list[Literal["full", "quick"]] = ["full", "quick"]
+LONG_AGO = 1_000_000_000
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """A records directory of one split with three shards, beside its vocabulary."""
+    (tmp_path / "vocab").mkdir()
+    vocabulary_file = tmp_path / "vocab" / "vocab.toy.subwords"
+    vocabulary_file.write_bytes(b"'<pad>_'\n'<EOS>_'\n")
+    vocabulary = VocabularyInfo(
+        file="../vocab/vocab.toy.subwords",
+        kind="t2t",
+        size=2,
+        sha256=hashlib.sha256(vocabulary_file.read_bytes()).hexdigest(),
+        fingerprint="f",
+    )
+    directory = tmp_path / "records"
+    written = write_split(directory, make_pairs(50))
+    write_dataset_info(
+        directory,
+        DatasetInfo(
+            name="toy",
+            config_fingerprint="abc",
+            seed=1,
+            languages=Languages(source="en", target="zh"),
+            vocab=Vocabularies(source=vocabulary, target=vocabulary),
+            corpora={"train": (CorpusInfo(name="made", pairs=50),)},
+            splits={"train": SplitInfo.of(written.stats, written.shards)},
+        ),
+    )
+    for path in directory.iterdir():
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return directory
+
+
+@pytest.fixture
+def shard(records: Path) -> Path:
+    return records / "toy-train-00001-of-00003"
+
+
+def hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files that are read in full from here on."""
+    names: list[str] = []
+    original = check._sha256
+
+    def spy(path: Path) -> str:
+        names.append(path.name)
+        return original(path)
+
+    monkeypatch.setattr(check, "_sha256", spy)
+    return names
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_whole_records_pass(records: Path, level: Literal["full", "quick"]) -> None:
+    assert check_records(records, level=level).splits["train"].pairs == 50
+    assert check_records(records, "train", level).name == "toy"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_missing_shard(records: Path, shard: Path, level: Literal["full", "quick"]) -> None:
+    shard.unlink()
+    with pytest.raises(RecordsError, match=r"00001-of-00003: the shard cannot be read: No such file .*; restore it"):
+        check_records(records, level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_cut_between_records(records: Path, shard: Path, level: Literal["full", "quick"]) -> None:
+    content = shard.read_bytes()
+    first = 16 + int.from_bytes(content[:8], "little")
+    shard.write_bytes(content[:first])
+    with pytest.raises(
+        RecordsError, match=rf"00001-of-00003: {first} bytes, expected {len(content)} \(1 whole pairs, expected 17\)"
+    ):
+        check_records(records, level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_added_bytes(records: Path, shard: Path, level: Literal["full", "quick"]) -> None:
+    size = shard.stat().st_size
+    shard.write_bytes(shard.read_bytes() + b"x")
+    with pytest.raises(
+        RecordsError, match=rf"{size + 1} bytes, expected {size} \(record at byte {size}: the file ends within it\)"
+    ):
+        check_records(records, level=level)
+
+
+def test_any_flipped_bit_is_found(records: Path, shard: Path) -> None:
+    content = shard.read_bytes()
+    for at in range(0, len(content), 97):
+        shard.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        with pytest.raises(
+            RecordsError, match=r"00001-of-00003: sha256 .* \(record at byte \d+: the checksum of a record's"
+        ):
+            check_records(records)
+    shard.write_bytes(content)
+    check_records(records)
+
+
+def test_a_shard_of_another_run(records: Path, shard: Path, tmp_path: Path) -> None:
+    a = shard.read_bytes()
+    other = shard.with_name("toy-train-00000-of-00003")
+    first = 16 + int.from_bytes(a[:8], "little")
+    shard.write_bytes(a[first:] + a[:first])  # same records, same size, another order
+    with pytest.raises(RecordsError, match="all records are whole, so it is from another run"):
+        check_records(records)
+    shard.write_bytes(other.read_bytes())
+    with pytest.raises(RecordsError, match=r"1177 bytes, expected 1249 \(16 whole pairs, expected 17\)"):
+        check_records(records)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_strays_of_another_run(records: Path, level: Literal["full", "quick"]) -> None:
+    (records / "toy-train-00000-of-00007").write_bytes(b"")
+    (records / "toy-dev-00000-of-00001").write_bytes(b"")
+    with pytest.raises(RecordsError, match="toy-train-00000-of-00007: not a shard of this dataset"):
+        check_records(records, level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_another_vocabulary(records: Path, level: Literal["full", "quick"]) -> None:
+    vocabulary = records.parent / "vocab" / "vocab.toy.subwords"
+    vocabulary.write_bytes(b"'<pad>_'\n'<EOS>_'\n'a_'\n")
+    with pytest.raises(RecordsError, match=r"toy.subwords: not the vocabulary that the records were encoded with"):
+        check_records(records, level=level)
+    vocabulary.unlink()
+    with pytest.raises(RecordsError, match=r"vocab.toy.subwords: the vocabulary .* cannot be read: No such file"):
+        check_records(records, level=level)
+
+
+def test_unknown_split_and_level(records: Path) -> None:
+    with pytest.raises(RecordsError, match=r"dataset\.json: has no split 'test', only train"):
+        check_records(records, "test")
+    with pytest.raises(ValueError, match="level is 'full' or 'quick', got 'fast'"):
+        check_records(records, level="fast")  # type: ignore[arg-type]
+
+
+def test_a_full_check_is_remembered(records: Path, shard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_records(records)
+    names = hashed_files(monkeypatch)
+    check_records(records)
+    assert names == ["vocab.toy.subwords"] * 2
+    os.utime(shard, (LONG_AGO, LONG_AGO + 1))
+    check_records(records)
+    assert names[4:] == [shard.name]
+    shard.write_bytes(shard.read_bytes())  # now too young to be remembered
+    check_records(records)
+    check_records(records)
+    assert names[7:] == [shard.name, "vocab.toy.subwords", "vocab.toy.subwords", shard.name]
+
+
+def test_a_change_after_a_remembered_check_is_found(records: Path, shard: Path) -> None:
+    check_records(records)
+    content = shard.read_bytes()
+    copy = records / "copy"
+    copy.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(copy, (LONG_AGO, LONG_AGO))
+    copy.replace(shard)  # same size and time, another inode
+    with pytest.raises(RecordsError, match="00001-of-00003: sha256"):
+        check_records(records)
+
+
+def test_another_digest_in_the_dataset_is_checked_again(records: Path, shard: Path) -> None:
+    check_records(records)
+    path = records / "dataset.json"
+    tree = json.loads(path.read_bytes())
+    tree["splits"]["train"]["shards"][1]["sha256"] = "0" * 64
+    path.write_text(json.dumps(tree))
+    with pytest.raises(RecordsError, match=f"{shard.name}: sha256 .*, expected {'0' * 64}"):
+        check_records(records)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"toy-train-00001-of-00003": 1}'])
+def test_a_damaged_memory_is_ignored(records: Path, content: bytes) -> None:
+    (records / check.VERIFIED_FILE).write_bytes(content)
+    check_records(records)
+    assert len(json.loads((records / check.VERIFIED_FILE).read_bytes())) == 3
+
+
+def test_where_nothing_can_be_remembered_the_check_passes(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (records / f".{check.VERIFIED_FILE}.partial").mkdir()  # stands for a read-only directory
+    check_records(records)
+    assert not (records / check.VERIFIED_FILE).exists()

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.errors import OutputError, RecordsError
+from nmt_prep.records import (
+    CorpusInfo,
+    DatasetInfo,
+    Languages,
+    PairStats,
+    ShardInfo,
+    SplitInfo,
+    Vocabularies,
+    VocabularyInfo,
+    load_dataset_info,
+    write_dataset_info,
+)
+from tests.records.conftest import columns
+
+VOCABULARY = VocabularyInfo(
+    file="../vocab/vocab.toy.99.subwords", kind="t2t", size=99, sha256="0" * 64, fingerprint="f", pad_id=0, eos_id=1
+)
+STATS = PairStats.of(*columns([([5, 1], [6, 7, 1]), ([8, 1], [1])]))
+SHARD = ShardInfo(
+    file="toy-dev-00000-of-00001", records=2, pairs=2, source_tokens=4, target_tokens=4, bytes=104, sha256="1" * 64
+)
+
+
+def make_dataset(split: SplitInfo | None = None) -> DatasetInfo:
+    return DatasetInfo(
+        name="toy",
+        config_fingerprint="abc",
+        seed=1,
+        languages=Languages(source="en", target="zh"),
+        vocab=Vocabularies(source=VOCABULARY, target=VOCABULARY),
+        corpora={"dev": (CorpusInfo(name="ä", pairs=2),)},
+        splits={"dev": split or SplitInfo.of(STATS, [SHARD])},
+    )
+
+
+EXPECTED = """{
+  "config_fingerprint": "abc",
+  "corpora": {
+    "dev": [
+      {
+        "name": "ä",
+        "pairs": 2
+      }
+    ]
+  },
+  "format": 1,
+  "languages": {
+    "source": "en",
+    "target": "zh"
+  },
+  "layout": "example",
+  "name": "toy",
+  "seed": 1,
+  "splits": {
+    "dev": {
+      "max_lengths": [
+        [
+          2,
+          1
+        ],
+        [
+          3,
+          1
+        ]
+      ],
+      "pairs": 2,
+      "shards": [
+        {
+          "bytes": 104,
+          "file": "toy-dev-00000-of-00001",
+          "pairs": 2,
+          "records": 2,
+"""
+
+
+def test_bytes_are_deterministic_and_read_back(tmp_path: Path) -> None:
+    path = write_dataset_info(tmp_path, make_dataset())
+    content = path.read_bytes().decode()
+    assert content.startswith(EXPECTED)
+    assert content.endswith("}\n")
+    assert load_dataset_info(tmp_path) == make_dataset()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["dataset.json"]
+
+
+def test_missing(tmp_path: Path) -> None:
+    with pytest.raises(RecordsError, match=r"dataset\.json: cannot be read: No such file .*run the encode stage"):
+        load_dataset_info(tmp_path)
+    with pytest.raises(OutputError, match=r"dataset\.json: cannot be written: No such file"):
+        write_dataset_info(tmp_path / "absent", make_dataset())
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_not_json(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "dataset.json").write_bytes(content)
+    with pytest.raises(RecordsError, match=r"dataset\.json: not JSON: .*delete it and run the encode stage again"):
+        load_dataset_info(tmp_path)
+
+
+def change(*path: str | int, to: Any) -> Callable[[Any], None]:
+    def edit(tree: Any) -> None:
+        for key in path[:-1]:
+            tree = tree[key]
+        tree[path[-1]] = to
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (change("format", to=2), "format 2, this version reads up to 1; install a later nmt_prep"),
+        (change("format", to="1"), "format: Input should be 1"),
+        (change("seed", to="1"), "seed: Input should be a valid integer"),
+        (change("more", to=1), "more: Extra inputs are not permitted"),
+        (change("splits", "dev", "pairs", to=3), "pairs of all shards add up to 2, but pairs is 3"),
+        (
+            change("splits", "dev", "source_tokens", to=5),
+            "source_tokens of all shards add up to 4, but source_tokens is 5",
+        ),
+        (
+            change("splits", "dev", "max_lengths", to=[[2, 1]]),
+            "pairs in max_lengths add up to 1, but pairs is 2",
+        ),
+        (
+            change("splits", "dev", "source_lengths", to=[[3, 2]]),
+            "tokens in source_lengths add up to 6, but source_tokens is 4",
+        ),
+        (
+            change("splits", "dev", "max_lengths", to=[[3, 1], [2, 1]]),
+            "max_lengths is not in ascending order of length",
+        ),
+        (change("corpora", "dev", 0, "pairs", to=1), "pairs of all corpora of dev add up to 1, but pairs is 2"),
+        (change("corpora", to={}), r"corpora has splits \[\], splits has \['dev'\]"),
+        (change("splits", "dev", "shards", 0, "file", to="../x"), "splits.dev.shards.0.file: String should match"),
+        (change("splits", "dev", "shards", 0, "sha256", to="0"), "splits.dev.shards.0.sha256: String should match"),
+        (
+            change("splits", "dev", "shards", 0, "records", to=1),
+            "a record is a pair, but shard .* has 1 records and 2 pairs",
+        ),
+    ],
+)
+def test_inconsistent(tmp_path: Path, edit: Callable[[Any], None], message: str) -> None:
+    path = write_dataset_info(tmp_path, make_dataset())
+    tree = json.loads(path.read_bytes())
+    edit(tree)
+    path.write_text(json.dumps(tree))
+    with pytest.raises(RecordsError, match=message):
+        load_dataset_info(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["[]", "null", "1"])
+def test_not_an_object(tmp_path: Path, content: str) -> None:
+    (tmp_path / "dataset.json").write_text(content)
+    with pytest.raises(RecordsError, match=r"dataset\.json: the file: Input should be an object"):
+        load_dataset_info(tmp_path)
+
+
+def test_counts_and_shards_of_different_runs_do_not_make_a_split() -> None:
+    with pytest.raises(ValueError, match="pairs of all shards add up to 4, but pairs is 2"):
+        SplitInfo.of(STATS, [SHARD, SHARD])

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.errors import RecordsError
+from nmt_prep.records import iter_records, read_shard
+from tests.records.conftest import Pairs, Written, make_pairs, write_split
+from tests.reference import records as reference
+from tests.reference.records import frame, message, serialize_example, serialize_feature, varint
+
+
+def read(path: Path) -> Pairs:
+    inputs, targets = read_shard(path)
+    return list(zip(inputs.to_lists(), targets.to_lists(), strict=True))
+
+
+def write(directory: Path, *examples: bytes) -> Path:
+    path = directory / "shard"
+    path.write_bytes(b"".join(map(frame, examples)))
+    return path
+
+
+def feature(key: str, *lists: bytes) -> bytes:
+    return message(0x0A, message(0x0A, key.encode()) + b"".join(message(0x12, content) for content in lists))
+
+
+def unpacked(*ids: int) -> bytes:
+    return message(0x1A, b"".join(b"\x08" + varint(i) for i in ids))
+
+
+def packed(*ids: int) -> bytes:
+    return message(0x1A, message(0x0A, b"".join(map(varint, ids))))
+
+
+def test_reads_what_was_written(tmp_path: Path) -> None:
+    pairs = [*make_pairs(30), ([], []), ([-1, -(2**31), 2**31 - 1], [0])]
+    write_split(tmp_path / "records", pairs, shards=2)
+    read_back = [pair for shard in sorted((tmp_path / "records").iterdir()) for pair in read(shard)]
+    assert sorted(read_back) == sorted(pairs)
+
+
+BOTH = serialize_feature("inputs", [5, 1]) + serialize_feature("targets", [300, 1])
+PAIR = ([5, 1], [300, 1])
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        message(0x0A, BOTH),
+        message(0x0A, serialize_feature("targets", [300, 1]) + serialize_feature("inputs", [5, 1])),
+        message(0x0A, feature("inputs", unpacked(5, 1)) + feature("targets", unpacked(300, 1))),
+        message(0x0A, serialize_feature("inputs", [5, 1])) + message(0x0A, serialize_feature("targets", [300, 1])),
+        message(0x0A, BOTH + serialize_feature("other", [7]) + feature("text", message(0x0A, message(0x0A, b"abc")))),
+        message(0x0A, serialize_feature("inputs", [9, 9, 9]) + BOTH),
+        message(0x0A, feature("inputs", unpacked(5), packed(1)) + serialize_feature("targets", [300, 1])),
+        message(
+            0x0A, feature("inputs", packed(8), message(0x0A, b""), packed(5, 1)) + feature("targets", packed(300, 1))
+        ),
+        b"\x9a\x01\x02ab" + b"\x08\x05" + b"\x15abcd" + b"\x11abcdefgh" + message(0x0A, BOTH),
+        message(
+            0x0A, feature("inputs", message(0x1A, b"\x08\x05\x0a\x02\x81\x00")) + serialize_feature("targets", [300, 1])
+        ),
+    ],
+    ids=[
+        "ours",
+        "other order",
+        "unpacked",
+        "two Features",
+        "more features",
+        "repeated key",
+        "both packings",
+        "other kind between",
+        "unknown fields",
+        "overlong varint",
+    ],
+)
+def test_any_valid_encoding_is_read(tmp_path: Path, example: bytes) -> None:
+    assert read(write(tmp_path, example)) == [PAIR]
+    assert reference.parse_example(example) == PAIR
+
+
+@pytest.mark.parametrize(
+    ("example", "reason"),
+    [
+        (b"", "the Example has no int64 feature 'inputs'"),
+        (message(0x0A, serialize_feature("inputs", [1])), "the Example has no int64 feature 'targets'"),
+        (message(0x0A, BOTH + feature("inputs", message(0x0A, b""))), "the Example has no int64 feature 'inputs'"),
+        (message(0x0A, feature("inputs", packed(2**31)) + BOTH), "an id does not fit 32 bits"),
+        (message(0x0A, feature("inputs", unpacked(-(2**31) - 1)) + BOTH), "an id does not fit 32 bits"),
+        (b"\x0a\x05abc", "a field reaches beyond its message"),
+        (b"\x0a\x80", "a number is cut off"),
+        (b"\x0a" + b"\x80" * 10 + b"\x01", "a number is longer than ten bytes"),
+        (b"\x0b", "a field has an unknown wire type"),
+        (b"\x02\x00", "a field has an impossible number"),
+        (message(0x0A, feature("inputs", message(0x1A, message(0x0A, b"\x80"))) + BOTH), "a number is cut off"),
+    ],
+)
+def test_other_content_is_an_error_with_its_byte(tmp_path: Path, example: bytes, reason: str) -> None:
+    path = write(tmp_path, serialize_example([1], [1]), example)
+    with pytest.raises(RecordsError) as raised:
+        read_shard(path)
+    assert str(raised.value) == f"{path}: record at byte 53: {reason}; restore the file or encode again"
+    with pytest.raises(reference.DamagedError, match=f"^record at byte 53: {reason}$"):
+        reference.parse_shard(path.read_bytes())
+
+
+@pytest.mark.parametrize("batch", [1, 7, 50, 51, 1_000])
+def test_batches(tmp_path: Path, batch: int) -> None:
+    written = write_split(tmp_path / "records", make_pairs(50), shards=1)
+    path = tmp_path / "records" / written.shards[0].file
+    batches = list(iter_records(path, batch))
+    assert [len(inputs) for inputs, _ in batches] == [batch] * (50 // batch) + [50 % batch] * (50 % batch > 0)
+    rows = [pair for inputs, targets in batches for pair in zip(inputs.to_lists(), targets.to_lists(), strict=True)]
+    assert rows == read(path)
+
+
+def test_records_across_and_above_the_read_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = write_split(tmp_path / "records", make_pairs(50), shards=1)
+    path = tmp_path / "records" / written.shards[0].file
+    expected = read(path)
+    monkeypatch.setattr("nmt_prep.records.reader._READ_BYTES", 16)
+    assert read(path) == expected
+    assert sum(len(inputs) for inputs, _ in iter_records(path, 3)) == 50
+
+
+def test_empty_and_missing_files(tmp_path: Path) -> None:
+    assert read(write(tmp_path)) == []
+    assert list(iter_records(tmp_path / "shard")) == []
+    with pytest.raises(RecordsError, match="absent: cannot be read: No such file or directory"):
+        read_shard(tmp_path / "absent")
+    with pytest.raises(ValueError, match="at least one pair, got 0"):
+        next(iter_records(tmp_path / "shard", 0))
+
+
+def test_a_cut_within_a_record_names_its_byte(tmp_path: Path, written: Written) -> None:
+    path = tmp_path / "records" / written.shards[0].file
+    content = path.read_bytes()
+    for cut in (1, 11, 12, 40):
+        path.write_bytes(content[:cut])
+        with pytest.raises(RecordsError, match="record at byte 0: the file ends within it"):
+            read_shard(path)
+
+
+@given(st.data())
+def test_damaged_bytes_read_like_the_reference(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    content = bytearray(b"".join(frame(serialize_example(a, b)) for a, b in make_pairs(4)))
+    for at, byte in data.draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=3)):
+        content[at] = byte
+    del content[data.draw(st.integers(0, len(content))) : data.draw(st.integers(0, len(content)))]
+    compare(tmp_path_factory.mktemp("damaged") / "shard", bytes(content))
+
+
+@given(st.data())
+def test_damaged_examples_in_sound_frames_read_like_the_reference(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    content = bytearray(serialize_example([5, 300, -1, 1], [70_000, 1]))
+    for at, byte in data.draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=3)):
+        content[at] = byte
+    for at, more in data.draw(st.lists(st.tuples(st.integers(0, len(content)), st.binary(max_size=3)), max_size=2)):
+        content[at:at] = more
+    compare(tmp_path_factory.mktemp("damaged") / "shard", frame(bytes(content)))
+
+
+def compare(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert outcome(lambda: read(path)) == outcome(lambda: reference.parse_shard(content), path)
+
+
+def outcome(parse: Callable[[], Pairs], path: Path | None = None) -> Pairs | str:
+    """The pairs, or the message of the error, the reference's put as the package puts it."""
+    try:
+        return parse()
+    except RecordsError as error:
+        return str(error)
+    except reference.DamagedError as error:
+        return f"{path}: {error}; restore the file or encode again"
+
+
+@pytest.mark.tensorflow
+def test_tensorflow_reads_the_shards(tmp_path: Path) -> None:
+    tf = pytest.importorskip("tensorflow")
+    pairs = [*make_pairs(60), ([], [1]), ([-1, -(2**31), 2**31 - 1], [0])]
+    written = write_split(tmp_path / "records", pairs, shards=2)
+    kinds = {"inputs": tf.io.VarLenFeature(tf.int64), "targets": tf.io.VarLenFeature(tf.int64)}
+    for shard in written.shards:
+        path = tmp_path / "records" / shard.file
+        records = list(tf.data.TFRecordDataset(str(path)).as_numpy_iterator())
+        parsed = tf.io.parse_example(records, kinds)
+        inputs, targets = (tf.RaggedTensor.from_sparse(parsed[key]).to_list() for key in ("inputs", "targets"))
+        assert list(zip(inputs, targets, strict=True)) == read(path)
+        for record in records:
+            example = tf.train.Example.FromString(record)
+            assert example.SerializeToString(deterministic=True) == record
+
+
+@pytest.mark.tensorflow
+def test_shards_of_tensorflow_are_read(tmp_path: Path) -> None:
+    tf = pytest.importorskip("tensorflow")
+    pairs = make_pairs(20)
+    path = tmp_path / "shard"
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for sides in pairs:
+            lists = {
+                key: tf.train.Feature(int64_list=tf.train.Int64List(value=ids))
+                for key, ids in zip(("targets", "inputs"), reversed(sides), strict=True)
+            }
+            writer.write(tf.train.Example(features=tf.train.Features(feature=lists)).SerializeToString())
+    assert read(path) == pairs

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from _nmt_prep_core import crc32c
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import OutputError, RecordsError
+from nmt_prep.records import GlobalShuffle, PairStats, ShardPlan, SpillWriter, append_id, write_shard
+from tests.records.conftest import columns, make_pairs
+from tests.reference import records as reference
+
+
+def plan(rows: int, shards: int = 2, buckets: int = 2, seed: int = 1) -> ShardPlan:
+    return ShardPlan(GlobalShuffle(rows, seed, "train"), shards, buckets)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_crc32c_check_values(portable: bool) -> None:
+    # RFC 3720, appendix B.4, and the customary check value.
+    assert crc32c(b"123456789", portable) == 0xE3069283
+    assert crc32c(bytes(32), portable) == 0x8A9136AA
+    assert crc32c(b"\xff" * 32, portable) == 0x62A8AB43
+    assert crc32c(bytes(range(32)), portable) == 0x46DD794E
+    assert crc32c(b"", portable) == 0
+
+
+@given(st.binary(max_size=100))
+def test_crc32c_equals_the_reference(data: bytes) -> None:
+    assert crc32c(data) == crc32c(data, True) == reference.crc32c(data)
+
+
+def test_append_id() -> None:
+    assert append_id(Ragged.from_lists([[5, 6], [], [7]]), 1).to_lists() == [[5, 6, 1], [1], [7, 1]]
+    assert append_id(Ragged.from_lists([]), 1).to_lists() == []
+    part = Ragged(np.arange(10, dtype=np.int32), np.array([3, 5, 5, 9], np.int64))
+    assert append_id(part, -1).to_lists() == [[3, 4, -1], [-1], [5, 6, 7, 8, -1]]
+
+
+@pytest.mark.parametrize("offsets", [[], [0, 11], [-1, 3], [0, 5, 4]])
+def test_bad_offsets_are_refused(offsets: list[int], tmp_path: Path) -> None:
+    bad = Ragged(np.arange(10, dtype=np.int32), np.array(offsets, np.int64))
+    with pytest.raises(ValueError, match="offsets must"):
+        append_id(bad, 1)
+    with SpillWriter(tmp_path / "spill", plan(10)) as spill, pytest.raises(ValueError, match="offsets must"):
+        spill.add(0, bad, bad)
+
+
+def test_rows_outside_the_split_are_refused(tmp_path: Path) -> None:
+    two, three = columns(make_pairs(2)), columns(make_pairs(3))
+    with SpillWriter(tmp_path / "spill", plan(10)) as spill:
+        for first in (-1, 9, 2**62):
+            with pytest.raises(ValueError, match="of a split of 10"):
+                spill.add(first, *two)
+        with pytest.raises(ValueError, match="2 rows of inputs, 3 of targets"):
+            spill.add(0, two[0], three[1])
+
+
+def test_close_returns_the_counts_and_publishes(tmp_path: Path) -> None:
+    path = tmp_path / "spill"
+    pairs = make_pairs(10)
+    with SpillWriter(path, plan(10), buffer_bytes=1) as spill:
+        spill.add(4, *columns(pairs[4:]))
+        spill.add(0, *columns(pairs[:4]))
+        assert not path.exists()
+        stats = spill.close()
+    assert stats == PairStats.of(*columns(pairs))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["spill"]
+
+
+def test_leaving_without_close_leaves_nothing(tmp_path: Path) -> None:
+    with SpillWriter(tmp_path / "spill", plan(10)) as spill:
+        spill.add(0, *columns(make_pairs(10)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_directory_is_an_output_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"missing/spill: cannot be written: No such file or directory"):
+        SpillWriter(tmp_path / "missing" / "spill", plan(10))
+
+
+def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
+    path, out = tmp_path / "spill", tmp_path / "shard"
+    with SpillWriter(path, plan(10)) as spill:
+        spill.add(0, *columns(make_pairs(10)))
+        spill.close()
+    whole = path.read_bytes()
+    for other in (plan(10, seed=2), plan(11), plan(10, shards=3), plan(10, buckets=1)):
+        with pytest.raises(RecordsError, match="spill: not a usable spill file: it was not written under this plan"):
+            write_shard(out, other, 0, [path])
+    for damaged in (whole[:-1], whole[1:], whole[: len(whole) // 2], b"", whole[:-10] + b"x" * 10):
+        path.write_bytes(damaged)
+        with pytest.raises(RecordsError, match="spill"):
+            write_shard(out, plan(10), 0, [path])
+    path.unlink()
+    with pytest.raises(RecordsError, match=r"spill: not a usable spill file: .*No such file"):
+        write_shard(out, plan(10), 0, [path])
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.data())
+def test_no_damage_to_a_spill_file_crashes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    directory = tmp_path_factory.mktemp("spill")
+    path = directory / "spill"
+    with SpillWriter(path, plan(6, 1, 2)) as spill:
+        spill.add(0, *columns(make_pairs(6)))
+        spill.close()
+    content = bytearray(path.read_bytes())
+    for at, byte in data.draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=4)):
+        content[at] = byte
+    path.write_bytes(content)
+    try:
+        write_shard(directory / "shard", plan(6, 1, 2), 0, [path])
+    except RecordsError:
+        assert not (directory / "shard").exists()

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import collections
+import gzip
+import html
+import itertools
+import math
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SCRIPTS = REPOSITORY / "scripts"
+SCRIPT = SCRIPTS / "make_toy_corpus.py"
+BUNDLED = REPOSITORY / "data" / "toy"
+
+sys.path.insert(0, str(SCRIPTS))
+
+import make_toy_corpus  # noqa: E402
+from toy_corpus.grammar import Grammar, Pair  # noqa: E402
+from toy_corpus.inflection import plural, verb_forms, with_article  # noqa: E402
+from toy_corpus.numbers import NUMBERS  # noqa: E402
+from toy_corpus.phrases import NOUNS  # noqa: E402
+from toy_corpus.writer import sgm_lines, write_tgz  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def sample() -> list[Pair]:
+    return list(itertools.islice(Grammar(7).pairs(), 40_000))
+
+
+def members(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive, "r:gz") as tar:
+        return {info.name: tar.extractfile(info).read() for info in tar}  # type: ignore[union-attr]
+
+
+def segments(sgm: bytes) -> list[str]:
+    return [html.unescape(text) for text in re.findall(r"<seg id=\"\d+\">(.*)</seg>\n", sgm.decode())]
+
+
+# The same text may compress to other bytes under another zlib; so the archives' content is compared, not the archives.
+def test_the_bundled_corpus_is_what_the_script_makes(tmp_path: Path) -> None:
+    make_toy_corpus.main(["--output", str(tmp_path)])
+    for archive in ("training-parallel-toy.tgz", "dev.tgz"):
+        made, bundled = (gzip.decompress((folder / archive).read_bytes()) for folder in (tmp_path, BUNDLED))
+        assert made == bundled, f"regenerate data/toy: {archive} differs"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dev.tgz", "training-parallel-toy.tgz"]
+
+
+def test_bundled_sides_are_parallel_and_clean() -> None:
+    train = members(BUNDLED / "training-parallel-toy.tgz")
+    assert list(train) == ["training/toy.zh-en.en", "training/toy.zh-en.zh"]
+    for text in train.values():
+        assert text.count(b"\n") == 4000
+        lines = text.decode().removesuffix("\n").split("\n")
+        assert all(line and line == line.strip() and line.isprintable() for line in lines)
+
+
+def test_bundled_dev_is_sgm_apart_from_training() -> None:
+    dev, train = members(BUNDLED / "dev.tgz"), members(BUNDLED / "training-parallel-toy.tgz")
+    assert list(dev) == ["dev/toydev-src.en.sgm", "dev/toydev-ref.zh.sgm"]
+    source, reference = dev.values()
+    assert source.startswith(b'<srcset setid="toydev" srclang="en">\n<doc docid="toy.0001"')
+    assert reference.startswith(b'<refset setid="toydev" srclang="en" trglang="zh">\n<doc sysid="ref" docid="toy.0001"')
+    for sgm in dev.values():
+        assert sgm.count(b"<doc ") == sgm.count(b"<p>\n") == sgm.count(b'<seg id="1">') == 8
+        assert len(segments(sgm)) == len(set(segments(sgm))) == 200
+    for entity in (b"&amp;", b"&lt;", b"&gt;", b"&quot;"):
+        assert entity in source
+    trained = {line for text in train.values() for line in text.decode().split("\n")}
+    assert trained.isdisjoint(segments(source))
+    assert trained.isdisjoint(segments(reference))
+
+
+def test_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
+    archives = []
+    for hash_seed in ("0", "4242"):
+        output = tmp_path / hash_seed
+        command = [sys.executable, str(SCRIPT), "--output", str(output), "--pairs", "3000", "--seed", "5"]
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        archives.append([(output / name).read_bytes() for name in ("training-parallel-toy.tgz", "dev.tgz")])
+    assert archives[0] == archives[1]
+
+
+def test_another_seed_is_another_corpus() -> None:
+    first, second = (list(itertools.islice(Grammar(seed).pairs(), 50)) for seed in (1, 2))
+    assert first != second
+
+
+@pytest.mark.parametrize("pairs", [1, 4096, 4097])
+def test_plain_packaging_writes_the_pairs_asked_for(tmp_path: Path, pairs: int) -> None:
+    arguments = ["--output", str(tmp_path), "--packaging", "plain", "--pairs", str(pairs), "--dev-pairs", "3"]
+    make_toy_corpus.main(arguments)
+    counts = {path.name: path.read_bytes().count(b"\n") for path in tmp_path.iterdir()}
+    assert counts == {"train.en": pairs, "train.zh": pairs, "dev.en": 3, "dev.zh": 3}
+
+
+def test_megabytes_bound_the_training_text(tmp_path: Path) -> None:
+    make_toy_corpus.main(["--output", str(tmp_path), "--packaging", "plain", "--megabytes", "1", "--dev-pairs", "1"])
+    source, target = ((tmp_path / name).read_bytes() for name in ("train.en", "train.zh"))
+    assert source.count(b"\n") == target.count(b"\n")
+    assert 1_000_000 <= len(source) + len(target) < 1_002_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pairs", "0"], "argument --pairs: 0 is below the minimum, 1"),
+        (["--pairs", "many"], "argument --pairs: 'many' is not an integer"),
+        (["--seed", "-1"], "argument --seed: -1 is below the minimum, 0"),
+        (["--pairs", "5", "--megabytes", "5"], "argument --megabytes: not allowed with argument --pairs"),
+        (["--packaging", "zip"], "argument --packaging: invalid choice: 'zip'"),
+    ],
+)
+def test_bad_arguments_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        make_toy_corpus.main(["--output", str(tmp_path), *arguments])
+    assert exit_info.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_are_replaced_with_force_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    existing = tmp_path / "dev.zh"
+    existing.write_text("mine\n")
+    arguments = ["--output", str(tmp_path), "--packaging", "plain", "--pairs", "2", "--dev-pairs", "2"]
+    with pytest.raises(SystemExit):
+        make_toy_corpus.main(arguments)
+    assert f"{existing} exists; choose another --output, or pass --force" in capsys.readouterr().err
+    assert existing.read_text() == "mine\n"
+    make_toy_corpus.main([*arguments, "--force"])
+    assert existing.read_text() != "mine\n"
+
+
+def test_archives_hold_no_time_owner_or_name(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"line\n")
+    write_tgz(tmp_path / "a.tgz", [("folder/text", tmp_path / "text")])
+    assert (tmp_path / "a.tgz").read_bytes()[3:8] == bytes(5)
+    with tarfile.open(tmp_path / "a.tgz") as tar:
+        (info,) = tar.getmembers()
+    assert (info.name, info.size, info.mtime, info.mode, info.uid, info.gid) == ("folder/text", 5, 0, 0o644, 0, 0)
+    assert (info.uname, info.gname) == ("", "")
+
+
+def test_sgm_form() -> None:
+    assert "".join(sgm_lines(['a < "b" & c'], reference=False)) == (
+        '<srcset setid="toydev" srclang="en">\n<doc docid="toy.0001" genre="toy" origlang="en">\n<p>\n'
+        '<seg id="1">a &lt; &quot;b&quot; &amp; c</seg>\n</p>\n</doc>\n</srcset>\n'
+    )
+
+
+def test_nouns_follow_zipf_roughly(sample: list[Pair]) -> None:
+    names = {form: noun.one for kind in NOUNS.values() for noun in kind for form in (noun.one, noun.many)}
+    words = (word for english, _ in sample for word in re.findall(r"[A-Za-z-]+", english))
+    counts = collections.Counter(names[word] for word in words if word in names)
+    frequencies = sorted(counts.values(), reverse=True)[:100]
+    assert len(frequencies) == 100
+    points = [(math.log(rank), math.log(frequency)) for rank, frequency in enumerate(frequencies, 1)]
+    mean_x, mean_y = (sum(axis) / len(points) for axis in zip(*points, strict=True))
+    covariance = sum((x - mean_x) * (y - mean_y) for x, y in points)
+    spread_x, spread_y = (sum((p[i] - (mean_x, mean_y)[i]) ** 2 for p in points) for i in (0, 1))
+    assert -1.4 < covariance / spread_x < -0.7
+    assert covariance**2 / (spread_x * spread_y) > 0.9
+
+
+def test_variety(sample: list[Pair]) -> None:
+    lengths = [len(english.split()) for english, _ in sample]
+    assert min(lengths) == 1
+    assert max(lengths) >= 40
+    assert 0.8 < len(set(sample)) / len(sample) < 0.99
+    chinese = "".join(zh for _, zh in sample)
+    assert {"𠮷", "𤋮", "𬬻", "🎉", "，", "。", "？", "！", "、", "；", "：", "“", "”"} <= set(chinese)
+    english = "".join(en for en, _ in sample)
+    assert {"é", "ø", "Ł", '"', "“", "&", "<", ">", "@", "-", "–", ";", "$"} <= set(english)
+
+
+def test_sentences_agree_on_the_surface(sample: list[Pair]) -> None:
+    for english, chinese in sample:
+        assert not re.search(
+            r"(?<![\'’])\b[Aa] [aeio]|(?<![\'’])\b[Aa]n [^aehiou]|  |\{|\b(I is|he are|she are|they was|we was)\b",
+            english,
+        ), english
+        assert not re.search(r"[,.;?!]|正在在|的的|了了|\{", re.sub(r"[\x00-\x7f]*[.@][\x00-\x7f]+", "", chinese)), (
+            chinese
+        )
+        assert english[0] == english[0].upper()
+        assert english.endswith("?") == chinese.endswith("？"), english
+        assert sorted(re.findall("[\U0001f300-\U0001faff]", english)) == re.findall("[\U0001f300-\U0001faff]", chinese)
+
+
+@pytest.mark.parametrize(
+    ("name", "uniform", "english", "chinese"),
+    [
+        ("date", 0.5, "16 July 2005", "2005年7月16日"),
+        ("clock", 0.5, "2:30 in the afternoon", "下午2点半"),
+        ("few", 0.0, "two", "两"),
+        ("int", 0.5, "5,500", "5500"),
+        ("money", 0.5, "£50.5 million", "5050万英镑"),
+        ("percent", 0.5, "24.1 percent", "24.1%"),
+        ("price", 0.5, "£550", "550英镑"),
+    ],
+)
+def test_numbers_in_both_conventions(name: str, uniform: float, english: str, chinese: str) -> None:
+    assert NUMBERS[name](lambda: uniform) == (english, chinese)
+
+
+def test_english_inflection() -> None:
+    assert [plural(noun) for noun in ("box", "story", "toy", "dish")] == ["boxes", "stories", "toys", "dishes"]
+    assert [
+        with_article(phrase) for phrase in ("hour", "uniform", "old book", "useful map", "umbrella", "T-shirt")
+    ] == [
+        "an hour",
+        "a uniform",
+        "an old book",
+        "a useful map",
+        "an umbrella",
+        "a T-shirt",
+    ]
+    assert verb_forms("throw away") == ("throw away", "throws away", "threw away", "thrown away", "throwing away")
+    assert verb_forms("study") == ("study", "studies", "studied", "studied", "studying")
+    assert verb_forms("wash") == ("wash", "washes", "washed", "washed", "washing")
+    assert verb_forms("write") == ("write", "writes", "wrote", "written", "writing")

@@ -1,7 +1,112 @@
-#include "bindings.h"
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "t2t_counts.h"
+#include "t2t_model.h"
+#include "t2t_trainer.h"
+#include "text.h"
+#include "unicode.h"
+#include "utf8.h"
+
+namespace nb = nanobind;
 
 namespace nmt_prep {
+namespace {
 
-void bind_t2t(nanobind::module_&) {}
+using t2t::Candidate;
+using t2t::Model;
+using t2t::TokenCounter;
+using t2t::Trainer;
+
+void count_column(TokenCounter& counter, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    nb::gil_scoped_release unlocked;
+    counter.add(text_view(data, offsets), threads, poll);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> count_items(TokenCounter& counter) {
+    std::vector<std::pair<std::string, std::int64_t>> items;
+    for (const t2t::TokenCount& entry : counter.merged().entries()) items.emplace_back(entry.token, entry.count);
+    return items;
+}
+
+void make_trainer(Trainer* place, TokenCounter& counter, const std::vector<std::string>& reserved,
+                  std::int64_t max_depth) {
+    SignalPoll poll;
+    nb::gil_scoped_release unlocked;
+    const auto depth = max_depth < 0 || max_depth >= t2t::kNone ? t2t::kNone : static_cast<std::uint32_t>(max_depth);
+    new (place) Trainer(counter.merged(), reserved, depth, poll);
+}
+
+Candidate build(const Trainer& trainer, std::int64_t min_count, int passes) {
+    SignalPoll poll;
+    nb::gil_scoped_release unlocked;
+    return trainer.build(min_count, passes, poll);
+}
+
+auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    RaggedIds rows;
+    {
+        nb::gil_scoped_release unlocked;
+        rows = model.encode(text_view(data, offsets), threads, poll);
+    }
+    return ragged_arrays(std::move(rows));
+}
+
+nb::list decode(const Model& model, const Int32Array& values, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    Texts texts;
+    {
+        nb::gil_scoped_release unlocked;
+        check_rows(offsets.data(), offsets.size(), values.size());
+        texts = model.decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
+    }
+    nb::list strings;
+    for (std::size_t i = 0; i + 1 < texts.offsets.size(); ++i) {
+        PyObject* const text =
+            PyUnicode_DecodeUTF8(texts.bytes.data() + texts.offsets[i], texts.offsets[i + 1] - texts.offsets[i],
+                                 "surrogatepass");
+        if (text == nullptr) throw nb::python_error();
+        strings.append(nb::steal(text));
+    }
+    return strings;
+}
+
+bool point_is_alphanumeric(std::uint32_t point) {
+    if (point > 0x10FFFF) throw nb::value_error("code points end at 0x10FFFF");
+    return is_alphanumeric(point);
+}
+
+std::size_t invalid_utf8(const ByteArray& data) { return find_invalid_utf8(data.data(), data.size()); }
+
+}  // namespace
+
+void bind_t2t(nb::module_& module) {
+    translate_text_errors();
+
+    module.attr("UNICODE_VERSION") = nb::str(kUnicodeVersion);
+    module.def("is_alphanumeric", &point_is_alphanumeric, nb::arg("point"));
+    module.def("find_invalid_utf8", &invalid_utf8, nb::arg("data"));
+
+    nb::class_<TokenCounter>(module, "T2TTokenCounter")
+        .def(nb::init<>())
+        .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
+        .def("add_token", &TokenCounter::add_token, nb::arg("token"), nb::arg("count"))
+        .def("items", &count_items);
+    nb::class_<Candidate>(module, "T2TCandidate").def("__len__", [](const Candidate& candidate) {
+        return candidate.pieces.size();
+    });
+    nb::class_<Trainer>(module, "T2TTrainer")
+        .def("__init__", &make_trainer, nb::arg("counter"), nb::arg("reserved"), nb::arg("max_depth"))
+        .def("build", &build, nb::arg("min_count"), nb::arg("passes"))
+        .def("pieces", &Trainer::pieces, nb::arg("candidate"));
+    nb::class_<Model>(module, "T2TModel")
+        .def(nb::init<std::vector<std::string>>(), nb::arg("pieces"))
+        .def("__len__", &Model::size)
+        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
+        .def("decode", &decode, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"));
+}
 
 }  // namespace nmt_prep

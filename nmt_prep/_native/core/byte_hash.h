@@ -1,0 +1,30 @@
+// One hash for short byte strings, for tables that live no longer than the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace nmt_prep {
+
+// Folds a 128-bit product: every bit of both factors reaches the low bits of the result.
+inline std::uint64_t mix_bits(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+inline std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t size) {
+    constexpr std::uint64_t kOdd[2] = {0x9E3779B97F4A7C15u, 0xD1B54A32D192ED03u};
+    std::uint64_t hash = size * kOdd[0];
+    for (; size >= 8; data += 8, size -= 8) {
+        std::uint64_t word;
+        std::memcpy(&word, data, 8);
+        hash = mix_bits(hash ^ word, kOdd[1]);
+    }
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < size; ++i) word |= std::uint64_t{data[i]} << (8 * i);
+    return mix_bits(hash ^ word ^ kOdd[0], kOdd[1]);
+}
+
+}  // namespace nmt_prep

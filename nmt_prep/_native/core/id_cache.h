@@ -1,0 +1,96 @@
+// Ids of short units of text that come again: a bounded table for one thread at a time, where a new unit replaces what
+// was in its place. What it answers never depends on what it holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "byte_hash.h"
+
+namespace nmt_prep {
+
+class IdCache {
+   public:
+    static constexpr std::size_t kMaxBytes = 15;
+    static constexpr std::size_t kMaxIds = 4;
+
+    // A unit of at most kMaxBytes bytes, its size in the low half of the last byte.
+    struct Key {
+        std::uint64_t low, high;
+    };
+
+    // Two halves of 32 bytes in all; the top four bits of `high` count the ids.
+    struct Entry {
+        std::uint64_t low = 0, high = 0;
+        std::int32_t ids[kMaxIds] = {};
+
+        bool holds(const Key& key) const { return low == key.low && (high & kKeyBits) == key.high; }
+        std::size_t size() const { return static_cast<std::size_t>(high >> 60); }
+        void set(const Key& key, const std::int32_t* from, std::size_t size) {
+            low = key.low;
+            high = key.high | std::uint64_t{size} << 60;
+            for (std::size_t i = 0; i < size; ++i) ids[i] = from[i];
+        }
+    };
+
+    explicit IdCache(std::size_t bits) : entries_(std::size_t{1} << bits), shift_(64 - bits) {}
+
+    // `readable`: bytes from `data` that may be read, at least `size`. Requires 1 <= size <= kMaxBytes.
+    static Key key(const std::uint8_t* data, std::size_t size, std::size_t readable) {
+        std::uint64_t words[2] = {0, 0};
+        if (readable >= sizeof words) {
+            std::memcpy(words, data, sizeof words);
+            words[0] &= size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
+            words[1] &= size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1;
+        } else {
+            std::memcpy(words, data, size);
+        }
+        return {words[0], words[1] | std::uint64_t{size} << 56};
+    }
+
+    Entry& place(const Key& key) {
+        const std::uint64_t hash = mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u);
+        return entries_[hash >> shift_];
+    }
+
+   private:
+    static constexpr std::uint64_t kKeyBits = (std::uint64_t{1} << 60) - 1;
+
+    std::vector<Entry> entries_;
+    std::size_t shift_;
+};
+
+// Scratch space that calls borrow and give back, so that it stays warm without belonging to a thread.
+template <class Scratch>
+class ScratchPool {
+   public:
+    template <class Make>
+    std::unique_ptr<Scratch> borrow(Make&& make) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!idle_.empty()) {
+                std::unique_ptr<Scratch> scratch = std::move(idle_.back());
+                idle_.pop_back();
+                return scratch;
+            }
+        }
+        return make();
+    }
+
+    void give_back(std::unique_ptr<Scratch> scratch) {
+        const std::lock_guard lock(mutex_);
+        if (idle_.size() < kMaxIdle) idle_.push_back(std::move(scratch));
+    }
+
+   private:
+    static constexpr std::size_t kMaxIdle = 64;
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Scratch>> idle_;
+};
+
+}  // namespace nmt_prep

@@ -1,0 +1,112 @@
+#include "text_batch.h"
+
+#include <algorithm>
+#include <string>
+
+#include "parallel.h"
+#include "text_errors.h"
+#include "utf8.h"
+
+namespace nmt_prep {
+namespace {
+
+// Large enough that starting a run costs nothing, small enough that its ids stay in cache and threads end together.
+constexpr std::size_t kRunBytes = std::size_t{1} << 17;
+
+constexpr std::size_t kRunIds = std::size_t{1} << 15;
+
+}  // namespace
+
+void IdBuffer::reserve(std::size_t extra) {
+    const std::size_t capacity = std::max({size_ + extra, capacity_ + capacity_ / 2, kRunIds});
+    auto ids = std::make_unique_for_overwrite<std::int32_t[]>(capacity);
+    std::copy_n(ids_.get(), size_, ids.get());
+    ids_ = std::move(ids);
+    capacity_ = capacity;
+}
+
+void check_offsets(const TextView& text, std::size_t data_size) {
+    std::int64_t last = text.offsets[0];
+    bool ascending = last >= 0;
+    for (std::size_t i = 1; i <= text.lines; ++i) {
+        ascending &= text.offsets[i] >= last;
+        last = text.offsets[i];
+    }
+    if (!ascending || static_cast<std::uint64_t>(last) > data_size)
+        throw InvalidTextError("the offsets of a text column must ascend from 0 or more and stay within its " +
+                               std::to_string(data_size) + " bytes; the column is damaged");
+}
+
+void check_utf8(const TextView& text, std::size_t i) {
+    const std::size_t size = text.size(i);
+    const std::size_t at = find_invalid_utf8(text.line(i), size);
+    if (at != size)
+        throw InvalidTextError("line " + std::to_string(i) + ": byte " + std::to_string(at) + " (value " +
+                               std::to_string(text.line(i)[at]) +
+                               ") is not UTF-8; convert the text to UTF-8 or drop the line");
+}
+
+std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes) {
+    std::vector<std::size_t> bounds{0};
+    for (std::size_t i = 0; i < text.lines; ++i) {
+        const auto run = static_cast<std::size_t>(text.offsets[i + 1] - text.offsets[bounds.back()]);
+        // Empty lines count as well: a column of nothing but them is work too.
+        if (run + 16 * (i + 1 - bounds.back()) >= bytes) bounds.push_back(i + 1);
+    }
+    if (bounds.back() != text.lines) bounds.push_back(text.lines);
+    return bounds;
+}
+
+RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll) {
+    const std::vector<std::size_t> bounds = cut_lines(text, kRunBytes);
+    const std::size_t runs = bounds.size() - 1;
+    RaggedIds rows{nullptr, std::make_unique_for_overwrite<std::int64_t[]>(text.lines + 1), text.lines};
+    rows.offsets[0] = 0;
+
+    std::vector<IdBuffer> parts(runs);
+    parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
+        if (thread == 0) poll();
+        IdBuffer& ids = parts[run];
+        for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
+            check_utf8(text, i);
+            encode(i, thread, ids);
+            rows.offsets[i + 1] = static_cast<std::int64_t>(ids.size());  // within the run, for now
+        }
+    });
+
+    std::vector<std::size_t> starts(runs + 1, 0);
+    for (std::size_t run = 0; run < runs; ++run) starts[run + 1] = starts[run] + parts[run].size();
+    rows.values = std::make_unique_for_overwrite<std::int32_t[]>(starts[runs]);
+    parallel_for(runs, threads, [&](std::size_t run, std::size_t) {
+        std::copy_n(parts[run].data(), parts[run].size(), rows.values.get() + starts[run]);
+        parts[run] = IdBuffer();
+        for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i)
+            rows.offsets[i + 1] += static_cast<std::int64_t>(starts[run]);
+    });
+    return rows;
+}
+
+Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                  const DecodeRow& decode, const Poll& poll) {
+    constexpr std::size_t kRows = 1024;
+    const std::size_t runs = (rows + kRows - 1) / kRows;
+    std::vector<std::string> parts(runs);
+    Texts texts{{}, std::vector<std::int64_t>(rows + 1, 0)};
+    parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
+        if (thread == 0) poll();
+        for (std::size_t row = run * kRows; row < std::min(rows, (run + 1) * kRows); ++row) {
+            decode(values + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row]), parts[run]);
+            texts.offsets[row + 1] = static_cast<std::int64_t>(parts[run].size());
+        }
+    });
+    for (std::size_t run = 0; run < runs; ++run) {
+        const auto start = static_cast<std::int64_t>(texts.bytes.size());
+        for (std::size_t row = run * kRows; row < std::min(rows, (run + 1) * kRows); ++row)
+            texts.offsets[row + 1] += start;
+        texts.bytes += parts[run];
+        std::string().swap(parts[run]);
+    }
+    return texts;
+}
+
+}  // namespace nmt_prep

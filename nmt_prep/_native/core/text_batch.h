@@ -1,0 +1,85 @@
+// From a column of lines to rows of ids on several threads: what every dialect's encode_batch shares.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nmt_prep {
+
+// Called now and then, and only on the thread that called into the core; ends the work by throwing.
+using Poll = std::function<void()>;
+
+// Lines as Arrow holds them: line i is data[offsets[i], offsets[i + 1]). Borrowed.
+struct TextView {
+    const std::uint8_t* data;
+    const std::int64_t* offsets;
+    std::size_t lines;
+
+    const std::uint8_t* line(std::size_t i) const { return data + offsets[i]; }
+    std::size_t size(std::size_t i) const { return static_cast<std::size_t>(offsets[i + 1] - offsets[i]); }
+};
+
+// Rows of ids: row i is values[offsets[i], offsets[i + 1]). Plain arrays, so that NumPy can own them.
+struct RaggedIds {
+    std::unique_ptr<std::int32_t[]> values;
+    std::unique_ptr<std::int64_t[]> offsets;
+    std::size_t rows;
+};
+
+// Texts one after another, the output of decoding: text i is bytes[offsets[i], offsets[i + 1]).
+struct Texts {
+    std::string bytes;
+    std::vector<std::int64_t> offsets;
+};
+
+// A growing row of ids that is written through a pointer.
+class IdBuffer {
+   public:
+    // Room for `extra` more ids after those there are; `grow` then says how many were written.
+    std::int32_t* room(std::size_t extra) {
+        if (capacity_ - size_ < extra) reserve(extra);
+        return ids_.get() + size_;
+    }
+    void grow(std::size_t written) { size_ += written; }
+    void push(std::int32_t id) {
+        *room(1) = id;
+        ++size_;
+    }
+    const std::int32_t* data() const { return ids_.get(); }
+    std::size_t size() const { return size_; }
+
+   private:
+    void reserve(std::size_t extra);
+
+    std::unique_ptr<std::int32_t[]> ids_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+// Throws InvalidTextError unless offsets ascend within `data_size` bytes.
+void check_offsets(const TextView& text, std::size_t data_size);
+
+// Throws InvalidTextError naming the line unless line `i` is well-formed UTF-8.
+void check_utf8(const TextView& text, std::size_t i);
+
+// Cuts lines into runs of about `bytes` bytes each: run r is lines [bounds[r], bounds[r + 1]).
+std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes);
+
+// Appends the ids of line `i` to `ids`. `thread` names scratch space that no other call uses at the same time.
+using EncodeLine = std::function<void(std::size_t i, std::size_t thread, IdBuffer& ids)>;
+
+// Rows of ids for all lines, in order, whatever the number of threads. Validates every line before it is encoded.
+RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll);
+
+// Appends the text of `size` ids.
+using DecodeRow = std::function<void(const std::int32_t* ids, std::size_t size, std::string& text)>;
+
+// The texts of all rows, in order, whatever the number of threads. Requires offsets that ascend.
+Texts decode_rows(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                  const DecodeRow& decode, const Poll& poll);
+
+}  // namespace nmt_prep

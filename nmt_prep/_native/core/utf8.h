@@ -1,0 +1,39 @@
+// UTF-8: validation once at the border, then decoding that trusts it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace nmt_prep {
+
+// Position of the first byte that is not part of well-formed UTF-8 (no overlong forms, no surrogates, nothing above
+// U+10FFFF), or `size` when all of it is well formed.
+std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size);
+
+// Decodes the character at `at` and moves past it. Requires well-formed text.
+inline char32_t next_utf8(const std::uint8_t*& at) {
+    const char32_t lead = *at;
+    if (lead < 0x80) {
+        at += 1;
+        return lead;
+    }
+    if (lead < 0xE0) {
+        const char32_t point = (lead & 0x1F) << 6 | (at[1] & 0x3F);
+        at += 2;
+        return point;
+    }
+    if (lead < 0xF0) {
+        const char32_t point = (lead & 0x0F) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu);
+        at += 3;
+        return point;
+    }
+    const char32_t point = (lead & 0x07) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 | (at[3] & 0x3Fu);
+    at += 4;
+    return point;
+}
+
+// Appends a code point; surrogates get the three bytes that the pattern gives them (Python's "surrogatepass").
+void append_utf8(std::string& text, char32_t point);
+
+}  // namespace nmt_prep

@@ -1,0 +1,237 @@
+"""The subword dialect of Tensor2Tensor: greedy longest match over escaped tokens.
+
+Vocabulary files, ids and texts are those of ``SubwordTextEncoder`` in tensor2tensor 1.15.7, bit for bit. A line is cut
+into runs of letters and numbers and runs of everything else; within a token underscores, backslashes and whatever is
+not in the vocabulary's alphabet are escaped; an underscore ends it; from left to right the longest piece that fits is
+taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from _nmt_prep_core import UNICODE_VERSION, T2TModel
+
+from nmt_prep.artefacts import published
+from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
+from nmt_prep.engines.local import available_cores
+from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.t2t_training import EOS, PAD, TokenCounts, build_pieces, checked_text
+from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
+
+_MAX_FILE_BYTES = 1 << 28
+
+
+class T2TTokenizer(Tokenizer):
+    """A Tensor2Tensor subword vocabulary. Id 0 is ``<pad>``, id 1 ``<EOS>``; every text can be expressed."""
+
+    dialect = "t2t"
+    unicode_version: str = UNICODE_VERSION
+    """Version of Unicode that says which characters are letters (L*) and numbers (N*)."""
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        """Makes a tokenizer of pieces in the order of ids. Of equal pieces the last is used; empty ones match nothing.
+
+        Raises:
+            InvalidTextError: a piece holds a lone surrogate.
+        """
+        self._pieces = tuple(checked_text(piece, "piece") for piece in pieces)
+        self._model = T2TModel(list(self._pieces))
+
+    @classmethod
+    def train(
+        cls,
+        lines: Lines,
+        size: int,
+        max_subtoken_length: int | None = None,
+        reserved: Sequence[str] = (),
+        progress: ProgressCallback | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Builds the vocabulary that Tensor2Tensor builds from the same lines.
+
+        Args:
+            lines: text, taken as it is (Tensor2Tensor strips each line before).
+            size: number of pieces aimed at; the vocabulary nearest to it is taken.
+            max_subtoken_length: pieces get fewer characters than this; None sets no bound.
+            reserved: the caller's own tokens; they get the ids from 2 on.
+            progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
+            threads: native threads to use; None is one per available core.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+            TrainingError: there are no tokens, or the options are impossible.
+        """
+        counts = TokenCounts()
+        counts.add(lines, threads)
+        return cls.from_counts(counts, size, max_subtoken_length, reserved, progress)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: TokenCounts,
+        size: int,
+        max_subtoken_length: int | None = None,
+        reserved: Sequence[str] = (),
+        progress: ProgressCallback | None = None,
+    ) -> Self:
+        """Builds a vocabulary from tokens that were counted before; options are those of :meth:`train`.
+
+        Raises:
+            TrainingError: there are no tokens, or the options are impossible.
+        """
+        return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a ``.subwords`` file: a piece a line, bare or within single or double quotes.
+
+        Raises:
+            VocabularyError: the file cannot be read, or is not such a vocabulary.
+        """
+        path = Path(path)
+        pieces = [_unquoted(line.rstrip()) for line in _read_lines(path)]
+        for number, token in enumerate((PAD, EOS)):
+            found = pieces[number] if number < len(pieces) else None
+            if found not in (token, token + "_"):
+                raise VocabularyError(
+                    f"{path}, line {number + 1}: expected '{token}_', as every Tensor2Tensor vocabulary has there, "
+                    f"found {'the end of the file' if found is None else repr(found[:40])}; "
+                    "check that this is the .subwords file"
+                )
+        return cls(pieces)
+
+    def save(self, path: str | Path) -> None:
+        """Writes a piece a line within single quotes, the bytes that upstream's ``store_to_file`` writes.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        with published(Path(path)) as beside:
+            beside.write_bytes("".join(f"'{piece}'\n" for piece in self._pieces).encode())
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of one text, without eos.
+
+        Raises:
+            InvalidTextError: the text holds a lone surrogate.
+            EncodeError: a loaded vocabulary lacks the piece of a character that it knows.
+        """
+        column = TextColumn.from_strings([text])
+        values, _ = self._model.encode(column.data, column.offsets, 1)
+        ids: list[int] = values.tolist()
+        return ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Text of one sequence of ids; ids outside the vocabulary stand for nothing."""
+        known = [i if 0 <= i < len(self._pieces) else -1 for i in ids]
+        return self.decode_batch(Ragged.from_lists([known]))[0]
+
+    def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
+        """Ids of many lines, without eos, in order; the same for any number of threads.
+
+        Args:
+            lines: strings, or an Arrow string array (read in place).
+            threads: native threads to use; None is one per available core.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+            EncodeError: a loaded vocabulary lacks the piece of a character that it knows.
+        """
+        count = threads or available_cores()
+        parts = [Ragged(*self._model.encode(column.data, column.offsets, count)) for column in text_columns(lines)]
+        if len(parts) == 1:
+            return parts[0]
+        starts = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+        return Ragged(
+            np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]),
+            np.concatenate(
+                [np.zeros(1, np.int64), *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))]
+            ),
+        )
+
+    def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
+        """Texts of many sequences of ids, in order; ids outside the vocabulary stand for nothing.
+
+        Raises:
+            EncodeError: the offsets do not fit the values.
+        """
+        values = np.ascontiguousarray(rows.values, np.int32)
+        offsets = np.ascontiguousarray(rows.offsets, np.int64)
+        return self._model.decode(values, offsets, threads or available_cores())
+
+    def reserved_id(self, token: str) -> int:
+        """Id of a token that was reserved when the vocabulary was built: the first piece that is this token as a whole.
+
+        Raises:
+            VocabularyError: no piece is.
+        """
+        escaped = token.replace("\\", "\\\\").replace("_", "\\u").replace("\n", "\\10;") + "_"
+        for piece in (escaped, token):  # older vocabularies hold <pad> and <EOS> without the underscore
+            if piece in self._pieces:
+                return self._pieces.index(piece)
+        raise VocabularyError(f"the vocabulary has no reserved token {token!r}; name it when the vocabulary is built")
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        """The vocabulary in the order of ids, escaped as in its file."""
+        return self._pieces
+
+    @property
+    def pad_id(self) -> int:
+        """Id of padding."""
+        return 0
+
+    @property
+    def eos_id(self) -> int:
+        """Id that ends a sentence."""
+        return 1
+
+    @property
+    def bos_id(self) -> None:
+        """None: the dialect has no id that begins a sentence."""
+        return
+
+    @property
+    def unk_id(self) -> None:
+        """None: what is not in the alphabet is escaped."""
+        return
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of dialect, Unicode version and pieces."""
+        digest = hashlib.sha256(f"{self.dialect}\n{self.unicode_version}\n".encode())
+        for piece in self._pieces:
+            encoded = piece.encode()
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
+        return digest.hexdigest()
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}; check the path") from error
+    if len(raw) > _MAX_FILE_BYTES:
+        raise VocabularyError(
+            f"{path} is larger than {_MAX_FILE_BYTES >> 20} MiB, which no vocabulary is; "
+            "check that this is the .subwords file"
+        )
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise VocabularyError(
+            f"{path}, line {line}: not UTF-8; check that this is the .subwords file, and unpack it if it is compressed"
+        ) from error
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _unquoted(line: str) -> str:
+    quoted = any(line.startswith(quote) and line.endswith(quote) for quote in "'\"")
+    return line[1:-1] if quoted else line

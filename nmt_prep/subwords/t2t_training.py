@@ -1,0 +1,132 @@
+"""Building the pieces of a Tensor2Tensor vocabulary from counted tokens.
+
+The vocabulary is the one that ``SubwordTextEncoder.build_to_target_size`` of tensor2tensor 1.15.7 builds, byte for
+byte; the native core gets there by another way (``t2t_trainer.h``), linear in the summed length of the distinct tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from _nmt_prep_core import T2TTokenCounter, T2TTrainer
+
+from nmt_prep.columns import Lines, TextColumn, text_columns
+from nmt_prep.engines.local import available_cores
+from nmt_prep.errors import InvalidTextError, TrainingError
+from nmt_prep.subwords.tokenizer import ProgressCallback
+
+PAD = "<pad>"
+EOS = "<EOS>"
+
+_LOWEST, _HIGHEST = 1, 1000  # minimum counts that upstream tries between
+_PASSES = 4
+_ALPHABET_ONLY = 1  # a max_subtoken_length that no piece is short enough for
+
+
+class TokenCounts:
+    """Tokens of a text and how often each occurs, gathered as the text comes by.
+
+    A line is cut as ``tensor2tensor.data_generators.tokenizer.encode`` cuts it: into runs of letters and numbers and
+    runs of everything else, without the single spaces between two runs. Lines count as they are: stripping is the
+    caller's business. Memory grows with the distinct tokens, not with the text.
+    """
+
+    def __init__(self, counts: Mapping[str, int] | None = None) -> None:
+        """Starts empty, or from counts that somebody else gathered.
+
+        Args:
+            counts: token to number of times; tokens are neither cut nor checked against the rules above.
+
+        Raises:
+            InvalidTextError: a token holds a lone surrogate.
+            ValueError: a token is empty or its count is less than 1.
+        """
+        self._native = T2TTokenCounter()
+        for token, count in (counts or {}).items():
+            if not token or count < 1:
+                raise ValueError(f"token {token!r} with count {count}: tokens have characters, counts are 1 or more")
+            self._native.add_token(checked_text(token, "token"), count)
+
+    def add(self, lines: Lines | TextColumn, threads: int | None = None) -> None:
+        """Counts the tokens of lines.
+
+        Args:
+            lines: strings, Arrow string arrays (read in place), or a text column.
+            threads: native threads to use; None is one per available core.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
+        """
+        for column in [lines] if isinstance(lines, TextColumn) else text_columns(lines):
+            self._native.add(column.data, column.offsets, threads or available_cores())
+
+    def to_dict(self) -> dict[str, int]:
+        """The counts as a dictionary."""
+        return dict(self._native.items())
+
+
+def build_pieces(
+    counts: TokenCounts,
+    size: int,
+    max_subtoken_length: int | None = None,
+    reserved: Sequence[str] = (),
+    progress: ProgressCallback | None = None,
+) -> list[str]:
+    """Pieces of the vocabulary whose size comes nearest to ``size``, in the order of ids.
+
+    The minimum count that a piece needs is found by bisection between 1 and 1000, which ends early within 1% of
+    the size.
+
+    Args:
+        counts: tokens to build from.
+        size: number of pieces aimed at, reserved ones included.
+        max_subtoken_length: pieces get fewer characters than this; None sets no bound. 200 suits text without spaces
+            between words, where whole clauses would become pieces.
+        reserved: the caller's own tokens; they get the ids from 2 on.
+        progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
+
+    Raises:
+        TrainingError: there are no tokens, or the options are impossible.
+    """
+    if size < 1:
+        raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
+    tokens = [PAD, EOS, *(checked_text(token, "reserved token") for token in reserved)]
+    for token in tokens:
+        if tokens.count(token) > 1:
+            raise TrainingError(
+                f"reserved token {token!r} is given twice; each needs one id of its own, "
+                f"and {PAD} and {EOS} have theirs already"
+            )
+    max_depth = -1 if max_subtoken_length is None else max(max_subtoken_length, _ALPHABET_ONLY) - 1
+    trainer = T2TTrainer(counts._native, tokens, max_depth)
+
+    low, high = _LOWEST, _HIGHEST
+    best, best_distance = None, 0
+    while True:
+        min_count = (low + high) // 2
+        candidate = trainer.build(max(min_count, 1), _PASSES)
+        found = len(tokens) + len(candidate)
+        distance = abs(found - size)
+        if best is None or distance < best_distance:
+            best, best_distance = candidate, distance
+        if progress is not None:
+            progress("bisection", {"min_count": min_count, "size": found})
+        if distance * 100 < size or low >= high or min_count < 2:
+            return trainer.pieces(best)
+        if found > size:
+            low = min_count + 1
+        else:
+            high = min_count - 1
+
+
+def checked_text(token: str, what: str) -> str:
+    """The text itself, if UTF-8 can carry it.
+
+    Raises:
+        InvalidTextError: the text holds a lone surrogate; the message calls it ``what``.
+    """
+    try:
+        token.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(f"{what} {token!r} holds a lone surrogate, which is not text; remove it") from error
+    return token

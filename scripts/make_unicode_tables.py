@@ -1,0 +1,69 @@
+"""Writes nmt_prep/_native/core/unicode_tables.cpp: which characters are letters or numbers (categories L*, N*).
+
+Run it with the Python whose ``unicodedata`` is the version wanted; the version is part of every tokenizer's
+fingerprint, so a new one changes what vocabularies mean. ``--check`` only compares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import unicodedata
+from pathlib import Path
+
+_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "unicode_tables.cpp"
+_PAGE = 256
+_WORD = 64
+
+
+def alphanumeric_pages() -> tuple[list[int], list[int]]:
+    """Page number of every 256 code points, and the 64-bit words of the distinct pages, four a page."""
+    numbers: dict[tuple[int, ...], int] = {}
+    index = []
+    for start in range(0, sys.maxunicode + 1, _PAGE):
+        words = [0] * (_PAGE // _WORD)
+        for offset in range(_PAGE):
+            if unicodedata.category(chr(start + offset))[0] in "LN":
+                words[offset // _WORD] |= 1 << (offset % _WORD)
+        index.append(numbers.setdefault(tuple(words), len(numbers)))
+    return index, [word for page in numbers for word in page]
+
+
+def _rows(items: list[str], per_row: int) -> str:
+    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
+
+
+def source() -> str:
+    """The text of the C++ file."""
+    index, words = alphanumeric_pages()
+    return f"""// Written by scripts/make_unicode_tables.py from Unicode {unicodedata.unidata_version}; do not edit.
+#include "unicode.h"
+
+namespace nmt_prep {{
+
+const char kUnicodeVersion[] = "{unicodedata.unidata_version}";
+
+const std::uint8_t kAlphanumericPage[{len(index)}] = {{
+{_rows([str(number) for number in index], 32)}
+}};
+
+const std::uint64_t kAlphanumericWords[] = {{
+{_rows([f"0x{word:016x}" for word in words], 4)}
+}};
+
+}}  // namespace nmt_prep
+"""
+
+
+def main() -> int:
+    """Writes or checks the file; 1 if a check finds it out of date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
+    if parser.parse_args().check:
+        return int(_TARGET.read_text(encoding="utf-8") != source())
+    _TARGET.write_text(source(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The Tensor2Tensor dialect as its definition reads: every substring enumerated, every set and dictionary spelled out.
+
+The behaviour is that of ``SubwordTextEncoder`` and ``tokenizer`` in tensor2tensor 1.15.7; time and memory quadratic.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+ESCAPES = frozenset("\\_u;0123456789")
+RESERVED = ("<pad>", "<EOS>")
+
+
+def is_alphanumeric(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LN"
+
+
+def tokens(line: str) -> list[str]:
+    runs = ["".join(run) for _, run in groupby(line, is_alphanumeric)]
+    last = len(runs) - 1
+    return [run for i, run in enumerate(runs) if run != " " or i in (0, last)]
+
+
+def token_counts(lines: Iterable[str]) -> Counter[str]:
+    return Counter(token for line in lines for token in tokens(line))
+
+
+def escape(token: str, alphabet: frozenset[str]) -> str:
+    escaped = token.replace("\\", "\\\\").replace("_", "\\u")
+    return "".join(c if c in alphabet and c != "\n" else f"\\{ord(c)};" for c in escaped) + "_"
+
+
+def unescape(token: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        if match[0] in ("\\u", "\\\\"):
+            return "_" if match[0] == "\\u" else "\\"
+        try:
+            return chr(int(match[1]))
+        except (ValueError, OverflowError):
+            return "〓"
+
+    return re.sub(r"\\u|\\\\|\\([0-9]+);", character, token)
+
+
+class Vocabulary:
+    def __init__(self, pieces: Sequence[str], alphabet: Iterable[str] | None = None) -> None:
+        self.pieces = list(pieces)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces) if piece}
+        self.longest = max(map(len, self.pieces))
+        self.alphabet = frozenset("".join(self.pieces if alphabet is None else alphabet)) | ESCAPES
+
+    def cut(self, escaped: str) -> list[str]:
+        cut = []
+        start = 0
+        while start < len(escaped):
+            ends = range(min(len(escaped), start + self.longest), start, -1)
+            end = next((end for end in ends if escaped[start:end] in self.ids), None)
+            if end is None:
+                raise LookupError(escaped[start])
+            cut.append(escaped[start:end])
+            start = end
+        return cut
+
+    def encode(self, line: str) -> list[int]:
+        return [self.ids[piece] for token in tokens(line) for piece in self.cut(escape(token, self.alphabet))]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        joined = "".join(self.pieces[i] for i in ids if 0 <= i < len(self.pieces))
+        text = ""
+        previous = None
+        for token in map(unescape, filter(None, joined.split("_"))):
+            if previous is not None and is_alphanumeric(previous[0]) and is_alphanumeric(token[0]):
+                text += " "
+            text += token
+            previous = token
+        return text
+
+
+def build(
+    counts: Mapping[str, int], min_count: int, max_subtoken_length: int | None, reserved: Sequence[str]
+) -> list[str]:
+    """Pieces after four passes with one minimum count."""
+    heads = [*RESERVED, *reserved]
+    alphabet = frozenset("".join([*counts, *heads])) | ESCAPES
+    vocabulary = Vocabulary(sorted(alphabet), alphabet)
+    for _ in range(4):
+        found: Counter[str] = Counter()
+        for token, count in counts.items():
+            escaped = escape(token, alphabet)
+            start = 0
+            for piece in vocabulary.cut(escaped):
+                longest = len(escaped) if max_subtoken_length is None else max_subtoken_length - 1
+                for end in range(start + 1, min(len(escaped), start + longest) + 1):
+                    found[escaped[start:end]] += count
+                start += len(piece)
+        accepted = []
+        for text in sorted((text for text in found if found[text] >= min_count), key=len, reverse=True):
+            count = found[text]
+            if count >= min_count:
+                if text not in alphabet:
+                    accepted.append((count, text))
+                for end in range(1, len(text)):
+                    found[text[:end]] -= count
+        accepted += [(found[character], character) for character in alphabet]
+        ordered = [text for _, text in sorted(accepted, reverse=True)]
+        vocabulary = Vocabulary([*(escape(token, alphabet) for token in heads), *ordered], alphabet)
+    return vocabulary.pieces
+
+
+def train(
+    lines: Iterable[str], size: int, max_subtoken_length: int | None = None, reserved: Sequence[str] = ()
+) -> list[str]:
+    """Pieces of the vocabulary nearest to ``size`` that a bisection over minimum counts comes across."""
+    counts = token_counts(lines)
+
+    def bisect(low: int, high: int) -> list[str]:
+        middle = (low + high) // 2
+        here = build(counts, max(middle, 1), max_subtoken_length, reserved)
+        if abs(len(here) - size) * 100 < size or low >= high or middle < 2:
+            return here
+        there = bisect(middle + 1, high) if len(here) > size else bisect(low, middle - 1)
+        return min(here, there, key=lambda pieces: abs(len(pieces) - size))
+
+    return bisect(1, 1000)
+
+
+def load(data: bytes) -> Vocabulary:
+    """The vocabulary in a file's bytes."""
+    pieces = []
+    for line in data.decode().removesuffix("\n").split("\n"):
+        text = line.rstrip()
+        quoted = (text.startswith("'") and text.endswith("'")) or (text.startswith('"') and text.endswith('"'))
+        pieces.append(text[1:-1] if quoted else text)
+    return Vocabulary(pieces)

@@ -84,22 +84,34 @@ records: {shards: {train: 0}}
 """
     assert problems(tmp_path, text) == [
         "c.yaml: 11 problems",
-        "  engine.memory (line 13): found the text '2 parsecs'; "
-        "allowed: an amount of memory >= 256MB, such as 512MB or 2GB",
+        (
+            "  engine.memory (line 13): found the text '2 parsecs'; "
+            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB"
+        ),
         "  engine.workers (line 13): found the number 0; allowed: an integer >= 1, or auto for one a core",
         "  languages.source (line 2): found the text 'en us'; allowed: a language tag such as en, zh or pt-BR",
-        "  records.shards.train (line 14): found the number 0; "
-        "allowed: a number of shards from 1 to 99999 for each split; 1 where left out",
+        (
+            "  records.shards.train (line 14): found the number 0; "
+            "allowed: a number of shards from 1 to 99999 for each split; 1 where left out"
+        ),
         "  seed (line 4): found the text 'one'; allowed: an integer >= 0; required, so that no order is left to chance",
-        "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, format, "
-        "header, member, name, sha256, source, target, url)",
-        "  splits.train.1.url (line 11): found a list of 0; "
-        "allowed: a URL or path, or a list of mirrors of the same file",
+        (
+            "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, format, "
+            "header, member, name, sha256, source, target, url)"
+        ),
+        (
+            "  splits.train.1.url (line 11): found a list of 0; "
+            "allowed: a URL or path, or a list of mirrors of the same file"
+        ),
         "  vocab.kind (line 12): found the text 'bpe'; allowed: t2t",
-        "  vocab.shared (line 12): found the text 'maybe'; "
-        "allowed: true for one vocabulary for both sides, false for one a side",
-        "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: kind, max_subtoken_length, "
-        "reserved, shared, size)",
+        (
+            "  vocab.shared (line 12): found the text 'maybe'; "
+            "allowed: true for one vocabulary for both sides, false for one a side"
+        ),
+        (
+            "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: kind, max_subtoken_length, "
+            "reserved, shared, size)"
+        ),
         "  vocab.size (line 12): found the number 0; allowed: an integer >= 1: the approximate number of pieces",
     ]
 
@@ -148,7 +160,7 @@ def test_wrong_overrides(tmp_path: Path, override: str, expected: str) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read the config .*none.yaml: No such file"):
+    with pytest.raises(ConfigError, match=r"cannot read the config .*none\.yaml: No such file"):
         load_config(tmp_path / "none.yaml")
     (tmp_path / "latin1.yaml").write_bytes(b"name: \xe9\n")
     with pytest.raises(ConfigError, match="not UTF-8 at byte 6"):

@@ -76,7 +76,7 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(OutputError, match="cannot write .*file"),
+        pytest.raises(OutputError, match=r"cannot write .*file"),
         run_lock(Workspace(tmp_path / "file"), wait=False, waiting=never),
     ):
         pass

@@ -1,0 +1,77 @@
+"""A small corpus for whole runs: a tgz with a file a side, and a pair of SGM files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.config import Config
+from nmt_prep.config_file import check_config
+
+WORDS = ["time", "year", "way", "day", "thing", "world", "life", "hand", "part", "child", "eye", "place", "wörk", "week"]
+CHARACTERS = "的一是不了人我在有他这中大来上国𠮷"
+
+
+def pair(number: int) -> tuple[str, str]:
+    """The pair of a number: words and characters drawn by its digest, and the number itself."""
+    digest = hashlib.sha256(str(number).encode()).digest()
+    length = 1 + digest[0] % 9
+    source = " ".join(WORDS[byte % len(WORDS)] for byte in digest[1 : 1 + length])
+    target = "".join(CHARACTERS[byte % len(CHARACTERS)] for byte in digest[8 : 9 + length])
+    return f"{source.capitalize()}, {number}.", f"{target}，{number}。"
+
+
+def write_tgz(path: Path, members: dict[str, bytes]) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+
+
+def sgm(lines: list[str], kind: str) -> bytes:
+    segments = "\n".join(f'<seg id="{n}">{escape(line)}</seg>' for n, line in enumerate(lines, 1))
+    return f'<{kind} setid="d">\n<doc docid="d">\n<p>\n{segments}\n</p>\n</doc>\n</{kind}>\n'.encode()
+
+
+def write_corpus(directory: Path, pairs: int = 300, dev: int = 20) -> None:
+    """Writes train.tgz (with one pair more, whose target is empty) and dev.tgz."""
+    directory.mkdir(parents=True, exist_ok=True)
+    train = [pair(number) for number in range(pairs)]
+    train.insert(7, ("nothing on the other side", " "))
+    sides = ("".join(f"{line}\n" for line in side).encode() for side in zip(*train, strict=True))
+    write_tgz(directory / "train.tgz", dict(zip(("t/x.en", "t/x.zh"), sides, strict=True)))
+    sources, targets = zip(*(pair(number) for number in range(10**6, 10**6 + dev)), strict=True)
+    write_tgz(
+        directory / "dev.tgz", {"d/x.en.sgm": sgm(list(sources), "srcset"), "d/x.zh.sgm": sgm(list(targets), "refset")}
+    )
+
+
+def corpus_config(output_dir: Path, **changes: Any) -> Config:
+    """A config over that corpus."""
+    base: dict[str, Any] = {
+        "name": "small",
+        "languages": {"source": "en", "target": "zh"},
+        "output_dir": str(output_dir),
+        "seed": 1,
+        "splits": {
+            "train": [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}],
+            "dev": [{"name": "y", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}],
+        },
+        "vocab": {"size": 200},
+        "records": {"shards": {"train": 3}},
+    }
+    return check_config({**base, **changes}, "test config")
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Digests of all files below a run's directory, but for the lock."""
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.name != "lock"
+    }

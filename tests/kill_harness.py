@@ -1,0 +1,108 @@
+"""Kills the main job with SIGKILL at chosen points, runs it again, and compares with an undisturbed run.
+
+A program of its own, since it forks: ``python -m tests.kill_harness DIRECTORY FIRST STEP [RANDOM]``. Points are the
+calls by which a run changes the file system: the child dies just before the N-th of them, for N = FIRST, FIRST + STEP, …
+until a child lives. RANDOM children more die after a random time. Prints a JSON object: the number of points tried, and
+the points after which the rerun differed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nmt_prep
+from tests.corpus import corpus_config, tree, write_corpus
+
+CHANGES = {"records": {"shards": {"train": 3}}}
+
+
+def run(place: Path, output: Path) -> None:
+    nmt_prep.run(corpus_config(output, **CHANGES), base_dir=place, workers=2)
+
+
+def in_child(work: Callable[[], None], seconds: float | None = None) -> int:
+    """Runs work in a fork, which is killed after so many seconds; returns its wait status."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - the child must not run on as its parent
+            print(f"child: {error!r}", file=sys.stderr)
+            os._exit(1)
+        os._exit(0)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
+
+
+def die_at(number: int) -> None:
+    """Arranges for this process to be killed at its number-th change of the file system."""
+    count = 0
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(*arguments: Any, **options: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments, **options)
+
+        return counting
+
+    for name in ("fsync", "rename", "replace", "unlink", "mkdir", "rmdir"):
+        setattr(os, name, wrap(getattr(os, name)))
+
+
+def check(place: Path, expected: dict[str, str], output: Path) -> bool:
+    """Whether a plain run in what is left gives what an undisturbed one gave."""
+    status = in_child(lambda: run(place, output))
+    same = status == 0 and tree(output) == expected
+    shutil.rmtree(output, ignore_errors=True)
+    return same
+
+
+def main() -> None:
+    place, first, step = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    write_corpus(place, pairs=200, dev=5)
+    undisturbed, output = place / "undisturbed", place / "run"
+    began = time.monotonic()
+    assert in_child(lambda: run(place, undisturbed)) == 0
+    seconds = time.monotonic() - began
+    expected = tree(undisturbed)
+    points, wrong = 0, []
+
+    for number in range(first, 100_000, step):
+
+        def killed(number: int = number) -> None:
+            die_at(number)
+            run(place, output)
+
+        status = in_child(killed)
+        points += 1
+        if not check(place, expected, output):
+            wrong.append(number)
+        if not os.WIFSIGNALED(status):
+            break
+
+    draw = random.Random(1)
+    for _ in range(int(sys.argv[4]) if len(sys.argv) > 4 else 0):
+        delay = draw.random() * seconds
+        in_child(lambda: run(place, output), delay)
+        points += 1
+        if not check(place, expected, output):
+            wrong.append(-int(delay * 1e6))
+    print(json.dumps({"points": points, "wrong": wrong}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def killed(directory: Path, first: int, step: int, random: int) -> dict[str, object]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    program = [sys.executable, "-m", "tests.kill_harness", str(directory), str(first), str(step), str(random)]
+    result = subprocess.run(program, env=environment, check=True, stdout=subprocess.PIPE)
+    return json.loads(result.stdout)
+
+
+def test_a_run_killed_at_some_points_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 3, 11, 5)
+    assert result["wrong"] == []
+    assert result["points"] >= 15
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_every_point_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    result = killed(tmp_path, 1, 1, 50)
+    assert result["wrong"] == []
+    assert result["points"] >= 150

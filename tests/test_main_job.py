@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.records import read_shard
+from tests.corpus import corpus_config, pair, tree, write_corpus
+
+STAGES = ["download", "extract", "compile", "sample", "vocab", "encode", "report"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_corpus(tmp_path)
+    return tmp_path
+
+
+def run(place: Path, output: str = "run", workers: int = 2, **changes: Any) -> list[str]:
+    """Runs the main job; returns the stages that ran."""
+    outcomes = nmt_prep.run(corpus_config(place / output, **changes), base_dir=place, workers=workers)
+    assert [outcome.stage for outcome in outcomes] == STAGES
+    return [outcome.stage for outcome in outcomes if outcome.ran]
+
+
+def records(root: Path, split: str = "train") -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    pairs = []
+    for path in sorted((root / "records").glob(f"small-{split}-*")):
+        inputs, targets = read_shard(path)
+        rows = zip(inputs.to_lists(), targets.to_lists(), strict=True)
+        pairs += [(tuple(source), tuple(target)) for source, target in rows]
+    return pairs
+
+
+def test_the_records_decode_to_the_corpus(place: Path) -> None:
+    assert run(place) == STAGES
+    root = place / "run"
+    source = nmt_prep.load_tokenizer(root / "vocab" / "vocab.small.200.subwords.en")
+    target = nmt_prep.load_tokenizer(root / "vocab" / "vocab.small.200.subwords.zh")
+    for split, numbers in (("train", range(300)), ("dev", range(10**6, 10**6 + 20))):
+        found = records(root, split)
+        assert all(inputs[-1] == targets[-1] == 1 for inputs, targets in found)
+        texts = [(source.decode(inputs[:-1]), target.decode(targets[:-1])) for inputs, targets in found]
+        assert Counter(texts) == Counter(pair(number) for number in numbers)
+    assert sorted(path.name for path in (root / "records").iterdir()) == [
+        "dataset.json",
+        "small-dev-00000-of-00001",
+        "small-train-00000-of-00003",
+        "small-train-00001-of-00003",
+        "small-train-00002-of-00003",
+    ]
+    summary = json.loads((root / "report" / "summary.json").read_text("utf-8"))
+    assert summary["corpora"]["train"]["x"]["pairs_in"] == 301
+    assert summary["corpora"]["train"]["x"]["dropped"] == {"empty_source": 0, "empty_target": 1, "empty_both": 0}
+    assert summary["splits"]["train"]["pairs"] == 300
+
+
+def test_a_second_run_does_nothing(place: Path) -> None:
+    run(place)
+    before = tree(place / "run")
+    assert run(place) == []
+    for path in place.glob("*.tgz"):
+        os.utime(path, (1, 1))
+    assert run(place) == []
+    assert tree(place / "run") == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"records": {"shards": {"train": 2}}}, ["encode", "report"]),
+        ({"vocab": {"size": 150}}, ["vocab", "encode", "report"]),
+        ({"vocab": {"size": 200, "shared": True}}, ["vocab", "encode", "report"]),
+        ({"sample": {"bytes_per_corpus": 100}}, ["sample", "vocab", "encode", "report"]),
+        ({"sample": {"bytes_per_corpus": 10**9}}, ["sample"]),
+        ({"seed": 2}, ["encode", "report"]),
+        ({"engine": {"workers": 1, "memory": "300MB"}}, []),
+        ({"input": {"batch_tokens": 100}}, []),
+        ({"languages": {"source": "en", "target": "zh-CN"}}, ["vocab", "encode", "report"]),
+        ({"name": "other"}, ["vocab", "encode", "report"]),
+    ],
+)
+def test_exactly_the_stages_that_a_change_touches_run_again(
+    place: Path, changes: dict[str, Any], expected: list[str]
+) -> None:
+    run(place)
+    assert run(place, **changes) == expected
+    run(place, output="fresh", **changes)
+    assert tree(place / "run") == tree(place / "fresh")
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_the_bytes_do_not_depend_on_workers_or_memory(place: Path, workers: int) -> None:
+    run(place, workers=3)
+    run(place, output="other", workers=workers, engine={"memory": "256MB"})
+    assert tree(place / "run") == tree(place / "other")
+
+
+def test_the_bytes_do_not_depend_on_the_hash_seed(place: Path) -> None:
+    run(place)
+    program = (
+        "import sys; from pathlib import Path; from tests.test_main_job import run; "
+        "run(Path(sys.argv[1]), output=sys.argv[2])"
+    )
+    for seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        subprocess.run([sys.executable, "-c", program, str(place), f"seed{seed}"], env=environment, check=True)
+        assert tree(place / "run") == tree(place / f"seed{seed}")
+
+
+def test_another_seed_gives_the_same_pairs_in_another_order(place: Path) -> None:
+    run(place)
+    run(place, output="other", seed=2)
+    first, second = records(place / "run"), records(place / "other")
+    assert Counter(first) == Counter(second)
+    assert first != second
+    assert sum(one == other for one, other in zip(first, second, strict=True)) < 10
+
+
+def test_the_order_shows_no_trace_of_the_input(tmp_path: Path) -> None:
+    count = 4000
+    write_corpus(tmp_path, pairs=count)
+    run(tmp_path)
+    source = nmt_prep.load_tokenizer(tmp_path / "run" / "vocab" / "vocab.small.200.subwords.en")
+    numbers = [int(source.decode(inputs[:-1]).split()[-1][:-1]) for inputs, _ in records(tmp_path / "run")]
+    assert sorted(numbers) == list(range(count))
+    mean = (count - 1) / 2
+    variance = (count * count - 1) / 12
+    correlation = sum((place - mean) * (number - mean) for place, number in enumerate(numbers)) / count / variance
+    assert abs(correlation) < 4 / count**0.5
+    neighbours = sum(abs(one - other) == 1 for one, other in zip(numbers, numbers[1:], strict=False))
+    assert neighbours < 12
+    for shard in range(3):
+        part = numbers[shard * count // 3 : (shard + 1) * count // 3]
+        assert abs(sum(part) / len(part) - mean) < 4 * (variance / len(part)) ** 0.5
+
+
+def test_a_corpus_added_to_a_split_is_compiled_with_the_others(place: Path) -> None:
+    run(place)
+    write_corpus(place / "more", pairs=50)
+    more = {"name": "z", "url": "more/train.tgz", "source": "t/x.en", "target": "t/x.zh"}
+    config = corpus_config(place / "run").model_dump(mode="json", exclude_unset=True)
+    assert run(place, splits={**config["splits"], "train": [*config["splits"]["train"], more]}) == STAGES
+    assert Counter(records(place / "run")).most_common(1)[0][1] == 2
+
+
+def test_a_run_that_was_cut_short_by_an_error_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(place, output="undisturbed")
+    from nmt_prep.stages import encode
+
+    calls = 0
+    write_shard = encode.write_shard
+
+    def fail_once(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise nmt_prep.NmtPrepError("disk full")
+        return write_shard(*arguments)
+
+    monkeypatch.setattr(encode, "write_shard", fail_once)
+    with pytest.raises(nmt_prep.NmtPrepError, match="disk full"):
+        run(place, workers=1)
+    assert run(place) == ["encode", "report"]
+    assert calls == 3 + 2
+    assert tree(place / "run") == tree(place / "undisturbed")

@@ -1,0 +1,149 @@
+"""Compiled corpora: Parquet parts with the columns ``source``, ``target`` and ``corpus``.
+
+Row groups hold about :data:`ROW_GROUP_BYTES` of text and are what is read at once; parts hold about
+:data:`PART_BYTES`. Where one ends depends on nothing but the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from nmt_prep.artefacts import published
+from nmt_prep.corpora.lines import text_bytes
+from nmt_prep.corpora.reader import PairBatch
+from nmt_prep.errors import CorpusError
+
+SCHEMA = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("target", pa.string(), nullable=False),
+        pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+    ]
+)
+
+ROW_GROUP_BYTES = 4 << 20
+PART_BYTES = 64 << 20
+
+_LARGEST_COLUMN = 2**31 - 1
+"""Arrow's ``string`` counts bytes in 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that was written: file name, pairs, and UTF-8 bytes of both sides."""
+
+    file: str
+    pairs: int
+    bytes: int
+
+
+def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
+    """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, each part published when it is whole.
+
+    Raises:
+        CorpusError: a line has 2 GiB or more.
+        OutputError: a part cannot be written.
+    """
+    groups = _row_groups(batches)
+    parts: list[Part] = []
+    group = next(groups, None)
+    while group is not None:
+        name = f"{prefix}-{len(parts):05d}.parquet"
+        pairs = size = 0
+        with published(directory / name) as beside, _writer(beside) as writer:
+            while group is not None and size < PART_BYTES:
+                writer.write_batch(_record_batch(group, corpus), row_group_size=len(group))
+                pairs += len(group)
+                size += int(_sizes(group).sum())
+                group = next(groups, None)
+        parts.append(Part(name, pairs, size))
+    return parts
+
+
+def row_groups(path: Path) -> list[int]:
+    """Pairs in each row group of a part.
+
+    Raises:
+        CorpusError: the part is damaged or cannot be read.
+    """
+    try:
+        metadata = pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+    return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+
+def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """Reads a part one row group at a time, each as one batch of :data:`SCHEMA`; several threads may each read one.
+
+    Args:
+        path: the part.
+        row_groups: numbers of the row groups to read, in the order to read them; None is all.
+
+    Raises:
+        CorpusError: the part is damaged or cannot be read.
+    """
+    try:
+        with pq.ParquetFile(path) as part:
+            for number in range(part.num_row_groups) if row_groups is None else row_groups:
+                table = part.read_row_group(number, use_threads=False).combine_chunks()
+                yield from table.to_batches()
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+
+
+def _writer(path: Path) -> pq.ParquetWriter:
+    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": ["corpus"], "write_statistics": False}
+    return pq.ParquetWriter(path, SCHEMA, **options)
+
+
+def _row_groups(batches: Iterable[PairBatch]) -> Iterator[PairBatch]:
+    """Cuts pairs anew: each group is the shortest that reaches :data:`ROW_GROUP_BYTES`, save the last."""
+    held: list[PairBatch] = []
+    size = 0
+    for batch in batches:
+        ends = np.cumsum(_sizes(batch))
+        first = taken = 0
+        while first < len(batch):
+            last = int(np.searchsorted(ends, taken + ROW_GROUP_BYTES - size))
+            piece = PairBatch(batch.source[first : last + 1], batch.target[first : last + 1])
+            held.append(piece)
+            first += len(piece)
+            if last < len(batch):
+                yield _join(held)
+                held, size, taken = [], 0, int(ends[last])
+            else:
+                size += int(ends[-1]) - taken
+    if held:
+        yield _join(held)
+
+
+def _join(batches: list[PairBatch]) -> PairBatch:
+    return PairBatch(
+        pa.concat_arrays([batch.source for batch in batches]), pa.concat_arrays([batch.target for batch in batches])
+    )
+
+
+def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
+    """UTF-8 bytes of each pair, int64, shape ``[pairs]``."""
+    sizes = pc.add(pc.binary_length(batch.source), pc.binary_length(batch.target))
+    return np.asarray(sizes.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _record_batch(group: PairBatch, corpus: str) -> pa.RecordBatch:
+    if max(text_bytes(group.source), text_bytes(group.target)) > _LARGEST_COLUMN:
+        raise CorpusError(f"corpus {corpus}: a line has 2 GiB or more, which no part can hold; remove or split it")
+    names = pa.DictionaryArray.from_arrays(np.zeros(len(group), np.int32), pa.array([corpus]))
+    return pa.record_batch([group.source.cast(pa.string()), group.target.cast(pa.string()), names], schema=SCHEMA)
+
+
+def _damaged(path: Path, error: Exception) -> CorpusError:
+    return CorpusError(f"cannot read the compiled part {path}: {error}; run again with --verify to make it anew")

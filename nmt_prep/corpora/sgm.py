@@ -1,0 +1,130 @@
+"""The pair of SGML files (srcset and refset) in which WMT publishes test sets.
+
+Segments are matched by document and segment id, not by line. These files hold test sets, so the references are kept
+in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.entities import html5
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from nmt_prep.corpora.lines import read_text
+from nmt_prep.corpora.reader import PairBatch, Reader
+from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
+
+_TAG = re.compile(r"""<(/?)(doc|seg)\b((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>""", re.IGNORECASE)
+_SEG_END = re.compile(r"</seg\s*>", re.IGNORECASE)
+_SEG_START = re.compile(r"<seg\b", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]*));")
+
+_SEGMENTS_PER_BATCH = 8192
+
+
+class Segment(NamedTuple):
+    """A segment's identity and text."""
+
+    document: str
+    number: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"doc {self.document!r}, seg {self.number!r}"
+
+
+class SgmReader(Reader):
+    """Reads srcset and refset; pairs come in the order of the source file."""
+
+    parts = ("source", "target")
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """The pairs that have the same docid and segment id.
+
+        Raises:
+            AlignmentError: a segment is missing from one file, or is given twice.
+            InvalidTextError: a file is not UTF-8, or refers to a character that is none.
+            CorpusError: a segment has no id or no end, or a file cannot be read.
+        """
+        source, target = self.files["source"], self.files["target"]
+        references = {segment[:2]: segment for segment in _distinct_segments(target)}
+        segments = _distinct_segments(source)
+        while batch := list(islice(segments, _SEGMENTS_PER_BATCH)):
+            for segment in batch:
+                if segment[:2] not in references:
+                    raise _missing(segment, target, source)
+            targets = [references.pop(segment[:2]).text for segment in batch]
+            sources = [segment.text for segment in batch]
+            yield PairBatch(pa.array(sources, pa.large_string()), pa.array(targets, pa.large_string()))
+        if references:
+            raise _missing(next(iter(references.values())), source, target)
+
+
+def _missing(segment: Segment, lacking: Path, having: Path) -> AlignmentError:
+    return AlignmentError(
+        f"{lacking}: {segment.where} is missing, but {having} has it; "
+        "check that the two files are the two sides of the same test set"
+    )
+
+
+def _distinct_segments(path: Path) -> Iterator[Segment]:
+    seen: set[tuple[str, str]] = set()
+    for segment in _segments(path):
+        if segment[:2] in seen:
+            raise AlignmentError(
+                f"{path}: {segment.where} is given twice; keep one (a file with several references must be split)"
+            )
+        seen.add(segment[:2])
+        yield segment
+
+
+def _segments(path: Path) -> Iterator[Segment]:
+    markup = read_text(path)
+    document, position = "", 0
+    while tag := _TAG.search(markup, position):
+        position = tag.end()
+        closes, name, attributes = tag[1], tag[2].lower(), _attributes(tag[3].removesuffix("/"))
+        if name == "doc":
+            document = "" if closes else attributes.get("docid", "")
+        elif not closes:
+            if "id" not in attributes:
+                line = markup.count("\n", 0, tag.start()) + 1
+                raise CorpusError(f"{path}:{line}: a seg of doc {document!r} has no id; give it one")
+            segment = Segment(document, attributes["id"], "")
+            if not tag[3].endswith("/"):
+                position, text = _content(markup, position, segment, path)
+                segment = segment._replace(text=text)
+            yield segment
+
+
+def _content(markup: str, start: int, segment: Segment, path: Path) -> tuple[int, str]:
+    """Where the segment whose content starts at ``start`` ends, and its text."""
+    end = _SEG_END.search(markup, start)
+    if end is None or _SEG_START.search(markup, start, end.start()):
+        raise CorpusError(f"{path}: {segment.where} has no </seg>; the file is damaged or cut short")
+    text = _ENTITY.sub(lambda entity: _character(entity, segment, path), markup[start : end.start()])
+    if "\n" in text:  # the markup was wrapped; a pair is one line a side
+        text = " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
+    return end.end(), text
+
+
+def _character(entity: re.Match[str], segment: Segment, path: Path) -> str:
+    decimal, hexadecimal, name = entity.groups()
+    if name:
+        return html5.get(f"{name};", entity[0])
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise InvalidTextError(f"{path}: {segment.where} refers to {entity[0]}, which is no character; mend it")
+    return chr(code)
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return {name.lower(): double or single or bare for name, double, single, bare in _ATTRIBUTE.findall(text)}

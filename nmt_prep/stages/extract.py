@@ -1,0 +1,129 @@
+"""extract: the members that corpora name, out of their archives, decompressed, in a store by the archive's digest."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, member_name, without_suffix
+from nmt_prep.config import Config, Corpus
+from nmt_prep.corpora import READERS
+from nmt_prep.manifest import Counts
+from nmt_prep.pipeline import Context, Result, Stage
+from nmt_prep.progress import Meter
+from nmt_prep.stages.download import Needed, downloaded_file, needed_by
+from nmt_prep.store import Store, Stored
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file that a reader wants.
+
+    Attributes:
+        key: ``<split>/<corpus>/<both|source|target>``.
+        container: the downloaded file that it is, or is in.
+        member: its path in the archive, or ``WHOLE_FILE``.
+    """
+
+    key: str
+    container: Needed
+    member: str
+
+
+@dataclass(frozen=True)
+class ExtractTask:
+    """One archive, and all that is wanted of it."""
+
+    key: str
+    archive: Archive
+    members: tuple[str, ...]
+
+
+class Extract(Stage):
+    """Writes ``extracted/<SHA-256 of the archive>/<name>``, where the name is of our choosing.
+
+    Details are ``{key: {file, sha256, size}}`` by :attr:`Wanted.key`, the file relative to the stage's directory.
+    """
+
+    name: ClassVar[str] = "extract"
+    inputs: ClassVar[tuple[str, ...]] = ("download",)
+    directory: ClassVar[str] = "extracted"
+    keeps: ClassVar[bool] = True
+
+    def settings(self, config: Config) -> dict[str, object]:
+        wanted = (wanted for split, corpora in config.splits.items() for c in corpora for wanted in wanted_by(split, c))
+        return {f"splits.{file.key.replace('/', '.')}": [file.container.key, file.member] for file in wanted}
+
+    def run(self, context: Context) -> Result:
+        members: dict[Archive, list[str]] = {}
+        places: dict[str, tuple[Archive, str]] = {}
+        for split, corpora in context.config.splits.items():
+            for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
+                path, entry = downloaded_file(context, wanted.container)
+                archive = Archive(path, entry["name"], entry["sha256"])
+                places[wanted.key] = archive, wanted.member
+                members.setdefault(archive, []).append(wanted.member)
+        tasks = [
+            ExtractTask(f"{number:05d}-{archive.sha256}", archive, tuple(dict.fromkeys(names)))
+            for number, (archive, names) in enumerate(members.items())
+        ]
+        store = Store(context.directory, context.digests)
+        with context.progress.meter("extract", unit="bytes") as meter:
+            results = context.tasks.run(partial(extract_archive, store, meter), tasks)
+        extracted = {task.archive: result for task, result in zip(tasks, results, strict=True)}
+        details: dict[str, object] = {key: extracted[archive][member] for key, (archive, member) in places.items()}
+        digests = {entry["file"]: entry["sha256"] for result in results for entry in result.values()}
+        counts = Counts(other={"archives": len(tasks), "files": len(digests)})
+        return Result(counts, files=sorted(digests), digests=digests, details=details)
+
+
+def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
+    """The files that the reader of a corpus wants, by the names that it has for them."""
+    containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
+    for part in READERS[corpus.resolved_format].parts:
+        member = corpus.member if part == "both" else getattr(corpus, part)
+        container = containers.get(part) or containers["both"]
+        yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
+
+
+def extracted_files(context: Context, split: str, corpus: Corpus) -> dict[str, Path]:
+    """The files of a corpus by the names that its reader has for them, for a stage that has extract above it."""
+    details = context.manifests["extract"].details
+    directory = context.workspace.root / Extract.directory
+    return {
+        part: directory / details[f"{split}/{corpus.name}/{part}"]["file"]
+        for part in READERS[corpus.resolved_format].parts
+    }
+
+
+def extract_archive(store: Store, meter: Meter, task: ExtractTask) -> dict[str, dict[str, Any]]:
+    """Extracts what is not in the store yet; returns place, digest and size of each member.
+
+    Raises:
+        ArchiveError: the archive is damaged, hostile, or lacks a member.
+        OutputError: a file cannot be stored.
+    """
+    files = {member: f"{task.archive.sha256}/{_safe_name(member, task.archive)}" for member in task.members}
+    found = {member: store.find(_key(file)) for member, file in files.items()}
+    wanted = {member: store.directory / files[member] for member, stored in found.items() if stored is None}
+    if wanted:
+        for member, content in extract_members(task.archive, wanted, meter.advance).items():
+            file = files[member]
+            found[member] = store.note(_key(file), Stored(file, content.sha256, content.size))
+    return {member: vars(stored) for member, stored in found.items() if stored is not None}
+
+
+def _key(file: str) -> list[str]:
+    return ["member", file]
+
+
+def _safe_name(member: str, archive: Archive) -> str:
+    """A file name that is the member's own and in which nothing is left to whoever made the archive."""
+    base = without_suffix((member or archive.name).rpartition("/")[2])
+    digest = hashlib.sha256(member.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{digest[:16]}-{re.sub(r'[^A-Za-z0-9._+-]', '_', base)[-100:]}"

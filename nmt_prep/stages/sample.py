@@ -1,0 +1,139 @@
+"""sample: the lines that the vocabularies see.
+
+As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``): of each side
+of each corpus, every so-manieth line, stripped, until a budget of characters is used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.artefacts import published
+from nmt_prep.config import SIDES, Config, Corpus, Side
+from nmt_prep.corpora import open_corpus, strip_lines
+from nmt_prep.manifest import Counts
+from nmt_prep.pipeline import Context, Result, Stage
+from nmt_prep.progress import Meter
+from nmt_prep.stages.compile import reading_settings
+from nmt_prep.stages.extract import extracted_files
+
+
+@dataclass(frozen=True)
+class CorpusSide:
+    """One side of a corpus to sample from, and how many bytes its text has."""
+
+    corpus: Corpus
+    files: dict[str, Path]
+    side: Side
+    size_in_bytes: int
+
+
+@dataclass(frozen=True)
+class SampleTask:
+    """One side of all training corpora."""
+
+    key: str
+    corpora: tuple[CorpusSide, ...]
+    budget: int
+    output: Path
+
+
+class Sample(Stage):
+    """Writes ``sample/source.txt`` and ``sample/target.txt``.
+
+    The sides are sampled each for itself, as upstream does: line i of one is not the other side of line i of the
+    other. Lines are taken before compile drops any.
+    """
+
+    name: ClassVar[str] = "sample"
+    inputs: ClassVar[tuple[str, ...]] = ("extract", "compile")
+    directory: ClassVar[str] = "sample"
+
+    def settings(self, config: Config) -> dict[str, object]:
+        corpora = config.splits["train"]
+        settings: dict[str, object] = {
+            "sample.bytes_per_corpus": config.sample.bytes_per_corpus,
+            "splits.train": [corpus.name for corpus in corpora],
+        }
+        for corpus in corpora:
+            settings |= reading_settings(f"splits.train.{corpus.name}", corpus)
+        return settings
+
+    def run(self, context: Context) -> Result:
+        tasks = [
+            SampleTask(
+                key=side,
+                corpora=tuple(_corpus_side(context, corpus, side) for corpus in context.config.splits["train"]),
+                budget=context.config.sample.bytes_per_corpus,
+                output=context.directory / f"{side}.txt",
+            )
+            for side in SIDES
+        ]
+        with context.progress.meter("sample", unit="lines") as meter:
+            results = dict(zip(SIDES, context.tasks.run(partial(sample_side, meter), tasks), strict=True))
+        numbers = {f"{side}_{name}": count for side, counts in results.items() for name, count in counts.items()}
+        return Result(Counts(other=numbers), files=[f"{side}.txt" for side in SIDES], details={**results})
+
+
+def sample_side(meter: Meter, task: SampleTask) -> dict[str, Any]:
+    """Writes the sample of one side; returns the numbers of its lines and bytes."""
+    lines = size = 0
+    with published(task.output) as beside, beside.open("wb") as output:
+        for side in task.corpora:
+            reader = open_corpus(side.corpus, side.files)
+            for sampled in sample_lines(reader.lines(side.side), side.size_in_bytes, task.budget):
+                size += output.write(_with_newlines(sampled))
+                lines += len(sampled)
+                meter.advance(len(sampled))
+    return {"lines": lines, "bytes": size}
+
+
+def sample_lines(batches: Iterator[pa.Array], size_in_bytes: int, budget: int) -> Iterator[pa.Array]:
+    """The lines of one file that Tensor2Tensor would give its vocabulary builder.
+
+    Every (skip + 1)-th line with skip = int(size_in_bytes / budget / 2), for as long as the characters taken before
+    it are fewer than the budget. Of ``batches`` no more is read than needed.
+
+    Args:
+        batches: Arrow string arrays, the lines of the file.
+        size_in_bytes: of the file.
+        budget: in characters, as upstream counts although it speaks of bytes.
+    """
+    stride = int(size_in_bytes / budget / 2) + 1
+    wait = stride - 1
+    for batch in batches:
+        wanted = np.arange(wait, len(batch), stride)
+        wait = (wait - len(batch)) % stride
+        lines = strip_lines(batch.take(pa.array(wanted)))
+        ends = np.cumsum(pc.utf8_length(lines).to_numpy(zero_copy_only=False), dtype=np.int64)
+        affordable = int(np.searchsorted(ends, budget)) + 1  # the line that uses the budget up is still taken
+        if len(lines):
+            yield lines[:affordable]
+            budget -= int(ends[-1])
+        if budget <= 0:
+            return
+
+
+def _corpus_side(context: Context, corpus: Corpus, side: Side) -> CorpusSide:
+    files = extracted_files(context, "train", corpus)
+    size = open_corpus(corpus, files).size_in_bytes(side)
+    if size is None:
+        counts = context.manifests["compile"].details["corpora"]["train"][corpus.name]
+        size = int(counts[f"{side}_bytes"])
+    return CorpusSide(corpus, files, side, size)
+
+
+def _with_newlines(lines: pa.Array) -> memoryview:
+    """The lines, each with its newline, as they lie in the file."""
+    joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))
+    _, offsets, data = joined.buffers()
+    bounds = np.frombuffer(offsets, np.int64)
+    return memoryview(data)[bounds[joined.offset] : bounds[joined.offset + len(joined)]]

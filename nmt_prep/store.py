@@ -1,0 +1,66 @@
+"""A directory that is added to: files below a directory named after a digest, and a note of what each key gave.
+
+Keys are JSON values such as a URL, or an archive's digest and a member. A note is written after its file was
+published; a file counts only while its digest is the one in the note.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nmt_prep.artefacts import publish_json
+from nmt_prep.digests import DigestCache, digest_of
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file of a store: its path relative to the store, SHA-256, and size in bytes."""
+
+    file: str
+    sha256: str
+    size: int
+
+
+class Store:
+    """The files below a directory; safe to use from threads that work on different keys."""
+
+    def __init__(self, directory: Path, digests: DigestCache) -> None:
+        self.directory = directory
+        self._digests = digests
+
+    def find(self, key: object) -> Stored | None:
+        """What ``key`` gave before; None where nothing was noted, or the file is gone or damaged."""
+        try:
+            stored = Stored(**json.loads(self._note(key).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+        return stored if self._intact(self.directory / stored.file, stored.sha256) else None
+
+    def find_digest(self, sha256: str, name: str) -> Stored | None:
+        """A file by its digest, best the one of this name; None where there is none."""
+        for path in (self.directory / sha256 / name, *self._files(sha256)):
+            if self._intact(path, sha256):
+                return Stored(str(path.relative_to(self.directory)), sha256, path.stat().st_size)
+        return None
+
+    def note(self, key: object, stored: Stored) -> Stored:
+        """Notes that ``key`` gave a file, which must have been published."""
+        self._digests.remember(self.directory / stored.file, stored.sha256)
+        publish_json(self._note(key), asdict(stored))
+        return stored
+
+    def _files(self, sha256: str) -> Iterator[Path]:
+        below = self.directory / sha256
+        return iter(sorted(path for path in below.iterdir() if path.is_file()) if below.is_dir() else [])
+
+    def _intact(self, path: Path, sha256: str) -> bool:
+        try:
+            return self._digests.digest(path) == sha256
+        except OSError:
+            return False
+
+    def _note(self, key: object) -> Path:
+        return self.directory / ".notes" / f"{digest_of(key)}.json"

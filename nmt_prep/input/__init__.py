@@ -2,6 +2,16 @@
 
 from nmt_prep.input.arguments import ArgumentError
 from nmt_prep.input.batched_input import BatchedInput
+from nmt_prep.input.dataset import make_dataset
 from nmt_prep.input.iterator import get_infer_iterator, get_iterator
+from nmt_prep.input.vocabulary import check_vocab, vocab_tables
 
-__all__ = ["ArgumentError", "BatchedInput", "get_infer_iterator", "get_iterator"]
+__all__ = [
+    "ArgumentError",
+    "BatchedInput",
+    "check_vocab",
+    "get_infer_iterator",
+    "get_iterator",
+    "make_dataset",
+    "vocab_tables",
+]

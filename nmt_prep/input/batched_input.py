@@ -29,3 +29,14 @@ class BatchedInput(NamedTuple):
     target_output: tf.Tensor | None
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor | None
+
+
+def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
+    """What the input functions return for a dataset of :class:`BatchedInput`.
+
+    The dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their initializer.
+    """
+    if tf.compat.v1.executing_eagerly_outside_functions():
+        return batches
+    iterator = tf.compat.v1.data.make_initializable_iterator(batches)
+    return iterator.get_next()._replace(initializer=iterator.initializer)

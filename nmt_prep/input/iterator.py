@@ -12,7 +12,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from nmt_prep.input.arguments import check_job_shard, check_positive
-from nmt_prep.input.batched_input import BatchedInput
+from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
 from nmt_prep.input.batching import (
     Column,
     concat_columns,
@@ -27,6 +27,7 @@ from nmt_prep.input.words import CHARACTER_EOS_ID, CHARACTERS_PER_WORD, look_up,
 
 _PAIRS_PER_BLOCK = 4096
 _DEFAULT_BUCKET_WIDTH = 10
+_BATCHES_AHEAD = 8
 
 
 class _Block(NamedTuple):
@@ -190,7 +191,7 @@ def get_iterator(
         num_parallel_calls=num_parallel_calls,
         deterministic=True,
     )
-    return _as_batched_input(blocks.flat_map(batches_of))
+    return batches_or_tensors(blocks.flat_map(batches_of).prefetch(_BATCHES_AHEAD))
 
 
 def get_infer_iterator(
@@ -228,12 +229,4 @@ def get_infer_iterator(
         ids = source.matrix(column, tf.constant(0, tf.int64), tf.size(lines, tf.int64), source_eos)
         return BatchedInput(None, ids, None, None, tf.cast(column.lengths, tf.int32), None)
 
-    return _as_batched_input(src_dataset.batch(tf.cast(batch_size, tf.int64)).map(batch))
-
-
-def _as_batched_input(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
-    """The dataset itself in TensorFlow 2; in a TensorFlow 1 graph its next batch, and what starts it."""
-    if tf.compat.v1.executing_eagerly_outside_functions():
-        return batches
-    iterator = tf.compat.v1.data.make_initializable_iterator(batches)
-    return iterator.get_next()._replace(initializer=iterator.initializer)
+    return batches_or_tensors(src_dataset.batch(tf.cast(batch_size, tf.int64)).map(batch).prefetch(_BATCHES_AHEAD))

@@ -1,0 +1,96 @@
+"""Lookup tables for :func:`~nmt_prep.input.iterator.get_iterator`, and tensorflow/nmt's check of vocabulary files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tensorflow as tf
+
+from nmt_prep.artefacts import published
+from nmt_prep.errors import VocabularyError
+from nmt_prep.records import load_dataset_info
+from nmt_prep.subwords import load_tokenizer
+
+UNK, SOS, EOS = "<unk>", "<s>", "</s>"
+"""The words that a tensorflow/nmt vocabulary begins with, in this order."""
+
+_UNKNOWN_ID = -1
+_ASCII_SPACE = b" \t\r\v\f"
+
+
+def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.lookup.StaticHashTable]:
+    """Tables from the pieces of a run's vocabularies to their ids.
+
+    What is no piece becomes the vocabulary's unknown id, or -1 where it has none (as Tensor2Tensor's, which can
+    express everything); -1 fails in an embedding lookup instead of training on nonsense.
+
+    Args:
+        run_dir: directory of the run, which holds ``records/dataset.json`` and the vocabularies that it names.
+
+    Returns:
+        Source and target table, string to int64. In a TensorFlow 1 graph run ``tf.compat.v1.tables_initializer()``.
+
+    Raises:
+        RecordsError: ``dataset.json`` cannot be read.
+        VocabularyError: a vocabulary cannot be read.
+    """
+    records_dir = Path(run_dir) / "records"
+    vocab = load_dataset_info(records_dir).vocab
+    return _table(records_dir / vocab.source.file), _table(records_dir / vocab.target.file)
+
+
+def _table(path: Path) -> tf.lookup.StaticHashTable:
+    tokenizer = load_tokenizer(path)
+    pieces = tf.constant(list(tokenizer.pieces), tf.string)
+    initializer = tf.lookup.KeyValueTensorInitializer(pieces, tf.range(len(tokenizer), dtype=tf.int64))
+    unknown = _UNKNOWN_ID if tokenizer.unk_id is None else tokenizer.unk_id
+    return tf.lookup.StaticHashTable(initializer, default_value=unknown)
+
+
+def check_vocab(
+    vocab_file: str | Path,
+    out_dir: str | Path,
+    check_special_token: bool = True,
+    sos: str | None = None,
+    eos: str | None = None,
+    unk: str | None = None,
+) -> tuple[int, str]:
+    r"""Makes sure that a plain vocabulary file begins with the special words, as tensorflow/nmt's ``check_vocab``.
+
+    A file that does not is copied to ``out_dir``, under its own name, with the three words before all others. A line
+    ends at ``\n`` and nowhere else, and ASCII white space around a word is no part of it; upstream also breaks lines
+    at, and strips, other Unicode separators.
+
+    Args:
+        vocab_file: one word a line.
+        out_dir: directory for the new file, if one is needed.
+        check_special_token: False only counts the words.
+        sos: begin of sentence, ``<s>`` where None.
+        eos: end of sentence, ``</s>`` where None.
+        unk: unknown word, ``<unk>`` where None.
+
+    Returns:
+        Number of words, and the path of the file to use.
+
+    Raises:
+        VocabularyError: the file cannot be read, or has fewer than three words.
+        OutputError: the new file cannot be written.
+    """
+    path = Path(vocab_file)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise VocabularyError(f"{path}: the vocabulary cannot be read: {error.strerror or error}") from error
+    words = [line.strip(_ASCII_SPACE) for line in content.removesuffix(b"\n").split(b"\n")] if content else []
+    if not check_special_token:
+        return len(words), str(vocab_file)
+    if len(words) < 3:
+        raise VocabularyError(f"{path}: {len(words)} words; a vocabulary has at least 3, one a line")
+    special = [word.encode() for word in (unk or UNK, sos or SOS, eos or EOS)]
+    if words[:3] == special:
+        return len(words), str(vocab_file)
+    words = special + words
+    new_path = Path(out_dir) / path.name
+    with published(new_path) as beside:
+        beside.write_bytes(b"".join(word + b"\n" for word in words))
+    return len(words), str(new_path)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.corpora import lines as module
+from nmt_prep.corpora.lines import iter_blocks, iter_lines, read_text, strip_lines, text_bytes
+from nmt_prep.errors import CorpusError, InvalidTextError
+from tests.reference import corpora as reference
+
+SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
+
+
+def read(path: Path) -> list[str]:
+    return [line for array in iter_lines(path) for line in array.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a", ["a"]),
+        (b"a\n", ["a"]),
+        (b"\n\na", ["", "", "a"]),
+        (b"a\n\n", ["a", ""]),
+        (b"a\r\nb\r\n", ["a\r", "b\r"]),
+        (b"\xef\xbb\xbfa\n", ["\ufeffa"]),
+        (b" a\t \n\0\n", [" a\t ", "\0"]),
+        ("𠮷\n野".encode(), ["𠮷", "野"]),
+    ],
+)
+def test_lines(tmp_path: Path, content: bytes, expected: list[str]) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(content)
+    assert read(path) == expected
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_no_other_separator_ends_a_line(tmp_path: Path, separator: str) -> None:
+    text = "ab\ncd\n"
+    path = tmp_path / "a"
+    for position in range(len(text) + 1):
+        content = text[:position] + separator + text[position:]
+        path.write_text(content, encoding="utf-8", newline="")
+        expected = content.split("\n")
+        assert read(path) == (expected if expected[-1] else expected[:-1])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=st.text(st.sampled_from("ab\n\r\x85\u2028é中𠮷\0"), max_size=60),
+    block=st.integers(1, 12),
+)
+def test_blocks_of_any_size_give_the_same_lines(
+    tmp_path_factory: pytest.TempPathFactory, text: str, block: int
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "a"
+    path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK_BYTES", block)
+        assert read(path) == reference.lines(text.encode())
+        numbers = [b.first_line for b in iter_blocks(path)]
+        counts = [len(b.starts) for b in iter_blocks(path)]
+    assert numbers == [1 + sum(counts[:i]) for i in range(len(counts))]
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [
+        (b"\xff", "ff: invalid start byte"),
+        (b"\xed\xa0\x80", "ed: invalid continuation byte"),
+        (b"\xc0\x80", "c0: invalid start byte"),
+        (b"\xf4\x90\x80\x80", "f4: invalid continuation byte"),
+        (b"\xe4\xb8", "e4 b8: unexpected end of data"),
+    ],
+)
+@pytest.mark.parametrize("block", [4, 1 << 20])
+def test_invalid_utf8_is_placed(
+    tmp_path: Path, bad: bytes, shown: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK_BYTES", block)
+    path = tmp_path / "a.en"
+    path.write_bytes("é\n\nab".encode() + bad)
+    with pytest.raises(InvalidTextError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}:3: not UTF-8 at byte 6 of the file ({shown}); convert the file to UTF-8, or mend the line"
+    )
+    with pytest.raises(InvalidTextError, match=r"a\.en:3: not UTF-8 at byte 6 "):
+        read_text(path)
+
+
+def test_a_character_cut_by_a_newline_is_invalid(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"ok\n\xe4\xb8\n\xad\n")
+    with pytest.raises(InvalidTextError, match=r"a:2: not UTF-8 at byte 3 "):
+        read(path)
+
+
+def test_a_long_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK_BYTES", 1 << 10)
+    path = tmp_path / "a"
+    path.write_bytes(b"short\n" + b"x" * (1 << 20) + b"\nlast")
+    assert [len(line) for line in read(path)] == [5, 1 << 20, 4]
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"cannot read .*nothing: No such file"):
+        read(tmp_path / "nothing")
+
+
+def test_strip_is_that_of_python_for_every_character() -> None:
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
+    padded = [f"{character}a{character}b{character}" for character in characters]
+    assert strip_lines(pa.array(padded, pa.large_string())).to_pylist() == [line.strip() for line in padded]
+
+
+def test_strip_keeps_the_type() -> None:
+    assert strip_lines(pa.array([" a "])).type == pa.string()
+
+
+def test_text_bytes() -> None:
+    assert text_bytes(pa.array(["中", "", "ab"], pa.large_string())[1:]) == 2
+    assert text_bytes(pa.array([], pa.large_string())) == 0

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
+from nmt_prep.corpora import parts as module
+from nmt_prep.corpora.parts import SCHEMA, Part, write_parts
+from nmt_prep.errors import CorpusError
+
+
+def batch(sources: list[str], targets: list[str]) -> PairBatch:
+    return PairBatch(pa.array(sources, pa.large_string()), pa.array(targets, pa.large_string()))
+
+
+@pytest.fixture(autouse=True)
+def small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROW_GROUP_BYTES", 10)
+    monkeypatch.setattr(module, "PART_BYTES", 25)
+
+
+def test_sizes_of_row_groups_and_parts(tmp_path: Path) -> None:
+    batches = [batch(["abc"] * 5, ["中"] * 5), batch(["x" * 30, "", "y"], ["", "z", "u"])]
+    assert write_parts(batches, "c", tmp_path, "part-007") == [
+        Part("part-007-00000.parquet", 6, 60),
+        Part("part-007-00001.parquet", 2, 3),
+    ]
+    assert row_groups(tmp_path / "part-007-00000.parquet") == [2, 2, 2]
+    assert row_groups(tmp_path / "part-007-00001.parquet") == [2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["part-007-00000.parquet", "part-007-00001.parquet"]
+
+
+def test_reading(tmp_path: Path) -> None:
+    write_parts([batch(list("abcdef"), ["1234"] * 6)], "news-v1", tmp_path, "p")
+    path = tmp_path / "p-00000.parquet"
+    assert [read.schema for read in iter_pairs(path)] == [SCHEMA] * 3
+    assert [read.column("source").to_pylist() for read in iter_pairs(path, [2, 0])] == [["e", "f"], ["a", "b"]]
+    assert next(iter_pairs(path)).to_pylist() == [
+        {"source": "a", "target": "1234", "corpus": "news-v1"},
+        {"source": "b", "target": "1234", "corpus": "news-v1"},
+    ]
+
+
+@given(data=st.data(), lengths=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=30))
+def test_bytes_do_not_depend_on_the_batches(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, lengths: list[tuple[int, int]]
+) -> None:
+    sources, targets = ["a" * source for source, _ in lengths], ["b" * target for _, target in lengths]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lengths)), max_size=5)))
+    bounds = [0, *cuts, len(lengths)]
+    batches = [batch(sources[i:j], targets[i:j]) for i, j in zip(bounds, bounds[1:], strict=False)]
+    whole, pieces = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("pieces")
+    assert write_parts([batch(sources, targets)], "c", whole, "p") == write_parts(batches, "c", pieces, "p")
+    names = sorted(path.name for path in whole.iterdir())
+    assert [(whole / name).read_bytes() for name in names] == [(pieces / name).read_bytes() for name in names]
+    read = [row for name in names for group in iter_pairs(whole / name) for row in group.to_pylist()]
+    assert [(row["source"], row["target"]) for row in read] == list(zip(sources, targets, strict=True))
+
+
+def test_nothing_to_write(tmp_path: Path) -> None:
+    assert write_parts([batch([], [])], "c", tmp_path, "p") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_only_whole_parts(tmp_path: Path) -> None:
+    def failing() -> object:
+        yield batch(["x" * 30, "y" * 11], ["", ""])
+        raise CorpusError("line 3")
+
+    with pytest.raises(CorpusError, match="line 3"):
+        write_parts(failing(), "c", tmp_path, "p")  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["p-00000.parquet"]
+
+
+def test_damaged_part(tmp_path: Path) -> None:
+    write_parts([batch(["abc"], ["def"])], "c", tmp_path, "p")
+    path = tmp_path / "p-00000.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(CorpusError, match=r"cannot read the compiled part .*p-00000\.parquet"):
+        list(iter_pairs(path))
+    with pytest.raises(CorpusError, match="cannot read the compiled part"):
+        row_groups(path)

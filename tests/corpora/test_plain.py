@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.corpora import lines as module
+from nmt_prep.corpora import open_corpus
+from nmt_prep.errors import AlignmentError
+from tests.corpora.builders import corpus, read, write
+from tests.reference import corpora as reference
+
+
+def test_pairs(tmp_path: Path) -> None:
+    assert read(tmp_path, "plain", b"a\n\nc", "一\n二\n三\n".encode()) == [("a", "一"), ("", "二"), ("c", "三")]
+
+
+def test_no_lines_at_all(tmp_path: Path) -> None:
+    assert read(tmp_path, "plain", b"", b"") == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs=st.lists(st.tuples(st.text("ab中\r", max_size=9), st.text("x\x85", max_size=30))), block=st.integers(1, 40))
+def test_sides_of_different_lengths_stay_paired(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], block: int
+) -> None:
+    sides = [("".join(f"{line}\n" for line in side)).encode() for side in zip(*pairs, strict=True)] or [b"", b""]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK_BYTES", block)
+        found = read(tmp_path_factory.mktemp("plain"), "plain", *sides)
+    assert found == list(zip(*map(reference.lines, sides), strict=True)) == pairs
+
+
+@pytest.mark.parametrize("block", [3, 1 << 20])
+@pytest.mark.parametrize("surplus", [-2, -1, 1, 2])
+def test_unequal_line_counts(tmp_path: Path, surplus: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK_BYTES", block)
+    with pytest.raises(AlignmentError) as caught:
+        read(tmp_path, "plain", b"ab\n" * 10, b"xyz\n" * (10 + surplus))
+    assert str(caught.value) == (
+        f"{tmp_path / 'a.en'} has 10 lines, but {tmp_path / 'a.zh'} has {10 + surplus}; each pair is a line in both: "
+        "check that the files belong together and are whole"
+    )
+
+
+def test_one_side_without_a_line(tmp_path: Path) -> None:
+    with pytest.raises(AlignmentError, match=r"a\.en has 0 lines, but .*a\.zh has 1;"):
+        read(tmp_path, "plain", b"", b"x")
+
+
+def test_a_side_alone_leaves_the_other_unread(tmp_path: Path) -> None:
+    files = write(tmp_path, "plain", b"a\nb\n", b"\xff")
+    reader = open_corpus(corpus("plain"), files)
+    assert [array.to_pylist() for array in reader.lines("source")] == [["a", "b"]]
+    assert reader.size_in_bytes("source") == 4

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.corpora import lines as module
+from nmt_prep.corpora import open_corpus
+from nmt_prep.errors import CorpusError, InvalidTextError
+from tests.corpora.builders import corpus, read, write
+from tests.reference import corpora as reference
+
+
+def test_first_two_columns(tmp_path: Path) -> None:
+    content = ' "a" \t一\r\n\t\nb\t二\tmore'.encode()
+    assert read(tmp_path, "tsv", content) == [(' "a" ', "一\r"), ("", ""), ("b", "二")]
+
+
+def test_chosen_columns_below_a_header(tmp_path: Path) -> None:
+    content = b"id\ten\tzh\n1\ta\tb\n2\tc\td\n"
+    options = {"columns": {"source": 2, "target": 0}, "header": True}
+    assert read(tmp_path, "tsv", content, **options) == [("b", "1"), ("d", "2")]
+
+
+def test_nothing_but_a_header(tmp_path: Path) -> None:
+    assert read(tmp_path, "tsv", b"en\tzh\n", header=True) == []
+    assert read(tmp_path, "tsv", b"", header=True) == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.lists(st.lists(st.text("a中\r\x85\u2028 ", max_size=5), min_size=4, max_size=6), max_size=12),
+    wanted=st.permutations(range(4)),
+    header=st.booleans(),
+    block=st.integers(1, 50),
+)
+def test_columns_are_those_of_the_twin(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], wanted: list[int], header: bool, block: int
+) -> None:
+    content = "".join("\t".join(row) + "\n" for row in rows).encode()
+    options = {"columns": {"source": wanted[0], "target": wanted[1]}, "header": header}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK_BYTES", block)
+        found = read(tmp_path_factory.mktemp("tsv"), "tsv", content, **options)
+    source, target = reference.columns(content, wanted[:2], header)
+    assert found == list(zip(source, target, strict=True))
+
+
+@pytest.mark.parametrize("block", [6, 1 << 20])
+def test_too_few_columns(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK_BYTES", block)
+    with pytest.raises(CorpusError) as caught:
+        read(tmp_path, "tsv", b"en\tzh\na\tb\nonly one\nc\td\n", header=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'a.tsv'}:3: 1 columns, but column 1 (counted from 0) is wanted; "
+        "mend the line, or set columns in the config"
+    )
+
+
+def test_an_empty_last_line_has_too_few_columns(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"a\.tsv:2: 1 columns"):
+        read(tmp_path, "tsv", b"a\tb\n\n")
+
+
+def test_invalid_utf8(tmp_path: Path) -> None:
+    with pytest.raises(InvalidTextError, match=r"a\.tsv:2: not UTF-8 at byte 6 of"):
+        read(tmp_path, "tsv", b"a\tb\nc\t\xfe\n")
+
+
+def test_one_side(tmp_path: Path) -> None:
+    reader = open_corpus(corpus("tsv"), write(tmp_path, "tsv", b"a\tb\nc\td\n"))
+    assert [array.to_pylist() for array in reader.lines("target")] == [["b", "d"]]
+    assert reader.size_in_bytes("target") is None

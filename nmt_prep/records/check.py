@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from nmt_prep.errors import OutputError, RecordsError
+from nmt_prep.digests import DigestCache, sha256_of
+from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
-from nmt_prep.records.partial import PartialFile
 from nmt_prep.records.reader import iter_records
-
-VERIFIED_FILE = ".verified.json"
-
-# Two changes within a file system's tick leave one time, so only checks of files older than this are remembered.
-_SETTLED_NS = 2_000_000_000
 
 
 def check_records(
@@ -30,8 +22,8 @@ def check_records(
 
     Both levels find missing shards, shards of another size (cut off, even between records, or with bytes
     added), shards that do not belong to the dataset, and vocabulary files that were changed. ``full`` reads every
-    byte, on all cores, and finds any other change; what it found good is remembered in ``.verified.json`` by size,
-    time of change and inode, so that the next check is instant. A read-only directory remembers nothing.
+    byte, on all cores, and finds any other change; digests are remembered outside the directory
+    (see :class:`~nmt_prep.digests.DigestCache`), so that the next check of unchanged files is instant.
 
     Args:
         records_dir: the directory that the encode stage wrote.
@@ -59,16 +51,17 @@ def check_records(
         _check_vocabulary(directory, vocabulary)
     for name in names:
         _check_no_strays(directory, f"{dataset.name}-{name}", dataset.splits[name].shards)
-    stats = [_check_size(directory, shard) for shard in shards]
+    for shard in shards:
+        _check_size(directory, shard)
     if level == "full":
-        _check_content(directory, shards, stats)
+        _check_content(directory, shards)
     return dataset
 
 
 def _check_vocabulary(directory: Path, vocabulary: VocabularyInfo) -> None:
     path = directory / vocabulary.file
     try:
-        found = _sha256(path)
+        found = sha256_of(path)
     except OSError as error:
         raise RecordsError(
             f"{path}: the vocabulary that the records were encoded with cannot be read: "
@@ -94,45 +87,33 @@ def _check_no_strays(directory: Path, stem: str, shards: Iterable[ShardInfo]) ->
         )
 
 
-def _check_size(directory: Path, shard: ShardInfo) -> os.stat_result:
+def _check_size(directory: Path, shard: ShardInfo) -> None:
     path = directory / shard.file
     try:
-        stat = path.stat()
+        size = path.stat().st_size
     except OSError as error:
+        raise _unreadable_shard(path, error) from error
+    if size != shard.bytes:
         raise RecordsError(
-            f"{path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage again"
-        ) from error
-    if stat.st_size != shard.bytes:
-        raise RecordsError(
-            f"{path}: {stat.st_size} bytes, expected {shard.bytes} ({_describe(path, shard)}); "
+            f"{path}: {size} bytes, expected {shard.bytes} ({_describe(path, shard)}); "
             "restore the shard, or run the encode stage again"
         )
-    return stat
 
 
-def _check_content(directory: Path, shards: list[ShardInfo], stats: list[os.stat_result]) -> None:
-    remembered = _load_verified(directory)
-    keys = {shard.file: _key(shard, stat) for shard, stat in zip(shards, stats, strict=True)}
-    unknown = [shard for shard in shards if remembered.get(shard.file) != keys[shard.file]]
-    if not unknown:
-        return
-    with ThreadPoolExecutor(min(len(unknown), os.cpu_count() or 1)) as pool:
-        for _ in pool.map(lambda shard: _check_digest(directory, shard), unknown):
+def _check_content(directory: Path, shards: Sequence[ShardInfo]) -> None:
+    cache = DigestCache(directory.parent)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(lambda shard: _check_digest(directory, shard, cache), shards):
             pass
-    settled = time.time_ns() - _SETTLED_NS
-    news = {shard.file: keys[shard.file] for shard in unknown if keys[shard.file]["mtime_ns"] < settled}
-    if news:
-        _save_verified(directory, remembered | news)
+    cache.save()
 
 
-def _check_digest(directory: Path, shard: ShardInfo) -> None:
+def _check_digest(directory: Path, shard: ShardInfo, cache: DigestCache) -> None:
     path = directory / shard.file
     try:
-        found = _sha256(path)
+        found = cache.digest(path)
     except OSError as error:
-        raise RecordsError(
-            f"{path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage again"
-        ) from error
+        raise _unreadable_shard(path, error) from error
     if found != shard.sha256:
         raise RecordsError(
             f"{path}: sha256 {found}, expected {shard.sha256} ({_describe(path, shard)}); "
@@ -150,27 +131,7 @@ def _describe(path: Path, shard: ShardInfo) -> str:
     return "all records are whole, so it is from another run"
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _key(shard: ShardInfo, stat: os.stat_result) -> dict[str, Any]:
-    return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "inode": stat.st_ino, "sha256": shard.sha256}
-
-
-def _load_verified(directory: Path) -> dict[str, Any]:
-    try:
-        tree = json.loads((directory / VERIFIED_FILE).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return tree if isinstance(tree, dict) else {}
-
-
-def _save_verified(directory: Path, verified: dict[str, Any]) -> None:
-    try:
-        with PartialFile(directory / VERIFIED_FILE) as file:
-            file.write((json.dumps(verified, indent=2, sort_keys=True) + "\n").encode())
-            file.publish(durable=False)
-    except OutputError:
-        return
+def _unreadable_shard(path: Path, error: OSError) -> RecordsError:
+    return RecordsError(
+        f"{path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage again"
+    )

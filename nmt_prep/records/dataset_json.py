@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, StringConstraints, ValidationError, model_validator
 
+from nmt_prep.artefacts import publish_json
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.partial import PartialFile
 from nmt_prep.records.stats import PairStats
 
 DATASET_FILE = "dataset.json"
@@ -181,22 +181,14 @@ class DatasetInfo(_Model):
         return self
 
 
-def dataset_bytes(dataset: DatasetInfo) -> bytes:
-    """The file's content: UTF-8 JSON, keys sorted, indented by 2, one newline at the end."""
-    tree = dataset.model_dump(mode="json")
-    return (json.dumps(tree, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
-
-
 def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
-    """Writes ``dataset.json`` in one step and returns its path.
+    """Writes ``dataset.json`` in one step, its bytes decided by its content alone, and returns its path.
 
     Raises:
         OutputError: it cannot be written.
     """
     path = Path(records_dir) / DATASET_FILE
-    with PartialFile(path) as file:
-        file.write(dataset_bytes(dataset))
-        file.publish(durable=True)
+    publish_json(path, dataset.model_dump(mode="json"))
     return path
 
 

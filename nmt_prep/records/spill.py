@@ -8,6 +8,7 @@ group), and a trailer that names the plan.
 from __future__ import annotations
 
 import struct
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -17,9 +18,9 @@ import numpy.typing as npt
 from _nmt_prep_core import SpillBuffer
 from _nmt_prep_core import append_id as _append_id
 
+from nmt_prep.artefacts import published, writing
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.partial import PartialFile
 from nmt_prep.records.plan import ShardPlan
 from nmt_prep.records.stats import PairStats
 
@@ -43,8 +44,8 @@ def append_id(rows: Ragged, id: int) -> Ragged:  # noqa: A002 - the field's word
 class SpillWriter:
     """Writes the spill file of one task, batch by batch.
 
-    Leaving the ``with`` block without :meth:`close` leaves no file. The file is not flushed to the disk: it serves one
-    run, and the shards that are made of it are checked for completeness.
+    The file appears under its name, complete, when :meth:`close` returns; leaving the ``with`` block without it
+    leaves no file.
 
     Args:
         path: the spill file.
@@ -57,12 +58,16 @@ class SpillWriter:
     """
 
     def __init__(self, path: str | Path, plan: ShardPlan, *, buffer_bytes: int = 32 << 20) -> None:
+        self._path = Path(path)
         self._plan = plan
         self._buffer_bytes = buffer_bytes
         self._buffer = SpillBuffer(plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
-        self._file = PartialFile(path)
+        self._stack = ExitStack()
+        beside = self._stack.enter_context(published(self._path))
+        with writing(self._path):
+            self._file = self._stack.enter_context(beside.open("wb"))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged) -> None:
         """Takes pairs of consecutive rows.
@@ -78,18 +83,19 @@ class SpillWriter:
         self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets)
         self._stats += PairStats.of(inputs, targets)
         if self._buffer.bytes >= self._buffer_bytes:
-            self._flush()
+            with writing(self._path):
+                self._flush()
 
     def close(self) -> PairStats:
         """Completes the file, puts it in place, and returns the counts of all pairs added."""
-        self._flush()
-        segments = np.concatenate([np.empty((0, 3), np.int64), *self._segments])
-        segments = segments[np.argsort(segments[:, 0], kind="stable")]
-        starts = np.searchsorted(segments[:, 0], np.arange(self._plan.buckets + 1))
-        self._file.write(starts.astype("<i8").tobytes())
-        self._file.write(segments[:, 1:].astype("<i8").tobytes())
-        self._file.write(_trailer(self._plan, len(segments)))
-        self._file.publish(durable=False)
+        with self._stack:
+            self._flush()
+            segments = np.concatenate([np.empty((0, 3), np.int64), *self._segments])
+            segments = segments[np.argsort(segments[:, 0], kind="stable")]
+            starts = np.searchsorted(segments[:, 0], np.arange(self._plan.buckets + 1))
+            self._file.write(starts.astype("<i8").tobytes())
+            self._file.write(segments[:, 1:].astype("<i8").tobytes())
+            self._file.write(_trailer(self._plan, len(segments)))
         return self._stats
 
     def _flush(self) -> None:
@@ -105,7 +111,12 @@ class SpillWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.__exit__(kind, error, trace)
+        with suppress(_DiscardError), self._stack:  # empty after close
+            raise _DiscardError
+
+
+class _DiscardError(Exception):
+    """Makes :func:`published` remove an unfinished file."""
 
 
 class SpillReader:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from _nmt_prep_core import Bucket
 
+from nmt_prep.artefacts import published
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import ShardInfo
-from nmt_prep.records.partial import PartialFile
 from nmt_prep.records.plan import ShardPlan
 from nmt_prep.records.spill import SpillReader
 
@@ -40,20 +40,17 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
     path = Path(path)
     readers = [SpillReader(spill, plan, shard) for spill in spills]
     digest = hashlib.sha256()
-    source_tokens = target_tokens = 0
-    buckets = range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard)
-    expected = sum(reader.bucket_bytes(bucket) for reader in readers for bucket in buckets)
-    with PartialFile(path, expected) as file:
-        for number in buckets:
+    size = source_tokens = target_tokens = 0
+    with published(path) as beside, beside.open("wb") as file:
+        for number in range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard):
             bucket = _gather(path, plan, number, readers)
             chunk = np.empty(max(_CHUNK_BYTES, bucket.largest), np.uint8)
-            while size := bucket.copy(chunk):
-                digest.update(chunk[:size].data)
-                file.write(chunk[:size].data)
+            while copied := bucket.copy(chunk):
+                digest.update(chunk[:copied].data)
+                file.write(chunk[:copied].data)
+                size += copied
             source_tokens += bucket.source_tokens
             target_tokens += bucket.target_tokens
-        size = file.tell()
-        file.publish(durable=True)
     pairs = len(plan.shard_range(shard))
     return ShardInfo(
         file=path.name,

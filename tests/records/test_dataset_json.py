@@ -95,8 +95,9 @@ def test_bytes_are_deterministic_and_read_back(tmp_path: Path) -> None:
 def test_missing(tmp_path: Path) -> None:
     with pytest.raises(RecordsError, match=r"dataset\.json: cannot be read: No such file .*run the encode stage"):
         load_dataset_info(tmp_path)
-    with pytest.raises(OutputError, match=r"dataset\.json: cannot be written: No such file"):
-        write_dataset_info(tmp_path / "absent", make_dataset())
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"cannot write .*/file"):
+        write_dataset_info(tmp_path / "file", make_dataset())
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.errors import OutputError, RecordsError
-from nmt_prep.records import GlobalShuffle, ShardInfo, ShardPlan, SpillWriter, read_shard, write_shard
-from nmt_prep.records.partial import PartialFile
+from nmt_prep.records import GlobalShuffle, ShardInfo, ShardPlan, SpillWriter, read_shard, write_shard, writer
 from tests.records.conftest import SEED, Pairs, columns, make_pairs, write_split
 from tests.reference.shuffle import shard_contents
 
@@ -124,17 +123,19 @@ def test_a_missing_or_repeated_spill_file_is_found(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_a_full_disk_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_write_is_an_output_error(tmp_path: Path) -> None:
     plan = ShardPlan(GlobalShuffle(20, SEED, "train"), 1)
     spill = make_spill(tmp_path / "spill", plan, make_pairs(20))
-    Failing(1, no_space).wrap(monkeypatch, PartialFile, "_write_some")
-    with pytest.raises(OutputError) as raised:
-        write_shard(tmp_path / "shard", plan, 0, [spill])
-    assert re.fullmatch(
-        r".*/shard: cannot be written: No space left on device; [\d,]+ bytes are free there, about 1,\d{3} bytes are "
-        r"needed\. Free space or permit writing there, or set another output_dir, then run again",
-        str(raised.value),
-    )
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+    try:
+        with pytest.raises(OutputError, match=r"cannot write .*/shard: File too large"):
+            write_shard(tmp_path / "shard", plan, 0, [spill])
+        with pytest.raises(OutputError, match=r"cannot write .*/again: File too large"):
+            make_spill(tmp_path / "again", plan, make_pairs(20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == [spill]
 
 
 class Failing:
@@ -173,25 +174,25 @@ def test_a_failure_at_any_step_leaves_no_half_shard(
     for step in range(1, 20):
         with monkeypatch.context() as patch:
             failing = Failing(step, error)
-            for owner, name in [(os, "fsync"), (os, "open"), (Path, "replace")]:
+            for owner, name in [(writer, "Bucket"), (os, "open"), (os, "fsync"), (Path, "replace")]:
                 failing.wrap(patch, owner, name)
-            failing.wrap(patch, PartialFile, "_write_some")
             with suppress(KeyboardInterrupt, OutputError):
                 write_shard(shard, plan, 0, [spill])
         outcomes.append(shard.exists())
         assert not shard.exists() or shard.read_bytes() == expected
-        assert not (tmp_path / ".shard.partial").exists()
+        assert list(tmp_path.glob(".*")) == []
         shard.unlink(missing_ok=True)
         if failing.left > 0:
             break
-    assert outcomes == [False] * 5 + [True] * 3  # 3 writes, fsync, rename | open and fsync of the directory, no failure
+    # Three buckets, open and fsync of the file, rename; then open and fsync of the directory, and no failure.
+    assert outcomes == [False] * 6 + [True] * 3
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
-from nmt_prep.records.partial import PartialFile
+from nmt_prep.records import writer
 directory, left = Path(sys.argv[1]), 0
 
 def wrap(owner, name):
@@ -204,10 +205,10 @@ def wrap(owner, name):
         return original(*arguments, **options)
     setattr(owner, name, call)
 
-for owner, name in [(os, "fsync"), (os, "open"), (Path, "replace"), (PartialFile, "_write_some")]:
+for owner, name in [(writer, "Bucket"), (os, "open"), (os, "fsync"), (Path, "replace")]:
     wrap(owner, name)
 plan = ShardPlan(GlobalShuffle(20, 1, "train"), 1, 3)
-for step in range(1, 9):
+for step in range(1, 10):
     child = os.fork()
     if not child:
         left = step
@@ -225,4 +226,4 @@ def test_a_kill_at_any_step_leaves_no_half_shard(tmp_path: Path) -> None:
     make_spill(tmp_path / "spill", ShardPlan(GlobalShuffle(20, SEED, "train"), 1, 3), pairs)
     whole = shard_contents(pairs, 1, SEED, "train")[0].hex()
     run = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["9 absent"] * 5 + [f"9 {whole}"] * 2 + [f"0 {whole}"]
+    assert run.stdout.splitlines() == ["9 absent"] * 6 + [f"9 {whole}"] * 2 + [f"0 {whole}"]

@@ -124,6 +124,9 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
         const std::uint8_t* const frame = data.data() + SPILL_HEADER;
         const auto length = load<std::uint64_t>(frame);
         if (length > data.size() - SPILL_HEADER - FRAME_BYTES) throw std::runtime_error("a record is cut off");
+        if (load<std::uint32_t>(frame + FRAME_HEADER + length) != masked_crc32c(frame + FRAME_HEADER, length)) {
+            throw std::runtime_error("a record's checksum does not match");
+        }
         const auto position = load<std::int64_t>(data.data());
         if (position < first || position >= last) throw std::runtime_error("a record belongs to another bucket");
         const std::uint8_t*& slot = frames_[static_cast<std::size_t>(position - first)];

@@ -87,7 +87,7 @@ class SpillBuffer {
 // The spilled records of one bucket, gathered from all spill files in any order; `data` must outlive it.
 class Bucket {
    public:
-    // Throws std::runtime_error unless the data holds the positions [first, last), each once.
+    // Throws std::runtime_error unless the data holds the positions [first, last), each once, with sound checksums.
     Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last);
 
     std::int64_t source_tokens() const { return source_tokens_; }

@@ -1,0 +1,105 @@
+"""Shuffled shards from ids: both phases of nmt_prep.records against tf.io.TFRecordWriter, one thread each.
+
+    python benchmarks/records.py [--pairs 400000] [--tokens 35] [--shards 10] [--peer-pairs 40000]
+
+The peer makes a tf.train.Example of each pair and appends it to a shard, without any shuffle. Speeds are pairs a
+second; the directory is temporary and removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from nmt_prep.columns import Ragged
+from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter, read_shard, shard_name, write_shard
+
+BATCH = 50_000
+EOS = 1
+
+
+def make_ids(pairs: int, tokens: int, rng: np.random.Generator) -> Ragged:
+    """Rows of 2 to 2 * tokens - 2 ids of a vocabulary of 8,192, small ids far more often, each row ending in EOS."""
+    lengths = rng.integers(2, 2 * tokens - 1, pairs)
+    offsets = np.zeros(pairs + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    values = np.exp(rng.random(int(offsets[-1])) * np.log(8_190)).astype(np.int32) + 1
+    values[offsets[1:] - 1] = EOS
+    return Ragged(values, offsets)
+
+
+def batches(rows: Ragged) -> Iterator[Ragged]:
+    for first in range(0, len(rows), BATCH):
+        bounds = rows.offsets[first : first + BATCH + 1]
+        yield Ragged(rows.values[bounds[0] : bounds[-1]], bounds - bounds[0])
+
+
+def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple[float, float, float]:
+    """Seconds of phase 1, of phase 2, and of reading all shards back."""
+    pairs = len(inputs)
+    estimate = 2 * (len(inputs.values) + len(targets.values)) + 60 * pairs
+    plan = ShardPlan.within(GlobalShuffle(pairs, 1, "train"), shards, estimated_bytes=estimate, bucket_bytes=8 << 20)
+    started = time.perf_counter()
+    with SpillWriter(directory / "spill", plan) as spill:
+        for number, (source, target) in enumerate(zip(batches(inputs), batches(targets), strict=True)):
+            spill.add(number * BATCH, source, target)
+        stats = spill.close()
+    spilled = time.perf_counter()
+    paths = [directory / shard_name("bench", "train", shard, shards) for shard in range(shards)]
+    for shard, path in enumerate(paths):
+        write_shard(path, plan, shard, [directory / "spill"])
+    written = time.perf_counter()
+    read = sum(len(read_shard(path)[0]) for path in paths)
+    finished = time.perf_counter()
+    if not read == stats.pairs == pairs:
+        raise AssertionError(f"{pairs} pairs went in, {stats.pairs} were counted, {read} came out")
+    return spilled - started, written - spilled, finished - written
+
+
+def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> float:
+    """Seconds of writing the same ids with TensorFlow."""
+    import tensorflow as tf  # noqa: PLC0415 - loads slowly, and must not count
+
+    started = time.perf_counter()
+    writers = [tf.io.TFRecordWriter(str(directory / shard_name("peer", "train", i, shards))) for i in range(shards)]
+    for row, (source, target) in enumerate(zip(inputs, targets, strict=True)):
+        feature = {
+            "inputs": tf.train.Feature(int64_list=tf.train.Int64List(value=source)),
+            "targets": tf.train.Feature(int64_list=tf.train.Int64List(value=target)),
+        }
+        example = tf.train.Example(features=tf.train.Features(feature=feature))
+        writers[row % shards].write(example.SerializeToString())
+    for writer in writers:
+        writer.close()
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=400_000)
+    parser.add_argument("--tokens", type=int, default=35, help="mean tokens a side")
+    parser.add_argument("--shards", type=int, default=10)
+    parser.add_argument("--peer-pairs", type=int, default=40_000)
+    options = parser.parse_args()
+    rng = np.random.default_rng(1)
+    inputs, targets = (make_ids(options.pairs, options.tokens, rng) for _ in range(2))
+    few = [Ragged(rows.values, rows.offsets[: options.peer_pairs + 1]) for rows in (inputs, targets)]
+    with tempfile.TemporaryDirectory() as name:
+        spill, shards, read = ours(Path(name), inputs, targets, options.shards)
+        theirs = options.peer_pairs / peer(Path(name), *few, options.shards)
+    both = options.pairs / (spill + shards)
+    print(f"phase 1, spill      {options.pairs / spill:12,.0f} pairs/s")
+    print(f"phase 2, shards     {options.pairs / shards:12,.0f} pairs/s")
+    print(f"both, shuffled      {both:12,.0f} pairs/s")
+    print(f"read back, checked  {options.pairs / read:12,.0f} pairs/s")
+    print(f"tf.io.TFRecordWriter{theirs:12,.0f} pairs/s, not shuffled")
+    print(f"ratio               {both / theirs:12.1f}")
+
+
+if __name__ == "__main__":
+    main()

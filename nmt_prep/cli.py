@@ -20,6 +20,8 @@ from nmt_prep.progress import BarListener, JsonListener, LineListener, Listener,
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
+_LOG_WIDTH = 160
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -95,7 +97,7 @@ def run(
     from nmt_prep.runner import run as run_stages  # noqa: PLC0415
 
     checked = _load(config, overrides)
-    console = Console(quiet=quiet, highlight=False)
+    console = _console(quiet=quiet)
     with Progress(*_listeners(console, quiet=quiet, log_json=log_json)) as progress:
         outcomes = run_stages(
             checked,
@@ -123,13 +125,19 @@ def plan(
     from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415
 
     steps = plan_stages(_load(config, overrides), base_dir=config.parent, force=force or (), verify=verify)
-    Console(highlight=False).print(plan_table(steps))
+    _console().print(plan_table(steps))
 
 
 @app.command()
 def schema() -> None:
     """Print the JSON schema of a config, with which editors complete and check the YAML."""
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+def _console(*, quiet: bool = False) -> Console:
+    """Standard output; where it is no terminal, wide enough for a table in a log."""
+    width = None if sys.stdout.isatty() else _LOG_WIDTH
+    return Console(quiet=quiet, highlight=False, width=width)
 
 
 def _load(path: Path, overrides: list[str] | None) -> Config:

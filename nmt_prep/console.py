@@ -65,10 +65,13 @@ def where_records_are(config: Config) -> str:
     """The shards of each split, in words."""
     directory = config.run_dir / "records"
     lines = [f"records: {directory}"]
-    for split, info in load_dataset_info(directory).splits.items():
+    splits = load_dataset_info(directory).splits
+    for split in config.splits:
+        info = splits[split]
         first, last = info.shards[0].file, info.shards[-1].file
         names = first if first == last else f"{first} … {last}"
-        lines.append(f"  {split}: {info.pairs:,} pairs in {len(info.shards)} shards: {names}")
+        shards = "1 shard" if first == last else f"{len(info.shards)} shards"
+        lines.append(f"  {split}: {info.pairs:,} pairs in {shards}: {names}")
     return "\n".join(lines)
 
 

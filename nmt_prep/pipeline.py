@@ -7,7 +7,6 @@ manifest agrees with what would be done now, and with the files, is fresh and is
 
 from __future__ import annotations
 
-import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -266,5 +265,5 @@ class Pipeline:
             details=result.details,
         )
         manifest.write(self.workspace.manifest(stage.name))
-        shutil.rmtree(final.with_name(f"{final.name}.old"), ignore_errors=True)
-        return manifest
+        # Read back, so that the stages below see the same whether this one ran or was fresh.
+        return self._manifest(stage)

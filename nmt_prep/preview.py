@@ -7,7 +7,12 @@ it shows.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 from nmt_prep.artefacts import publish_json
 from nmt_prep.config import SIDES, Config
@@ -37,12 +42,11 @@ def batch_preview(config: Config, split: str = "train") -> str:
 
 
 def _make(config: Config, workspace: Workspace, split: str) -> str:
-    from nmt_prep.input import make_dataset  # noqa: PLC0415  (loads TensorFlow)
+    with _native_remarks_silenced():
+        from nmt_prep.input import make_dataset  # noqa: PLC0415  (loads TensorFlow)
 
-    dataset = make_dataset(
-        workspace.root, split, batch_tokens=config.input.batch_tokens, max_length=config.input.max_length
-    )
-    batch = next(iter(dataset.take(1)), None)
+        limits = {"batch_tokens": config.input.batch_tokens, "max_length": config.input.max_length}
+        batch: Any = next(iter(make_dataset(workspace.root, split, **limits)), None)
     if batch is None:
         return f"no pair of {split} is within input.max_length = {config.input.max_length}; there is no batch to show"
     lines = [f"a batch: source {list(batch.source.shape)}, target {list(batch.target_output.shape)}, int32"]
@@ -56,6 +60,21 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
             lines.append(f"  {side} ids: {' '.join(map(str, ids))}")
             lines.append(f"  {side}:     {_text(tokenizers[side], ids)}")
     return "\n".join(lines)
+
+
+@contextmanager
+def _native_remarks_silenced() -> Iterator[None]:
+    """Keeps TensorFlow's native remarks on accelerators off the terminal; Python's errors still reach the caller."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _text(tokenizer: Tokenizer, ids: list[int]) -> str:

@@ -12,7 +12,22 @@ from typing import Any
 from nmt_prep.config import Config
 from nmt_prep.config_file import check_config
 
-WORDS = ["time", "year", "way", "day", "thing", "world", "life", "hand", "part", "child", "eye", "place", "wörk", "week"]
+WORDS = [
+    "time",
+    "year",
+    "way",
+    "day",
+    "thing",
+    "world",
+    "life",
+    "hand",
+    "part",
+    "child",
+    "eye",
+    "place",
+    "wörk",
+    "week",
+]
 CHARACTERS = "的一是不了人我在有他这中大来上国𠮷"
 
 

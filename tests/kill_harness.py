@@ -1,9 +1,9 @@
 """Kills the main job with SIGKILL at chosen points, runs it again, and compares with an undisturbed run.
 
-A program of its own, since it forks: ``python -m tests.kill_harness DIRECTORY FIRST STEP [RANDOM]``. Points are the
-calls by which a run changes the file system: the child dies just before the N-th of them, for N = FIRST, FIRST + STEP, …
-until a child lives. RANDOM children more die after a random time. Prints a JSON object: the number of points tried, and
-the points after which the rerun differed.
+A program of its own, since it forks: ``python -m tests.kill_harness DIRECTORY FIRST STEP RANDOM``. Points are the
+calls by which a run changes the file system: the child dies just before the N-th of them, for N = FIRST, FIRST + STEP,
+and so on until a child lives. RANDOM children more die after a random time. Prints a JSON object: the number of points
+tried, and the points after which the rerun differed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> None:
             break
 
     draw = random.Random(1)
-    for _ in range(int(sys.argv[4]) if len(sys.argv) > 4 else 0):
+    for _ in range(int(sys.argv[4])):
         delay = draw.random() * seconds
         in_child(lambda: run(place, output), delay)
         points += 1

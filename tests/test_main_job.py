@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ def test_the_order_shows_no_trace_of_the_input(tmp_path: Path) -> None:
     variance = (count * count - 1) / 12
     correlation = sum((place - mean) * (number - mean) for place, number in enumerate(numbers)) / count / variance
     assert abs(correlation) < 4 / count**0.5
-    neighbours = sum(abs(one - other) == 1 for one, other in zip(numbers, numbers[1:], strict=False))
+    neighbours = sum(abs(one - other) == 1 for one, other in pairwise(numbers))
     assert neighbours < 12
     for shard in range(3):
         part = numbers[shard * count // 3 : (shard + 1) * count // 3]

@@ -23,7 +23,7 @@ class Engine(Protocol):
     workers: int
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
-        """Yields (task, result) as tasks end. The first failure ends the rest and is raised."""
+        """Yields (task, result) as tasks end. A failure ends the rest and is raised once those under way have ended."""
         ...
 
 
@@ -34,17 +34,29 @@ class LocalEngine:
         self.workers = workers or available_cores()
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
-        """Yields (task, result) as tasks end. The first failure ends the rest and is raised."""
+        """Yields (task, result) as tasks end. A failure ends the rest and is raised once those under way have ended."""
         remaining = iter(tasks)
         running: dict[Future[R], T] = {}
+        failure: BaseException | None = None
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="nmt-prep")
         try:
             while True:
-                for task in islice(remaining, 2 * self.workers - len(running)):
-                    running[pool.submit(function, task)] = task
+                if failure is None:
+                    for task in islice(remaining, 2 * self.workers - len(running)):
+                        running[pool.submit(function, task)] = task
                 if not running:
-                    return
+                    break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    yield running.pop(future), future.result()
+                    task = running.pop(future)
+                    if future.cancelled():
+                        continue
+                    if (error := future.exception()) is None:
+                        yield task, future.result()
+                    else:
+                        failure = failure or error
+                        for waiting in running:
+                            waiting.cancel()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+        if failure is not None:
+            raise failure

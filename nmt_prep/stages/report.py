@@ -37,7 +37,7 @@ def summarise(context: Context, info: DatasetInfo) -> dict[str, Any]:
     return {
         "name": info.name,
         "languages": info.languages.model_dump(),
-        "corpora": compiled,
+        "corpora": {split: compiled[split] for split in context.config.splits},
         "sample": dict(context.manifests["sample"].counts.other),
         "vocab": {side: context.manifests["vocab"].details[side] for side in SIDES},
         "splits": {
@@ -50,7 +50,7 @@ def summarise(context: Context, info: DatasetInfo) -> dict[str, Any]:
                 "longest_source": max((length for length, _ in split.source_lengths), default=0),
                 "longest_target": max((length for length, _ in split.target_lengths), default=0),
             }
-            for name, split in info.splits.items()
+            for name, split in ((name, info.splits[name]) for name in context.config.splits)
         },
     }
 

@@ -46,3 +46,21 @@ def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
 
 def test_default_is_a_worker_a_core() -> None:
     assert LocalEngine().workers == available_cores() >= 1
+
+
+def test_tasks_that_end_beside_a_failure_are_handed_back() -> None:
+    failed = threading.Event()
+
+    def work(number: int) -> int:
+        if number == 0:
+            failed.set()
+            raise ValueError("task 0")
+        assert failed.wait(10)
+        time.sleep(0.05)
+        return number
+
+    done = []
+    results = LocalEngine(2).map(work, range(10))
+    with pytest.raises(ValueError, match="task 0"):
+        done.extend(results)
+    assert (1, 1) in done

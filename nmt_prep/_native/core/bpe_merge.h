@@ -1,0 +1,152 @@
+// The merge loop of every BPE dialect. It knows symbols (numbers) and a lookup; what they stand for is the caller's.
+//
+// As long as two neighbours can merge, the pair with the lowest priority value does, the leftmost of equals first.
+// Short sequences are scanned, long ones go through a heap: O(n log n), however long the "word".
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace nmt_prep::bpe {
+
+// What a lookup says of two neighbours: the merge's priority (lower goes first) in the upper half, the symbol that
+// takes their place in the lower. Equal priorities are allowed.
+using Merge = std::uint64_t;
+inline constexpr Merge kNoMerge = ~Merge{0};
+
+constexpr Merge make_merge(std::uint32_t priority, std::int32_t symbol) {
+    return Merge{priority} << 32 | static_cast<std::uint32_t>(symbol);
+}
+constexpr std::uint32_t merge_priority(Merge merge) { return static_cast<std::uint32_t>(merge >> 32); }
+constexpr std::int32_t merge_symbol(Merge merge) { return static_cast<std::int32_t>(merge & 0xFFFFFFFFu); }
+
+// Scratch space for merging, for one thread at a time. Lookup: Merge lookup(std::int32_t left, std::int32_t right).
+class Merger {
+   public:
+    // Merges `symbols` in place and says how many are left. Requires size < 2^32 and priorities below 2^32 - 1.
+    template <class Lookup>
+    std::size_t merge(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
+        if (size < 2) return size;
+        if (size <= kMaxScanned) return scan(symbols, size, lookup);
+        return merge_with_dropout(symbols, size, lookup, [](std::size_t, std::size_t) { return false; });
+    }
+
+    // BPE-dropout (Provilkov et al. 2020): before each merge every possible one is left out for this once where
+    // drop(step, position) says so; `step` counts the merges done, `position` is where the left symbol's text begins,
+    // counted in the symbols there were at first. Ends when nothing is left to merge or all of it was left out.
+    template <class Lookup, class Drop>
+    std::size_t merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop);
+
+   private:
+    static constexpr std::size_t kMaxScanned = 32;
+    static constexpr std::uint32_t kEnd = UINT32_MAX;
+
+    // A symbol and its neighbours, by position. `merge` is of the symbol and the one to its right.
+    struct Node {
+        std::uint32_t previous, next;
+        Merge merge;
+    };
+
+    template <class Lookup>
+    static std::size_t scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup);
+    template <class Lookup>
+    void link(const std::int32_t* symbols, std::size_t size, const Lookup& lookup);
+    template <class Lookup>
+    void offer(std::uint32_t left, const std::int32_t* symbols, const Lookup& lookup);
+    std::uint64_t pop() {
+        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+        const std::uint64_t top = heap_.back();
+        heap_.pop_back();
+        return top;
+    }
+    void push(std::uint64_t entry) {
+        heap_.push_back(entry);
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<std::uint64_t> heap_;  // priority, then position; out of date where the node's merge has another one
+    std::vector<std::uint64_t> dropped_;
+};
+
+template <class Lookup>
+std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
+    Merge merges[kMaxScanned];  // of each symbol and the one to its right
+    std::size_t pairs = size - 1;
+    for (std::size_t i = 0; i < pairs; ++i) merges[i] = lookup(symbols[i], symbols[i + 1]);
+    while (pairs > 0) {
+        std::size_t best = 0;
+        std::uint32_t lowest = merge_priority(merges[0]);
+        for (std::size_t i = 1; i < pairs; ++i) {
+            const std::uint32_t priority = merge_priority(merges[i]);
+            best = priority < lowest ? i : best;
+            lowest = priority < lowest ? priority : lowest;
+        }
+        if (lowest == merge_priority(kNoMerge)) break;
+        symbols[best] = merge_symbol(merges[best]);
+        for (std::size_t i = best + 1; i < pairs; ++i) {
+            symbols[i] = symbols[i + 1];
+            merges[i - 1] = merges[i];
+        }
+        --pairs;
+        if (best > 0) merges[best - 1] = lookup(symbols[best - 1], symbols[best]);
+        if (best < pairs) merges[best] = lookup(symbols[best], symbols[best + 1]);
+    }
+    return pairs + 1;
+}
+
+template <class Lookup>
+void Merger::link(const std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
+    nodes_.resize(size);
+    heap_.clear();
+    for (std::uint32_t i = 0; i < size; ++i) {
+        const bool last = i + 1 == size;
+        nodes_[i] = {i - 1, last ? kEnd : i + 1, last ? kNoMerge : lookup(symbols[i], symbols[i + 1])};
+        if (nodes_[i].merge != kNoMerge) heap_.push_back(std::uint64_t{merge_priority(nodes_[i].merge)} << 32 | i);
+    }
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+template <class Lookup>
+void Merger::offer(std::uint32_t left, const std::int32_t* symbols, const Lookup& lookup) {
+    Node& node = nodes_[left];
+    node.merge = node.next == kEnd ? kNoMerge : lookup(symbols[left], symbols[node.next]);
+    if (node.merge != kNoMerge) push(std::uint64_t{merge_priority(node.merge)} << 32 | left);
+}
+
+template <class Lookup, class Drop>
+std::size_t Merger::merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup,
+                                       const Drop& drop) {
+    if (size < 2) return size;
+    link(symbols, size, lookup);
+    std::size_t step = 0;
+    while (!heap_.empty()) {
+        const std::uint64_t top = pop();
+        const auto left = static_cast<std::uint32_t>(top);
+        Node& node = nodes_[left];
+        if (merge_priority(node.merge) != top >> 32) continue;
+        if (drop(step, std::size_t{left})) {
+            dropped_.push_back(top);
+            continue;
+        }
+        ++step;
+        const std::uint32_t right = node.next;
+        symbols[left] = merge_symbol(node.merge);
+        node.next = nodes_[right].next;
+        nodes_[right].merge = kNoMerge;
+        if (node.next != kEnd) nodes_[node.next].previous = left;
+        offer(left, symbols, lookup);
+        if (node.previous != kEnd) offer(node.previous, symbols, lookup);
+        for (const std::uint64_t entry : dropped_) push(entry);
+        dropped_.clear();
+    }
+    dropped_.clear();
+    std::size_t left = 0;
+    for (std::uint32_t i = 0; i != kEnd; i = nodes_[i].next) symbols[left++] = symbols[i];
+    return left;
+}
+
+}  // namespace nmt_prep::bpe

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from nmt_prep import fetch as module
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
@@ -206,3 +208,21 @@ def test_other_schemes(url: str) -> None:
 )
 def test_file_name(url: str, name: str) -> None:
     assert file_name(url) == name
+
+
+def test_a_redirect_away_from_tls_is_refused(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(url: str, status: int) -> requests.Response:
+        made = requests.Response()
+        made.url, made.status_code, made.raw = url, status, io.BytesIO(b"abc")
+        return made
+
+    def redirected(*_: object, **__: object) -> requests.Response:
+        last = answer("http://host/b", 200)
+        last.history = [answer("https://host/a", 302)]
+        return last
+
+    monkeypatch.setattr(requests.Session, "get", redirected)
+    with pytest.raises(
+        DownloadError, match=r"^https://host/a: redirects from https to http \(http://host/b\); refused"
+    ):
+        get(into, "https://host/a")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,7 +53,7 @@ def test_bytes_do_not_depend_on_the_batches(
     sources, targets = ["a" * source for source, _ in lengths], ["b" * target for _, target in lengths]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lengths)), max_size=5)))
     bounds = [0, *cuts, len(lengths)]
-    batches = [batch(sources[i:j], targets[i:j]) for i, j in zip(bounds, bounds[1:], strict=False)]
+    batches = [batch(sources[i:j], targets[i:j]) for i, j in pairwise(bounds)]
     whole, pieces = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("pieces")
     assert write_parts([batch(sources, targets)], "c", whole, "p") == write_parts(batches, "c", pieces, "p")
     names = sorted(path.name for path in whole.iterdir())

@@ -22,7 +22,9 @@ def test_no_lines_at_all(tmp_path: Path) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(pairs=st.lists(st.tuples(st.text("ab中\r", max_size=9), st.text("x\x85", max_size=30))), block=st.integers(1, 40))
+@given(
+    pairs=st.lists(st.tuples(st.text("ab中\r", max_size=9), st.text("x\x85", max_size=30))), block=st.integers(1, 40)
+)
 def test_sides_of_different_lengths_stay_paired(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], block: int
 ) -> None:

@@ -35,7 +35,7 @@ def text_of(directory: Path, content: str) -> str:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("R&amp;D &lt;b&gt; &quot;q&quot; &apos;", "R&D <b> \"q\" '"),
+        ("R&amp;D &lt;b&gt; &quot;q&quot; &apos;", 'R&D <b> "q" \''),
         ("caf&eacute; &#20013;&#x4E2D;&#X1F600;", "café 中中😀"),
         ("AT&T &unknown; &amp;lt; & ;", "AT&T &unknown; &lt; & ;"),
         (" kept ", " kept "),

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import re
+import stat
+import tarfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.archives import WHOLE_FILE, Archive, Extracted, extract_members, member_name
+from nmt_prep.errors import ArchiveError
+
+TEXT = b"one\ntwo\n" * 5000
+
+
+def tar_of(*entries: tuple[tarfile.TarInfo | str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for entry, content in entries:
+            info = tarfile.TarInfo(entry) if isinstance(entry, str) else entry
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def zip_of(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zipped, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a test has duplicates on purpose
+        for entry, content in entries:
+            zipped.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def extract(directory: Path, content: bytes, *members: str, name: str = "x.tgz") -> dict[str, bytes]:
+    """What the members of an archive with this content hold."""
+    path = directory / name
+    path.write_bytes(content)
+    archive = Archive(path, name, hashlib.sha256(content).hexdigest())
+    wanted = {member: directory / "out" / str(number) for number, member in enumerate(members)}
+    found = extract_members(archive, wanted, lambda _: None)
+    contents = {member: path.read_bytes() for member, path in wanted.items()}
+    expected = {name: Extracted(hashlib.sha256(data).hexdigest(), len(data)) for name, data in contents.items()}
+    assert found == expected
+    return contents
+
+
+def outputs(directory: Path) -> list[str]:
+    return sorted(path.name for path in (directory / "out").iterdir())
+
+
+PACKERS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
+
+
+@pytest.mark.parametrize("outer", PACKERS)
+@pytest.mark.parametrize("inner", PACKERS)
+def test_members_of_a_tar(tmp_path: Path, outer: Callable[[bytes], bytes], inner: Callable[[bytes], bytes]) -> None:
+    content = outer(tar_of(("d/b", inner(TEXT)), ("d/other", b"no"), ("./d/a", b"")))
+    assert extract(tmp_path, content, "d/a", "d/b", name="wrong.name") == {"d/a": b"", "d/b": TEXT}
+
+
+@pytest.mark.parametrize("inner", PACKERS)
+def test_members_of_a_zip(tmp_path: Path, inner: Callable[[bytes], bytes]) -> None:
+    content = zip_of(("d/b", inner(TEXT)), ("d/other", b"no"), ("a", b""))
+    assert extract(tmp_path, content, "a", "d/b") == {"a": b"", "d/b": TEXT}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("member", [WHOLE_FILE, "x.en", "x.en.gz"])
+def test_a_single_file(tmp_path: Path, packer: Callable[[bytes], bytes], member: str) -> None:
+    assert extract(tmp_path, packer(TEXT), member, name="x.en.gz") == {member: TEXT}
+
+
+@pytest.mark.parametrize("content", [b"", b"P", b"BZh9 is how this text begins\n", b"\0" * 1024])
+def test_texts_that_might_be_taken_for_archives(tmp_path: Path, content: bytes) -> None:
+    assert extract(tmp_path, content, WHOLE_FILE) == {WHOLE_FILE: content}
+
+
+def test_several_gzip_streams_are_one_file(tmp_path: Path) -> None:
+    assert extract(tmp_path, gzip.compress(b"a\n") + gzip.compress(b"b\n"), WHOLE_FILE) == {WHOLE_FILE: b"a\nb\n"}
+
+
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_missing_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
+    content = build(("training/news-v13.zh-en.en", TEXT), ("training/news-v13.zh-en.zh", TEXT), ("README", b""))
+    with pytest.raises(ArchiveError) as caught:
+        extract(tmp_path, content, "README", "training/news-v12.zh-en.en")
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'x.tgz'} has no member 'training/news-v12.zh-en.en'; it has 'training/news")
+    assert message.endswith("correct the member's name in the config")
+    assert outputs(tmp_path) == []
+
+
+def test_a_missing_member_of_the_same_base_name_is_shown_first(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"no member 'a\.en'; it has 'd/a\.en' and 1 more: correct"):
+        extract(tmp_path, tar_of(("b.en", b""), ("d/a.en", b"")), "a.en")
+
+
+def test_a_member_of_what_is_no_archive(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"page has no member 'a\.en'; it has 'page': correct"):
+        extract(tmp_path, b"<html>not found</html>", "a.en", name="page")
+
+
+def test_an_archive_where_a_file_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match=r"x\.tgz is an archive \('a', 'b', …\); name the members to use"):
+        extract(tmp_path, tar_of(("a", b""), ("b", b"")), WHOLE_FILE)
+
+
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_a_member_given_twice(tmp_path: Path, build: Callable[..., bytes]) -> None:
+    with pytest.raises(ArchiveError, match=r"'a' is in it twice"):
+        extract(tmp_path, build(("a", b"1"), ("b", b""), ("./a", b"2")), "a")
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE]
+)
+def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes) -> None:
+    info = tarfile.TarInfo("a")
+    info.type, info.linkname = kind, "/etc/passwd"
+    with pytest.raises(ArchiveError, match=r"'a' is refused: it is a link, a directory or a device"):
+        extract(tmp_path, tar_of((info, b"")), "a")
+    assert outputs(tmp_path) == []
+
+
+def test_no_links_of_a_zip(tmp_path: Path) -> None:
+    info = zipfile.ZipInfo("a")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with pytest.raises(ArchiveError, match=r"'a' is refused"):
+        extract(tmp_path, zip_of((info, b"/etc/passwd")), "a")
+
+
+@pytest.mark.parametrize("member", ["/etc/passwd", "../a", "d/../../a", ".."])
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_names_that_climb_out(tmp_path: Path, member: str, build: Callable[..., bytes]) -> None:
+    with pytest.raises(ArchiveError, match=rf"the member {re.escape(repr(member))} is refused"):
+        extract(tmp_path, build((member, b"")), member)
+
+
+def test_hostile_members_that_nobody_asked_for_are_not_written(tmp_path: Path) -> None:
+    link = tarfile.TarInfo("d")
+    link.type, link.linkname = tarfile.SYMTYPE, "../../.."
+    content = tar_of((link, b""), ("d/evil", b"x"), ("../evil", b"x"), ("/evil", b"x"), ("a", b"good"))
+    assert extract(tmp_path, content, "a") == {"a": b"good"}
+    assert outputs(tmp_path) == ["0"]
+
+
+@pytest.mark.parametrize("packer", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.6, 0.99])
+def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], share: float) -> None:
+    noise = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() for i in range(2000))
+    content = packer(tar_of(("a", noise), ("b", noise)))
+    content = content[: int(len(content) * share)]
+    with pytest.raises(ArchiveError) as caught:
+        extract(tmp_path, content, "a")
+    assert re.fullmatch(
+        rf"{tmp_path}/x\.tgz is damaged or cut short \(.+\); its SHA-256 is {hashlib.sha256(content).hexdigest()}: "
+        "compare that with the publisher's, delete the file, and run again to fetch it anew",
+        str(caught.value),
+    )
+    assert not (tmp_path / "out").exists() or outputs(tmp_path) == []
+
+
+def test_cut_after_the_last_wanted_member(tmp_path: Path) -> None:
+    content = gzip.compress(tar_of(("a", TEXT)))[:-4]
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, content, "a")
+    assert outputs(tmp_path) == []
+
+
+def test_wrong_checksum_of_the_compression(tmp_path: Path) -> None:
+    content = bytearray(gzip.compress(tar_of(("a", TEXT))))
+    content[-8] ^= 1
+    with pytest.raises(ArchiveError, match=r"damaged or cut short \(CRC check failed"):
+        extract(tmp_path, bytes(content), "a")
+    assert outputs(tmp_path) == []
+
+
+def test_cut_tar(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, tar_of(("a", TEXT))[:20_000], "a")
+    assert outputs(tmp_path) == []
+
+
+def test_cut_member(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, tar_of(("a", b"x"), ("b", gzip.compress(TEXT)[:50])), "a", "b")
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.parametrize("end", [100, -30])
+def test_cut_zip(tmp_path: Path, end: int) -> None:
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, zip_of(("a", TEXT))[:end], "a")
+
+
+def test_damaged_zip_member(tmp_path: Path) -> None:
+    content = bytearray(zip_of(("a", TEXT)))
+    content[60] ^= 0xFF
+    with pytest.raises(ArchiveError, match="damaged or cut short"):
+        extract(tmp_path, bytes(content), "a")
+    assert outputs(tmp_path) == []
+
+
+def test_encrypted_zip(tmp_path: Path) -> None:
+    content = bytearray(zip_of(("a", TEXT)))
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(ArchiveError, match="encrypted"):
+        extract(tmp_path, bytes(content), "a")
+
+
+def test_an_archive_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="No such file"):
+        extract_members(Archive(tmp_path / "x", "x", "0" * 64), {"a": tmp_path / "a"}, lambda _: None)
+
+
+def test_progress(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(b"x" * (3 << 20)))
+    advances: list[int] = []
+    extract_members(Archive(path, "x.gz", "0" * 64), {WHOLE_FILE: tmp_path / "a"}, advances.append)
+    assert advances == [1 << 20] * 3
+
+
+@pytest.mark.parametrize(("given", "name"), [("a/b", "a/b"), ("./a", "a"), (".//././a", "a"), (".hidden", ".hidden")])
+def test_member_name(given: str, name: str) -> None:
+    assert member_name(given) == name

@@ -62,6 +62,7 @@ class SpillWriter:
         self._plan = plan
         self._buffer_bytes = buffer_bytes
         self._buffer = SpillBuffer(plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard)
+        self._grouped = np.empty(0, np.uint8)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
         self._stack = ExitStack()
@@ -99,11 +100,13 @@ class SpillWriter:
         return self._stats
 
     def _flush(self) -> None:
-        data, flat = self._buffer.drain()
-        segments = flat.reshape(-1, 3)
+        size = self._buffer.bytes
+        if len(self._grouped) < size:
+            self._grouped = np.empty(size, np.uint8)
+        segments = self._buffer.drain(self._grouped).reshape(-1, 3)
         segments[:, 1] += self._file.tell()
         self._segments.append(segments)
-        self._file.write(data.data)
+        self._file.write(self._grouped[:size].data)
 
     def __enter__(self) -> Self:
         return self

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from _nmt_prep_core import Bucket
 
 from nmt_prep.artefacts import published
@@ -39,12 +40,16 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
     """
     path = Path(path)
     readers = [SpillReader(spill, plan, shard) for spill in spills]
+    buckets = range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard)
+    space = np.empty(max(sum(reader.bucket_bytes(number) for reader in readers) for number in buckets), np.uint8)
+    chunk = np.empty(_CHUNK_BYTES, np.uint8)
     digest = hashlib.sha256()
     size = source_tokens = target_tokens = 0
     with published(path) as beside, beside.open("wb") as file:
-        for number in range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard):
-            bucket = _gather(path, plan, number, readers)
-            chunk = np.empty(max(_CHUNK_BYTES, bucket.largest), np.uint8)
+        for number in buckets:
+            bucket = _gather(path, plan, number, readers, space)
+            if len(chunk) < bucket.largest:
+                chunk = np.empty(bucket.largest, np.uint8)
             while copied := bucket.copy(chunk):
                 digest.update(chunk[:copied].data)
                 file.write(chunk[:copied].data)
@@ -63,16 +68,17 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
     )
 
 
-def _gather(path: Path, plan: ShardPlan, number: int, readers: Sequence[SpillReader]) -> Bucket:
-    sizes = [reader.bucket_bytes(number) for reader in readers]
-    data = np.empty(sum(sizes), np.uint8)
-    rest = data.data
-    for reader, size in zip(readers, sizes, strict=True):
-        reader.read_bucket(number, rest[:size])
-        rest = rest[size:]
+def _gather(
+    path: Path, plan: ShardPlan, number: int, readers: Sequence[SpillReader], space: npt.NDArray[np.uint8]
+) -> Bucket:
+    """One bucket's records from all spill files, in ``space``, which is reused for the next."""
+    end = 0
+    for reader in readers:
+        start, end = end, end + reader.bucket_bytes(number)
+        reader.read_bucket(number, space[start:end].data)
     positions = plan.bucket_range(number)
     try:
-        return Bucket(data, positions.start, positions.stop)
+        return Bucket(space[:end], positions.start, positions.stop)
     except RuntimeError as error:
         raise RecordsError(
             f"{path}: the spill files do not make up positions {positions.start} to {positions.stop}: {error}; "

@@ -120,17 +120,16 @@ void add_pairs(SpillBuffer& buffer, std::int64_t first_row, const Int32Array& in
     buffer.add(first_row, column(inputs, input_offsets), column(targets, target_offsets));
 }
 
-auto drain(SpillBuffer& buffer) {
-    const std::size_t size = buffer.bytes();
-    auto data = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+Result<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
+    if (out.size() < buffer.bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
     std::vector<std::int64_t> flat;
     {
         nb::gil_scoped_release unlocked;
-        for (const Segment& segment : buffer.drain(data.get())) {
+        for (const Segment& segment : buffer.drain(out.data())) {
             flat.insert(flat.end(), {segment.bucket, segment.offset, segment.bytes});
         }
     }
-    return std::tuple(to_numpy(std::move(data), size), to_numpy(std::move(flat)));
+    return to_numpy(std::move(flat));
 }
 
 // A bucket that keeps the array it points into.
@@ -156,7 +155,7 @@ void bind_spill(nb::module_& module) {
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
              nb::arg("target_offsets"))
         .def_prop_ro("bytes", &SpillBuffer::bytes)
-        .def("drain", &drain);
+        .def("drain", &drain, nb::arg("out"));
     nb::class_<HeldBucket>(module, "Bucket")
         .def(
             "__init__",

@@ -1,0 +1,36 @@
+"""Runs of the stages up to sample on small corpora of a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.config import Config
+from nmt_prep.config_file import check_config
+from nmt_prep.engines import LocalEngine
+from nmt_prep.manifest import Manifest, Workspace, read_manifest
+from nmt_prep.pipeline import Outcome, Pipeline
+from nmt_prep.progress import Progress
+from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.download import Download
+from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.sample import Sample
+
+
+def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
+    splits = {"train": list(train), **more.pop("splits", {})}
+    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "seed": 1}
+    return check_config({**base, "output_dir": str(directory / "run"), "splits": splits, **more}, "test config")
+
+
+def run(config: Config, until: str = "sample", workers: int = 2) -> list[Outcome]:
+    """Runs the stages; paths are relative to the directory above the run's."""
+    stages = (Download(), Extract(), Compile(), Sample())
+    pipeline = Pipeline(stages, config, config.run_dir.parent, Progress())
+    return pipeline.run(LocalEngine(workers), until=until)
+
+
+def manifest(config: Config, stage: str) -> Manifest:
+    found = read_manifest(Workspace(config.run_dir).manifest(stage))
+    assert found is not None
+    return found

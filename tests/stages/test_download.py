@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep import fetch as fetching
+from nmt_prep.config import Config
+from nmt_prep.errors import ConfigError, DownloadError
+from tests.server import Answer, WebServer, web_server
+from tests.stages.runs import config_of, manifest, run
+
+ABC = hashlib.sha256(b"abc").hexdigest()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
+    monkeypatch.setattr(fetching, "PAUSES", ())
+    monkeypatch.setenv("no_proxy", "*")
+    with web_server() as running:
+        yield running
+
+
+def corpus(name: str, source: Any, target: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "url": {"source": source, "target": target}, **more}
+
+
+def download(config: Config) -> dict[str, Any]:
+    run(config, until="download")
+    return dict(manifest(config, "download").details)
+
+
+def entry(content: bytes, name: str, local: bool) -> dict[str, object]:
+    return {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "name": name, "local": local}
+
+
+def stored(config: Config) -> dict[str, bytes]:
+    root = config.run_dir / "downloads"
+    paths = (path for path in root.rglob("*") if path.is_file() and ".notes" not in path.parts)
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths}
+
+
+def test_remote_and_local_files(server: WebServer, tmp_path: Path) -> None:
+    (tmp_path / "a.zh").write_bytes(b"local")
+    config = config_of(tmp_path, corpus("c", server.give("/x/a.en", b"abc"), "a.zh"))
+    assert download(config) == {
+        "train/c/source": entry(b"abc", "a.en", local=False),
+        "train/c/target": entry(b"local", "a.zh", local=True),
+    }
+    assert stored(config) == {f"{ABC}/a.en": b"abc"}
+    assert manifest(config, "download").files == {f"{ABC}/a.en": ABC}
+
+
+def test_one_url_of_several_corpora_is_fetched_once(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/dev.tgz", b"abc")
+    train = [{"name": name, "url": url, "source": "a", "target": "b"} for name in ("x", "y")]
+    config = config_of(tmp_path, *train, splits={"dev": [{"name": "x", "url": url, "source": "c", "target": "d"}]})
+    assert sorted(download(config)) == ["dev/x/both", "train/x/both", "train/y/both"]
+    assert server.asked == ["/dev.tgz"]
+
+
+def test_which_mirror_serves_does_not_show(server: WebServer, tmp_path: Path) -> None:
+    first, second, target = f"{server.url}/a.en", server.give("/other-name", b"abc"), server.give("/a.zh", b"def")
+    config = config_of(tmp_path, corpus("c", [first, second], target))
+    server.answers["/a.en"] = [Answer(status=404), Answer(b"abc")]
+    details = download(config)
+    assert details["train/c/source"] == entry(b"abc", "a.en", local=False)
+    again = config_of(tmp_path / "again", corpus("c", [first, second], target))
+    assert download(again) == details
+    assert manifest(again, "download").output_digest == manifest(config, "download").output_digest
+    assert sorted(server.asked) == ["/a.en", "/a.en", "/a.zh", "/a.zh", "/other-name"]
+
+
+def test_another_corpus_fetches_only_its_own(server: WebServer, tmp_path: Path) -> None:
+    first = corpus("c", server.give("/a", b"abc"), server.give("/b", b"def"))
+    download(config_of(tmp_path, first))
+    second = corpus("d", server.give("/c", b"ghi"), server.give("/a", b"abc"))
+    download(config_of(tmp_path, first, second))
+    assert sorted(server.asked) == ["/a", "/b", "/c"]
+
+
+def test_a_pinned_file_is_taken_from_the_store(server: WebServer, tmp_path: Path) -> None:
+    place = tmp_path / "run" / "downloads" / ABC
+    place.mkdir(parents=True)
+    (place / "a.en").write_bytes(b"abc")
+    pinned = {"source": ABC, "target": ABC}
+    config = config_of(tmp_path, corpus("c", f"{server.url}/a.en", f"{server.url}/b.zh", sha256=pinned))
+    assert download(config)["train/c/target"] == entry(b"abc", "b.zh", local=False)
+    assert server.asked == []
+    assert stored(config) == {f"{ABC}/a.en": b"abc", f"{ABC}/b.zh": b"abc"}
+
+
+def test_a_damaged_file_is_fetched_anew(server: WebServer, tmp_path: Path) -> None:
+    config = config_of(tmp_path, corpus("c", server.give("/a", b"abc"), server.give("/b", b"def")))
+    download(config)
+    (config.run_dir / "downloads" / ABC / "a").write_bytes(b"ab")
+    outcomes = run(config, until="download")
+    assert (outcomes[0].ran, outcomes[0].reason.endswith("/a was changed after it was made")) == (True, True)
+    assert server.asked.count("/a") == 2
+    assert server.asked.count("/b") == 1
+    assert stored(config)[f"{ABC}/a"] == b"abc"
+
+
+def test_a_wrong_checksum_leaves_nothing(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a.tgz", b"<html>sorry</html>")
+    config = config_of(tmp_path, {"name": "c", "url": url, "sha256": ABC, "source": "a", "target": "b"})
+    with pytest.raises(DownloadError, match=rf"^{url}: expected SHA-256 {ABC}, found [0-9a-f]{{64}} \(18 bytes\)"):
+        download(config)
+    run_again = config.run_dir / "downloads"
+    assert not any(path.is_file() and not path.name.startswith(".") for path in run_again.rglob("*"))
+
+
+def test_a_changed_checksum_fetches_anew(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a.tgz", b"old", b"abc")
+    corpus_of = {"name": "c", "url": url, "source": "a", "target": "b"}
+    download(config_of(tmp_path, corpus_of))
+    details = download(config_of(tmp_path, {**corpus_of, "sha256": ABC}))
+    assert details == {"train/c/both": entry(b"abc", "a.tgz", local=False)}
+
+
+def test_two_checksums_for_one_url(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a", b"abc")
+    pinned = {"source": ABC, "target": "0" * 64}
+    with pytest.raises(DownloadError, match=rf"train/c/source expects SHA-256 {ABC}, but train/c/target expects 0000"):
+        download(config_of(tmp_path, corpus("c", url, url, sha256=pinned)))
+
+
+def test_touching_a_local_file_reruns_nothing(tmp_path: Path) -> None:
+    for name in ("a.en", "a.zh"):
+        (tmp_path / name).write_bytes(b"x\n")
+    config = config_of(tmp_path, corpus("c", "a.en", (tmp_path / "a.zh").as_uri()))
+    assert [outcome.ran for outcome in run(config)] == [True] * 4
+    os.utime(tmp_path / "a.en", (1, 1))
+    assert [outcome.ran for outcome in run(config)] == [False] * 4
+    (tmp_path / "a.en").write_bytes(b"y\n")
+    assert [outcome.reason for outcome in run(config)] == [
+        "file train/c/source changed",
+        "download changed",
+        "extract changed",
+        "compile changed; extract changed",
+    ]
+
+
+def test_a_local_file_is_pinned_too(tmp_path: Path) -> None:
+    for name in ("a.en", "a.zh"):
+        (tmp_path / name).write_bytes(b"x\n")
+    config = config_of(tmp_path, corpus("c", "a.en", "a.zh", sha256={"source": ABC}))
+    with pytest.raises(DownloadError, match=rf"^{tmp_path}/a\.en: expected SHA-256 {ABC}, found 73cb3858"):
+        download(config)
+
+
+def test_the_first_local_path_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "b.en").write_bytes(b"abc")
+    (tmp_path / "a.zh").write_bytes(b"def")
+    config = config_of(tmp_path, corpus("c", ["a.en", "b.en"], "a.zh"))
+    assert download(config)["train/c/source"] == entry(b"abc", "b.en", local=True)
+
+
+def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"cannot read .*a\.en \(url train/c/source in the config\): No such file"):
+        download(config_of(tmp_path, corpus("c", "a.en", "a.zh")))
+
+
+def test_other_schemes(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot fetch ftp://host/a"):
+        download(config_of(tmp_path, corpus("c", "ftp://host/a", "b")))

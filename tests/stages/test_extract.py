@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.config import Config
+from nmt_prep.errors import ArchiveError
+from nmt_prep.stages import extract as module
+from tests.corpus import write_tgz
+from tests.stages.runs import config_of, manifest, run
+
+MEMBERS = {"d/a.en": b"a\n", "d/a.zh.gz": gzip.compress(b"b\n", mtime=0), "d/b.en": b"c\n"}
+CORPUS = {"name": "c", "url": "x.tgz", "source": "d/a.en", "target": "./d/a.zh.gz"}
+
+
+def extracted(config: Config) -> dict[str, bytes]:
+    run(config, until="extract")
+    root = config.run_dir / "extracted"
+    details = manifest(config, "extract").details
+    for entry in details.values():
+        content = (root / entry["file"]).read_bytes()
+        assert (entry["sha256"], entry["size"]) == (hashlib.sha256(content).hexdigest(), len(content))
+    return {key: (root / entry["file"]).read_bytes() for key, entry in details.items()}
+
+
+def test_members_of_an_archive(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", MEMBERS)
+    config = config_of(tmp_path, CORPUS)
+    assert extracted(config) == {"train/c/source": b"a\n", "train/c/target": b"b\n"}
+    archive = hashlib.sha256((tmp_path / "x.tgz").read_bytes()).hexdigest()
+    assert sorted(manifest(config, "extract").files) == [
+        f"{archive}/{hashlib.sha256(name.encode()).hexdigest()[:16]}-{base}"
+        for name, base in sorted(
+            (("d/a.en", "a.en"), ("d/a.zh.gz", "a.zh")), key=lambda m: hashlib.sha256(m[0].encode()).digest()
+        )
+    ]
+
+
+def test_single_files(tmp_path: Path) -> None:
+    (tmp_path / "a.en.gz").write_bytes(gzip.compress(b"a\n"))
+    (tmp_path / "a.zh").write_bytes(b"b\n")
+    (tmp_path / "t.tsv.gz").write_bytes(gzip.compress(b"c\td\n"))
+    plain = {"name": "c", "url": {"source": "a.en.gz", "target": "a.zh"}}
+    assert extracted(config_of(tmp_path, plain, {"name": "t", "url": "t.tsv.gz"})) == {
+        "train/c/source": b"a\n",
+        "train/c/target": b"b\n",
+        "train/t/both": b"c\td\n",
+    }
+
+
+def test_each_archive_is_read_once_and_what_is_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tgz(tmp_path / "x.tgz", MEMBERS)
+    asked: list[list[str]] = []
+    extract_members = module.extract_members
+
+    def counting(archive: Any, wanted: Any, advance: Any) -> Any:
+        asked.append(list(wanted))
+        return extract_members(archive, wanted, advance)
+
+    monkeypatch.setattr(module, "extract_members", counting)
+    other = {"name": "o", "url": "x.tgz", "source": "d/a.en", "target": "d/a.zh.gz"}
+    extracted(config_of(tmp_path, CORPUS, other))
+    config = config_of(tmp_path, CORPUS, {**other, "source": "d/b.en"})
+    assert extracted(config)["train/o/source"] == b"c\n"
+    damaged = config.run_dir / "extracted" / manifest(config, "extract").details["train/c/source"]["file"]
+    damaged.write_bytes(b"")
+    assert extracted(config)["train/c/source"] == b"a\n"
+    assert asked == [["d/a.en", "d/a.zh.gz"], ["d/b.en"], ["d/a.en"]]
+
+
+def test_a_hostile_name_in_the_config(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", {"../../evil": b"x\n", "a": b"y\n"})
+    with pytest.raises(ArchiveError, match=r"the member '\.\./\.\./evil' is refused"):
+        extracted(config_of(tmp_path, {**CORPUS, "source": "../../evil", "target": "a"}))
+
+
+def test_a_file_name_of_any_kind(tmp_path: Path) -> None:
+    name = "d/" + "中 " * 80 + ".en"
+    write_tgz(tmp_path / "x.tgz", {name: b"x\n", "a": b"y\n"})
+    config = config_of(tmp_path, {**CORPUS, "source": name, "target": "a"})
+    assert extracted(config)["train/c/source"] == b"x\n"
+    file = Path(manifest(config, "extract").details["train/c/source"]["file"]).name
+    assert file == hashlib.sha256(name.encode()).hexdigest()[:16] + "-" + "_" * 97 + ".en"
+
+
+def test_a_damaged_archive(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", MEMBERS)
+    content = (tmp_path / "x.tgz").read_bytes()[:-20]
+    (tmp_path / "x.tgz").write_bytes(content)
+    with pytest.raises(ArchiveError, match=rf"x\.tgz is damaged .* SHA-256 is {hashlib.sha256(content).hexdigest()}"):
+        extracted(config_of(tmp_path, CORPUS))
+    assert not any(path.is_file() for path in (tmp_path / "run" / "extracted").rglob("*"))

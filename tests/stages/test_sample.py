@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import importlib
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.config import Config
+from nmt_prep.stages.sample import sample_lines
+from tests.reference.sampling import sample as reference
+from tests.stages.runs import config_of, manifest, run
+
+LINES = ["  one ", "", "three\r", "\u3000four", "五五五", "six\u2028six", "seven", "8"]
+
+
+def vectorised(batches: list[list[str]], size: int, budget: int) -> list[str]:
+    arrays = iter([pa.array(batch, pa.large_string()) for batch in batches])
+    return [line for array in sample_lines(arrays, size, budget) for line in array.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("size", "budget", "expected"),
+    [
+        (50, 1000, ["one", "", "three", "four", "五五五", "six\u2028six", "seven", "8"]),
+        (50, 8, ["four", "8"]),  # skip int(50 / 8 / 2) = 3
+        (2000, 1000, ["", "four", "six\u2028six", "8"]),  # skip exactly 1
+        (1999, 1000, ["one", "", "three", "four", "五五五", "six\u2028six", "seven", "8"]),
+        (0, 8, ["one", "", "three"]),  # three and five characters use up eight
+        (0, 9, ["one", "", "three", "four"]),  # one character was left
+        (0, 1, ["one"]),
+        (10**6, 1, []),
+    ],
+)
+def test_literal_samples(size: int, budget: int, expected: list[str]) -> None:
+    assert vectorised([LINES], size, budget) == expected
+    assert list(reference(LINES, size, budget)) == expected
+
+
+@given(
+    lines=st.lists(st.text("a中 \u2028\x1c", max_size=6), max_size=40),
+    cuts=st.lists(st.integers(0, 40), max_size=6),
+    size=st.integers(0, 400),
+    budget=st.integers(1, 60),
+)
+def test_samples_are_those_of_the_twin(lines: list[str], cuts: list[int], size: int, budget: int) -> None:
+    bounds = [0, *sorted(cuts), 40]
+    batches = [lines[bounds[i] : bounds[i + 1]] for i in range(len(bounds) - 1)]
+    assert vectorised(batches, size, budget) == list(reference(lines, size, budget))
+
+
+def test_no_more_is_read_than_needed() -> None:
+    read = []
+
+    def batches():  # type: ignore[no-untyped-def]
+        for number in range(5):
+            read.append(number)
+            yield pa.array(["abc", "de"], pa.large_string())
+
+    assert [array.to_pylist() for array in sample_lines(batches(), 0, 10)] == [["abc", "de"], ["abc", "de"]]
+    assert read == [0, 1]
+
+
+def corpus(directory: Path, name: str, source: bytes, target: bytes) -> dict[str, Any]:
+    (directory / f"{name}.en").write_bytes(source)
+    (directory / f"{name}.zh").write_bytes(target)
+    return {"name": name, "url": {"source": f"{name}.en", "target": f"{name}.zh"}}
+
+
+def sampled(config: Config) -> tuple[bytes, bytes]:
+    run(config)
+    directory = config.run_dir / "sample"
+    return (directory / "source.txt").read_bytes(), (directory / "target.txt").read_bytes()
+
+
+def test_sides_are_sampled_each_for_itself_before_drops(tmp_path: Path) -> None:
+    first = corpus(tmp_path, "x", b"aaaa\n\n bb\xc2\x85\ncc\r\ndd", b"1\n2\n3\n4\n5\n")
+    second = corpus(tmp_path, "y", b"z\x0bz\n", "中\n".encode())
+    dev = corpus(tmp_path, "d", b"dev\n", b"dev\n")
+    config = config_of(tmp_path, first, second, splits={"dev": [dev]}, sample={"bytes_per_corpus": 10})
+    assert sampled(config) == (b"aaaa\n\nbb\ncc\ndd\nz\x0bz\n", "1\n2\n3\n4\n5\n中\n".encode())
+    numbers = {"source_lines": 6, "source_bytes": 19, "target_lines": 6, "target_bytes": 14}
+    assert manifest(config, "sample").counts.other == numbers
+    assert manifest(config, "sample").details == {
+        "source": {"lines": 6, "bytes": 19},
+        "target": {"lines": 6, "bytes": 14},
+    }
+
+
+def test_the_budget_is_of_each_side_of_each_corpus(tmp_path: Path) -> None:
+    train = [corpus(tmp_path, name, b"abc\ndef\nghi\n", b"1\n2\n3\n") for name in ("x", "y")]
+    config = config_of(tmp_path, *train, sample={"bytes_per_corpus": 6})
+    # 12 bytes / 6 / 2 = 1: every second line; 6 bytes / 6 / 2 = 0: every line
+    assert sampled(config) == (b"def\ndef\n", b"1\n2\n3\n1\n2\n3\n")
+
+
+def test_size_of_a_side_of_a_table_is_that_of_its_text(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_bytes(b"a\tlong text that is the other side\nb\tx\nc\ty\nd\tz\n")
+    config = config_of(tmp_path, {"name": "t", "url": "t.tsv"}, sample={"bytes_per_corpus": 4})
+    # source: 8 bytes / 4 / 2 = 1; target: 39 bytes / 4 / 2 = 4
+    assert sampled(config) == (b"b\nd\n", b"")
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("budget", [1, 7, 20, 60, 1000])
+def test_as_tensor2tensor(tmp_path: Path, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tensor2tensor", reason="tensor2tensor is not installed")
+    upstream = _generator_utils(monkeypatch)
+    text = "".join(f"  line {number} \u3000\x1c\n" * (number % 3) + f"{number}中\r\n\n" for number in range(40))
+    config = config_of(
+        tmp_path,
+        corpus(tmp_path, "x", text.encode(), text.encode()),
+        corpus(tmp_path, "y", "é\x85\n\u2028a\u2028b\n".encode(), b"1\n2\n"),
+        sample={"bytes_per_corpus": budget},
+    )
+    source, target = sampled(config)
+    for side, found in (("en", source), ("zh", target)):
+        sources = [["http://host/x.tgz", [f"{name}.{side}"]] for name in ("x", "y")]
+        monkeypatch.setattr(upstream, "maybe_download", lambda *_: "")
+        expected = upstream.generate_lines_for_vocab(str(tmp_path), sources, budget)
+        assert found.decode() == "".join(f"{line}\n" for line in expected)
+
+
+def _generator_utils(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Tensor2Tensor's module, whose import wants a name that TensorFlow no longer has."""
+    import tensorflow.compat.v1 as tf
+
+    estimator = SimpleNamespace(ModeKeys=SimpleNamespace(TRAIN="train"))
+    monkeypatch.setattr(tf, "estimator", estimator, raising=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module("tensor2tensor.data_generators.generator_utils")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +55,16 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ends the program at Ctrl-C with a word on how to go on; typer would end it without one."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted; run the same command again to go on where it stopped", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
 @app.callback()
 def _options(
     version: Annotated[
@@ -98,7 +110,7 @@ def run(
 
     checked = _load(config, overrides)
     console = _console(quiet=quiet)
-    with Progress(*_listeners(console, quiet=quiet, log_json=log_json)) as progress:
+    with _interruptible(), Progress(*_listeners(console, quiet=quiet, log_json=log_json)) as progress:
         outcomes = run_stages(
             checked,
             base_dir=config.parent,
@@ -166,9 +178,6 @@ def run_app() -> int:
         return _fail(f"{where}{error.strerror or error}")
     except MemoryError:
         return _fail("out of memory; lower engine.memory or engine.workers, and run again: it goes on where it stopped")
-    except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on where it stopped", err=True)
-        return INTERRUPTED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     return 0

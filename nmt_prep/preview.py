@@ -45,8 +45,10 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
     with _native_remarks_silenced():
         from nmt_prep.input import make_dataset  # noqa: PLC0415  (loads TensorFlow)
 
-        limits = {"batch_tokens": config.input.batch_tokens, "max_length": config.input.max_length}
-        batch: Any = next(iter(make_dataset(workspace.root, split, **limits)), None)
+        batches: Any = make_dataset(
+            workspace.root, split, batch_tokens=config.input.batch_tokens, max_length=config.input.max_length
+        )
+        batch = next(iter(batches), None)
     if batch is None:
         return f"no pair of {split} is within input.max_length = {config.input.max_length}; there is no batch to show"
     lines = [f"a batch: source {list(batch.source.shape)}, target {list(batch.target_output.shape)}, int32"]

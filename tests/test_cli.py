@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nmt_prep import __version__
+from tests.corpus import corpus_config, tree, write_corpus, write_tgz
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "nmt_prep", *map(str, arguments)]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **changes}
+
+
+def nmt_prep(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), env=environment(), capture_output=True, text=True, check=False)
+
+
+def write_config(place: Path, **changes: Any) -> Path:
+    value = corpus_config(place / "run", **changes).model_dump(mode="json", exclude_unset=True)
+    path = place / "c.yaml"
+    path.write_text(yaml.safe_dump(value), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_corpus(tmp_path)
+    return tmp_path
+
+
+def test_run_prints_stages_records_and_then_that_nothing_changed(place: Path) -> None:
+    config = write_config(place)
+    first = nmt_prep("run", config, "--no-preview")
+    assert first.returncode == 0
+    assert first.stderr == ""
+    lines = first.stdout.splitlines()
+    assert "compile: never run here" in lines
+    assert any(line.split()[:1] == ["compile"] and "empty_target 1" in line for line in lines)
+    assert f"records: {place / 'run' / 'records'}" in lines
+    assert "  train: 300 pairs in 3 shards: small-train-00000-of-00003 … small-train-00002-of-00003" in lines
+
+    second = nmt_prep("run", config, "--no-preview")
+    assert "compile: fresh" in second.stdout.splitlines()
+    assert nmt_prep("run", config, "--quiet").stdout == ""
+
+
+@pytest.mark.tensorflow
+def test_run_ends_with_a_decoded_batch_and_remembers_it(place: Path) -> None:
+    config = write_config(place)
+    first = nmt_prep("run", config)
+    assert first.returncode == 0
+    preview = first.stdout[first.stdout.index("a batch: source [") :]
+    assert "  source ids: " in preview
+    assert preview.count("  target:     ") == 3
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    second = nmt_prep("run", config)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert second.stdout.endswith(preview)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+
+
+def test_plan_says_why_and_runs_nothing(place: Path) -> None:
+    config = write_config(place)
+    assert "never run here" in nmt_prep("plan", config).stdout
+    assert not (place / "run").exists()
+    nmt_prep("run", config, "--until", "encode", "--quiet")
+    before = tree(place / "run")
+    plan = nmt_prep("plan", config, "--set", "vocab.size=150").stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in (" ".join(line.split()) for line in plan[1:])] == [
+        ["download", "fresh nothing changed"],
+        ["extract", "fresh nothing changed"],
+        ["compile", "fresh nothing changed"],
+        ["sample", "fresh nothing changed"],
+        ["vocab", "would run config vocab.size changed 200 → 150"],
+        ["encode", "would run follows vocab"],
+        ["report", "would run follows vocab and encode"],
+    ]
+    assert tree(place / "run") == before
+
+
+def test_until_force_and_log_json(place: Path) -> None:
+    config, log = write_config(place), place / "logs" / "events.jsonl"
+    assert nmt_prep("run", config, "--until", "sample", "--log-json", log).returncode == 0
+    assert not (place / "run" / "vocab").exists()
+    assert nmt_prep("run", config, "--force", "sample", "--until", "sample", "--log-json", log).returncode == 0
+    events = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    started = [event["stage"] for event in events if event["event"] == "stage_started"]
+    assert started == ["download", "extract", "compile", "sample", "sample"]
+    assert events[-1]["event"] == "stage_finished"
+
+
+def test_schema_and_version() -> None:
+    assert json.loads(nmt_prep("schema").stdout)["title"] == "Config"
+    assert nmt_prep("--version").stdout == f"nmt-prep {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run"], ["run", "c.yaml", "--workers", "0"], ["fly"], ["run", "c.yaml", "--colour"]],
+)
+def test_wrong_usage_ends_with_status_2(arguments: list[str]) -> None:
+    result = nmt_prep(*arguments)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+
+
+def damaged(place: Path, **members: bytes) -> None:
+    write_tgz(place / "train.tgz", {f"t/x.{side}": content for side, content in members.items()})
+
+
+def truncate(place: Path) -> None:
+    whole = (place / "train.tgz").read_bytes()
+    (place / "train.tgz").write_bytes(whole[: len(whole) // 2])
+
+
+MISTAKES = {
+    "unequal": (
+        lambda place: damaged(place, en=b"a\nb\n", zh=b"x\ny\nz\n"),
+        {},
+        ["x.en has 2 lines", "x.zh has 3"],
+    ),
+    "not UTF-8": (lambda place: damaged(place, en=b"a\nb\xff\n", zh=b"x\ny\n"), {}, ["x.en:2", "not UTF-8", "byte 3"]),
+    "no such member": (
+        lambda place: damaged(place, en=b"a\n", cn=b"x\n"),
+        {},
+        ["train.tgz", "t/x.zh", "t/x.cn"],
+    ),
+    "truncated": (truncate, {}, ["train.tgz"]),
+    "no such file": (lambda place: (place / "train.tgz").unlink(), {}, ["train.tgz", "No such file"]),
+    "an archive that is none": (lambda place: (place / "dev.tgz").write_bytes(b"<html>"), {}, ["dev.tgz"]),
+    "a file for a directory": (lambda place: (place / "run").touch(), {}, ["cannot write", "run"]),
+    "a wrong config": (lambda place: None, {"vocab": {"sise": 1}}, ["vocab.sise", "did you mean 'size'?"]),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_ends_with_a_message_and_status_1(place: Path, mistake: str) -> None:
+    spoil, changes, expected = MISTAKES[mistake]
+    config = write_config(place)
+    if changes:
+        config.write_text(config.read_text().replace("vocab:\n  size: 200", "vocab:\n  sise: 200"))
+    spoil(place)
+    result = nmt_prep("run", config, "--no-preview")
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("nmt-prep: error: ")
+    for part in expected:
+        assert part in result.stderr
+    if mistake in ("a wrong config", "a file for a directory"):
+        return
+    write_corpus(place)
+    assert nmt_prep("run", config, "--no-preview", "--quiet").returncode == 0
+    assert nmt_prep("run", config, "--no-preview", "--set", f"output_dir={place / 'fresh'}").returncode == 0
+    # The store of extracted files also keeps what the mistake left of good ones.
+    kept, fresh = tree(place / "run"), tree(place / "fresh")
+    assert {name: kept.get(name) for name in fresh} == fresh
+    assert all(name.startswith("extracted/") for name in kept.keys() - fresh.keys())
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 200 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = shutil.which("mount")
+    options = ["-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
+    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
+        pytest.skip("a tmpfs cannot be mounted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_ends_with_a_message_and_a_rerun_mends_it(tmp_path: Path, small_disk: Path) -> None:
+    write_corpus(tmp_path, pairs=2000)
+    config = write_config(tmp_path)
+    result = nmt_prep("run", config, "--no-preview", "--set", f"output_dir={small_disk / 'run'}")
+    assert result.returncode == 1
+    assert "the disk is full" in result.stderr
+    assert "Traceback" not in result.stderr
+    subprocess.run(["mount", "-o", "remount,size=50M", str(small_disk)], check=True)
+    assert nmt_prep("run", config, "--no-preview", "--set", f"output_dir={small_disk / 'run'}").returncode == 0
+    assert nmt_prep("run", config, "--no-preview").returncode == 0
+    assert tree(small_disk / "run") == tree(tmp_path / "run")
+
+
+def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
+    with gzip.open(place / "big.tsv.gz", "wt", compresslevel=1) as file:
+        file.writelines(f"line {number} of many\t第{number}行\n" for number in range(2_000_000))
+    config = write_config(place, splits={"train": [{"name": "big", "url": "big.tsv.gz"}]}, records={})
+    process = subprocess.Popen(
+        command("run", config, "--no-preview"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    while "extract: done" not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "interrupted; run the same command again to go on where it stopped\n"
+    assert time.monotonic() - began < 3

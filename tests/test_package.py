@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import nmt_prep
+
+
+def python(program: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.mark.parametrize(
+    "module", ["nmt_prep", "nmt_prep.cli", "nmt_prep.runner", "nmt_prep.records", "nmt_prep.subwords"]
+)
+def test_importing_does_not_load_tensorflow(module: str) -> None:
+    assert python(f"import sys, {module}; print('tensorflow' in sys.modules)") == "False\n"
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    for name in nmt_prep.__all__:
+        if name not in ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"):
+            assert getattr(nmt_prep, name) is not None
+    assert set(nmt_prep.__all__) <= set(dir(nmt_prep))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = nmt_prep.nothing
+
+
+@pytest.mark.tensorflow
+def test_the_input_function_loads_tensorflow_when_it_is_touched() -> None:
+    program = "import sys, nmt_prep; nmt_prep.get_iterator; print('tensorflow' in sys.modules)"
+    assert python(program) == "True\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from _nmt_prep_core import crc32c
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
@@ -29,6 +29,7 @@ def test_crc32c_check_values(portable: bool) -> None:
     assert crc32c(b"", portable) == 0
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100))
 def test_crc32c_equals_the_reference(data: bytes) -> None:
     assert crc32c(data) == crc32c(data, True) == reference.crc32c(data)
@@ -103,6 +104,7 @@ def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_no_damage_to_a_spill_file_crashes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     directory = tmp_path_factory.mktemp("spill")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -152,7 +152,7 @@ def _named(store: Store, stored: Stored, name: str) -> Stored:
     file = f"{stored.sha256}/{name}"
     if stored.file != file:
         with published(store.directory / file) as beside:
-            os.link(store.directory / stored.file, beside)
+            shutil.copyfile(store.directory / stored.file, beside)
     return replace(stored, file=file)
 
 

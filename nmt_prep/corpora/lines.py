@@ -89,7 +89,7 @@ def spans(data: bytearray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.i
     """The pieces ``data[starts[i]:ends[i]]`` as a ``large_string`` array, copied together.
 
     ``starts[i] <= ends[i] <= starts[i + 1]`` must hold: then the pieces and the gaps between them are one array of
-    strings, of which every other one is wanted.
+    strings, of which every other one is wanted. A single piece is not copied.
     """
     if not len(starts):
         return pa.array([], pa.large_string())
@@ -98,6 +98,8 @@ def spans(data: bytearray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.i
     offsets[1::2] = ends
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     pieces_and_gaps = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    if len(starts) == 1:
+        return pieces_and_gaps
     return pieces_and_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
 
 
@@ -117,11 +119,15 @@ def _whole_lines(path: Path) -> Iterator[bytearray]:
     try:
         with path.open("rb", buffering=0) as file:
             while chunk := file.read(BLOCK_BYTES):
-                cut = chunk.rfind(b"\n") + 1
-                pending += memoryview(chunk)[: cut or None]
-                if cut:
-                    yield pending
-                    pending = bytearray(memoryview(chunk)[cut:])
+                first_end, last_end = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1
+                long = len(pending) >= BLOCK_BYTES  # such a line comes alone: nothing is copied to single it out
+                start = 0
+                for end in sorted({first_end, last_end} if long else {last_end}):
+                    if end:
+                        pending += memoryview(chunk)[start:end]
+                        yield pending
+                        pending, start = bytearray(), end
+                pending += memoryview(chunk)[start:]
     except OSError as error:
         raise _unreadable(path, error) from error
     if pending:

@@ -127,6 +127,8 @@ def _row_groups(batches: Iterable[PairBatch]) -> Iterator[PairBatch]:
 
 
 def _join(batches: list[PairBatch]) -> PairBatch:
+    if len(batches) == 1:
+        return batches[0]
     return PairBatch(
         pa.concat_arrays([batch.source for batch in batches]), pa.concat_arrays([batch.target for batch in batches])
     )

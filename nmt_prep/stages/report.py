@@ -72,8 +72,12 @@ def render(summary: dict[str, Any]) -> str:
     lines += ["", "records"]
     for name, split in summary["splits"].items():
         lines.append(
-            f"  {name}: {split['pairs']:,} pairs in {split['shards']} shards, {split['bytes']:,} bytes; tokens: "
+            f"  {name}: {split['pairs']:,} pairs in {_shards(split['shards'])}, {split['bytes']:,} bytes; tokens: "
             f"source {split['source_tokens']:,} (longest {split['longest_source']}), "
             f"target {split['target_tokens']:,} (longest {split['longest_target']})"
         )
     return "\n".join(lines) + "\n"
+
+
+def _shards(count: int) -> str:
+    return "1 shard" if count == 1 else f"{count} shards"

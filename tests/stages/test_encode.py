@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import nmt_prep
+from nmt_prep.errors import VocabularyError
+from nmt_prep.records import check_records, load_dataset_info, read_shard
+from nmt_prep.stages import encode
+from nmt_prep.subwords import T2TTokenizer
+from tests.corpus import corpus_config, tree, write_corpus
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_corpus(tmp_path)
+    return tmp_path
+
+
+def test_dataset_json_describes_the_shards(place: Path) -> None:
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place, workers=2)
+    info = check_records(place / "run" / "records")
+    assert (info.name, info.layout, info.seed) == ("small", "example", 1)
+    assert [corpus.model_dump() for corpus in info.corpora["train"]] == [{"name": "x", "pairs": 300}]
+    assert [shard.pairs for shard in info.splits["train"].shards] == [100, 100, 100]
+    assert info.splits["dev"].pairs == 20
+    assert info.vocab.source.file == "../vocab/vocab.small.200.subwords.en"
+    longest = 0
+    for shard in info.splits["train"].shards:
+        inputs, targets = read_shard(place / "run" / "records" / shard.file)
+        assert (len(inputs.values), len(targets.values)) == (shard.source_tokens, shard.target_tokens)
+        longest = max(longest, int(inputs.lengths.max()), int(targets.lengths.max()))
+    assert info.splits["train"].max_lengths[-1][0] == longest
+
+
+def test_more_shards_than_pairs(place: Path) -> None:
+    write_corpus(place, pairs=3, dev=1)
+    nmt_prep.run(corpus_config(place / "run", records={"shards": {"train": 7, "dev": 2}}), base_dir=place)
+    info = check_records(place / "run" / "records")
+    assert sorted(shard.pairs for shard in info.splits["train"].shards) == [0, 0, 0, 0, 1, 1, 1]
+
+
+def test_the_buckets_that_a_memory_bound_makes_change_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    monkeypatch.setattr(encode, "_SMALLEST_BUFFER", 500)
+    monkeypatch.setattr(encode, "_BASE_MEMORY", 10**12)
+    nmt_prep.run(corpus_config(place / "small"), base_dir=place)
+    assert tree(place / "run") == tree(place / "small")
+
+
+def test_spills_of_an_interrupted_run_are_used_with_the_buckets_they_were_made_for(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nmt_prep.run(corpus_config(place / "undisturbed"), base_dir=place)
+
+    def fail(*arguments: object) -> object:
+        raise nmt_prep.NmtPrepError("power")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(encode, "write_shard", fail)
+        patch.setattr(encode, "_SMALLEST_BUFFER", 500)
+        patch.setattr(encode, "_BASE_MEMORY", 10**12)
+        with pytest.raises(nmt_prep.NmtPrepError, match="power"):
+            nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    assert tree(place / "run") == tree(place / "undisturbed")
+
+
+def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place, until="vocab")
+    other = T2TTokenizer.train(["something else"], 100)
+    monkeypatch.setattr(encode, "load_tokenizer", lambda path: other)
+    with pytest.raises(VocabularyError, match="does not read back as it was built"):
+        nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+
+
+@pytest.mark.tensorflow
+def test_tensorflow_alone_reads_the_shards(place: Path) -> None:
+    import tensorflow as tf
+
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    directory = place / "run" / "records"
+    names = [str(directory / shard.file) for shard in load_dataset_info(directory).splits["train"].shards]
+    features = {name: tf.io.VarLenFeature(tf.int64) for name in ("inputs", "targets")}
+    found = []
+    for batch in tf.data.TFRecordDataset(names).batch(64):
+        parsed = tf.io.parse_example(batch, features)
+        sides = (tf.RaggedTensor.from_sparse(parsed[name]).to_list() for name in ("inputs", "targets"))
+        found += list(zip(*sides, strict=True))
+    expected = []
+    for name in names:
+        inputs, targets = read_shard(name)
+        expected += list(zip(inputs.to_lists(), targets.to_lists(), strict=True))
+    assert found == expected
+    assert len(found) == 300

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.columns import Ragged, TextColumn, text_columns
+from nmt_prep.errors import InvalidTextError
+
+
+@given(st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=5), max_size=8))
+def test_ragged_holds_rows(rows: list[list[int]]) -> None:
+    ragged = Ragged.from_lists(rows)
+    assert ragged.to_lists() == rows
+    assert len(ragged) == len(rows)
+    assert [row.tolist() for row in ragged] == rows
+    assert ragged.lengths.tolist() == [len(row) for row in rows]
+    assert (ragged.values.dtype, ragged.offsets.dtype) == (np.int32, np.int64)
+
+
+def test_ragged_rows_by_number() -> None:
+    ragged = Ragged.from_lists([[1, 2], [], [3]])
+    assert ragged[0].tolist() == [1, 2]
+    assert ragged[-1].tolist() == [3]
+    for row in (3, -4):
+        with pytest.raises(IndexError, match=f"row {row} of 3"):
+            _ = ragged[row]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=8), st.booleans())
+def test_text_is_the_same_from_strings_and_from_arrow(lines: list[str], large: bool) -> None:
+    array = pa.array(lines, pa.large_string() if large else pa.string())
+    expected = [line.encode() for line in lines]
+    assert TextColumn.from_arrow(array).to_bytes() == expected
+    assert TextColumn.from_strings(lines).to_bytes() == expected
+    assert TextColumn.from_arrow(array[1:]).to_bytes() == expected[1:]
+
+
+def test_text_of_arrow_is_not_copied() -> None:
+    array = pa.array(["one", "two"], pa.large_string())
+    assert TextColumn.from_arrow(array).data.ctypes.data == array.buffers()[2].address
+
+
+def test_what_is_not_text() -> None:
+    with pytest.raises(TypeError, match="expected an Arrow string array, got int64"):
+        TextColumn.from_arrow(pa.array([1]))
+    with pytest.raises(InvalidTextError, match="1 of 2 lines are null"):
+        TextColumn.from_arrow(pa.array(["a", None]))
+    with pytest.raises(InvalidTextError, match=r"line 1: character 2 is the lone surrogate U\+D800"):
+        TextColumn.from_strings(["fine", "no\ud800"])
+
+
+def test_every_form_of_lines_is_taken() -> None:
+    lines = ["a", "bc", ""]
+    chunked = pa.chunked_array([pa.array(lines[:1]), pa.array(lines[1:])])
+    arrays = [pa.array(lines[:2]), pa.array(lines[2:])]
+    for form in (lines, iter(lines), pa.array(lines), chunked, arrays, iter(arrays)):
+        assert [line for column in text_columns(form) for line in column.to_bytes()] == [b"a", b"bc", b""]
+    assert list(text_columns([])) == []
+
+
+def test_many_strings_come_in_several_columns_in_order() -> None:
+    lines = [str(number) for number in range(150_000)]
+    columns = list(text_columns(lines))
+    assert [len(column) for column in columns] == [65_536, 65_536, 18_928]
+    assert columns[2].to_bytes()[-1] == b"149999"

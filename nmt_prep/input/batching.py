@@ -1,4 +1,4 @@
-"""Ragged columns of pairs in the ``tf.data`` graph: gathering rows, cutting windows, padding.
+"""Ragged columns of pairs in the ``tf.data`` graph: gathering rows, cutting windows.
 
 A column is flat ``values`` with a start and a length for each row, so that to drop, to reorder and to truncate rows is
 to edit two small vectors, and the values are copied once, when the rows are in the order of the batches.
@@ -78,24 +78,6 @@ def pack(column: Column) -> Column:
     ends = column.starts + column.lengths
     index = tf.raw_ops.RaggedRange(starts=column.starts, limits=ends, deltas=tf.constant(1, tf.int64))
     return packed_column(tf.gather(column.values, index.rt_dense_values), column.lengths)
-
-
-def pad_rows(column: Column, first: tf.Tensor, last: tf.Tensor, padding: tf.Tensor) -> tf.Tensor:
-    """Rows ``first`` to ``last`` (excluded) of a packed column as one matrix.
-
-    Returns:
-        int32, shape ``[last - first, longest of the rows]``, and 50 more with characters.
-    """
-    lengths = column.lengths[first:last]
-    begin = tf.reduce_sum(column.lengths[:first])
-    splits = tf.concat([[tf.constant(0, tf.int64)], tf.cumsum(lengths)], 0)
-    return tf.raw_ops.RaggedTensorToTensor(
-        shape=tf.constant(-1, tf.int64),
-        values=column.values[begin : begin + splits[-1]],
-        default_value=padding,
-        row_partition_tensors=[splits],
-        row_partition_types=["ROW_SPLITS"],
-    )
 
 
 def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:

@@ -11,13 +11,14 @@ import tensorflow as tf
 
 from nmt_prep.input.arguments import ArgumentError, check_job_shard, check_positive
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
-from nmt_prep.input.batching import Column, packed_column, pad_rows, select_rows
+from nmt_prep.input.batching import Column, packed_column, select_rows
+from nmt_prep.input.padding import PackedPairs, padded_batches, shift_right
 from nmt_prep.input.token_batches import BatchLimit, in_batches
 from nmt_prep.records import ShardInfo, VocabularyInfo, check_records
 
 DEFAULT_BATCH_TOKENS = 4096
 DEFAULT_MAX_LENGTH = 256
-WINDOW_PAIRS = 16_384
+WINDOW_PAIRS = 65_536
 
 _OPEN_SHARDS = 8
 _RECORDS_PER_READ = 1024
@@ -49,7 +50,7 @@ def make_dataset(
 ) -> tf.data.Dataset | BatchedInput:
     """Batches of one epoch of a split, from the shards that a run wrote.
 
-    Windows of 16,384 pairs are sorted by length and cut into batches, and the batches of a window are shuffled. The
+    Windows of 65,536 pairs are sorted by length and cut into batches, and the batches of a window are shuffled. The
     result is a pure function of the shards and the arguments. The workers of a data-parallel job get disjoint parts
     of the epoch, whose numbers of pairs differ by at most one (their numbers of batches may differ by more), and
     which together are every pair that ``max_length`` admits, once.
@@ -93,22 +94,26 @@ def make_dataset(
     source_pad, target_pad = _padding(info.vocab.source), _padding(info.vocab.target)
     sos = next(choice for choice in (sos_id, info.vocab.target.bos_id, target_pad) if choice is not None)
 
-    def window(number: tf.Tensor, serialized: tf.Tensor) -> tuple[Column, Column, tf.Tensor]:
+    def window(number: tf.Tensor, serialized: tf.Tensor) -> PackedPairs:
         source, target = _within(*_parse(serialized), max_length)
         window_seed = tf.stack([tf.constant(_key(seed, epoch, f"windows of {shard_index}")), 2 * number])
-        return in_batches(source, target, limit, window_seed if shuffle else None)
-
-    def batches_of(source: Column, target: Column, sizes: tf.Tensor) -> tf.data.Dataset:
-        ends = tf.cumsum(sizes)
-        spans = tf.data.Dataset.from_tensor_slices((ends - sizes, ends))
-        return spans.map(lambda first, last: _batch(source, target, first, last, (source_pad, target_pad, sos)))
+        source, target, sizes = in_batches(source, target, limit, window_seed if shuffle else None)
+        return PackedPairs(
+            source=source.values,
+            target_input=shift_right(target, sos),
+            target_output=target.values,
+            source_lengths=tf.cast(source.lengths, tf.int32),
+            target_lengths=tf.cast(target.lengths, tf.int32),
+            sizes=sizes,
+        )
 
     shards = info.splits[split].shards
     order = sorted(shards, key=lambda shard: _key(seed, epoch, shard.file)) if shuffle else shards
     pieces = _pieces_of(records_dir, order, num_shards, shard_index)
     windows = _read(pieces, open_shards=_OPEN_SHARDS if shuffle else 1).rebatch(WINDOW_PAIRS).enumerate()
-    columns = windows.map(window, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-    return batches_or_tensors(columns.flat_map(batches_of).prefetch(_BATCHES_AHEAD))
+    packed = windows.map(window, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    batches = packed.flat_map(lambda pairs: padded_batches(pairs, source_pad, target_pad))
+    return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
 
 
 def _padding(vocabulary: VocabularyInfo) -> int:
@@ -170,23 +175,3 @@ def _within(source: Column, target: Column, max_length: int | None) -> tuple[Col
     fits = tf.maximum(source.lengths, target.lengths) <= max_length
     rows = tf.boolean_mask(tf.range(tf.size(fits, tf.int64)), fits)
     return select_rows(source, rows), select_rows(target, rows)
-
-
-def _batch(
-    source: Column, target: Column, first: tf.Tensor, last: tf.Tensor, ids: tuple[int, int, int]
-) -> BatchedInput:
-    """Pads rows ``first`` to ``last`` (excluded); ``ids`` are the source's padding, the target's, and sos."""
-    source_pad, target_pad, sos = ids
-    source_ids = tf.ensure_shape(pad_rows(source, first, last, tf.constant(source_pad)), [None, None])
-    output = tf.ensure_shape(pad_rows(target, first, last, tf.constant(target_pad)), [None, None])
-    lengths = tf.cast(target.lengths[first:last], tf.int32)
-    shifted = tf.concat([tf.fill([tf.shape(output)[0], 1], sos), output[:, :-1]], 1)
-    mask = tf.sequence_mask(lengths, tf.shape(output)[1])
-    return BatchedInput(
-        initializer=None,
-        source=source_ids,
-        target_input=tf.where(mask, shifted, target_pad),
-        target_output=output,
-        source_sequence_length=tf.cast(source.lengths[first:last], tf.int32),
-        target_sequence_length=lengths,
-    )

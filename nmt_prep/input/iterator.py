@@ -19,10 +19,10 @@ from nmt_prep.input.batching import (
     cut_windows,
     empty_column,
     pack,
-    pad_rows,
     select_rows,
     truncate_rows,
 )
+from nmt_prep.input.padding import PackedPairs, append_id, pad, padded_batches, row_splits, shift_right
 from nmt_prep.input.words import CHARACTER_EOS_ID, CHARACTERS_PER_WORD, look_up, spell, split_words
 
 _PAIRS_PER_BLOCK = 4096
@@ -49,8 +49,12 @@ class _Encoder(NamedTuple):
         return tf.constant(CHARACTER_EOS_ID) if self.characters else self.id_of(self.eos)
 
     @property
-    def values_shape(self) -> list[int]:
-        return [0, CHARACTERS_PER_WORD] if self.characters else [0]
+    def width(self) -> int:
+        return CHARACTERS_PER_WORD if self.characters else 1
+
+    @property
+    def no_rows(self) -> Column:
+        return empty_column([0, CHARACTERS_PER_WORD] if self.characters else [0])
 
     def id_of(self, word: str) -> tf.Tensor:
         return tf.cast(self.table.lookup(tf.constant(word)), tf.int32)
@@ -59,13 +63,6 @@ class _Encoder(NamedTuple):
         words, lengths = split_words(lines)
         column = spell(words, lengths) if self.characters else look_up(words, lengths, self.table)
         return truncate_rows(column, self.max_length)
-
-    def matrix(self, column: Column, first: tf.Tensor, last: tf.Tensor, padding: tf.Tensor) -> tf.Tensor:
-        padded = pad_rows(column, first, last, padding)
-        if self.characters:
-            shape = tf.shape(padded)
-            padded = tf.reshape(padded, [shape[0], shape[1] * CHARACTERS_PER_WORD])
-        return tf.ensure_shape(padded, [None, None])
 
 
 def get_iterator(
@@ -159,22 +156,16 @@ def get_iterator(
         batches = select_rows(source_column, windows.rows), select_rows(target_column, windows.rows)
         return still_waiting, (*batches, windows.sizes)
 
-    def batches_of(source_column: Column, target_column: Column, sizes: tf.Tensor) -> tf.data.Dataset:
-        ends = tf.cumsum(sizes)
-
-        def batch(first: tf.Tensor, last: tf.Tensor) -> BatchedInput:
-            ids = target.matrix(target_column, first, last, target_eos)
-            rows = tf.shape(ids)[0]
-            return BatchedInput(
-                initializer=None,
-                source=source.matrix(source_column, first, last, source_eos),
-                target_input=tf.concat([tf.fill([rows, 1], target_sos), ids], 1),
-                target_output=tf.concat([ids, tf.fill([rows, 1], target_eos)], 1),
-                source_sequence_length=tf.cast(source_column.lengths[first:last], tf.int32),
-                target_sequence_length=tf.cast(target_column.lengths[first:last] + 1, tf.int32),
-            )
-
-        return tf.data.Dataset.from_tensor_slices((ends - sizes, ends)).map(batch)
+    def packed(source_column: Column, target_column: Column, sizes: tf.Tensor) -> PackedPairs:
+        source_column, outputs = pack(source_column), append_id(pack(target_column), target_eos)
+        return PackedPairs(
+            source=tf.reshape(source_column.values, [-1]),
+            target_input=shift_right(outputs, target_sos),
+            target_output=outputs.values,
+            source_lengths=tf.cast(source_column.lengths, tf.int32),
+            target_lengths=tf.cast(outputs.lengths, tf.int32),
+            sizes=sizes,
+        )
 
     pairs = tf.data.Dataset.zip((src_dataset, tgt_dataset)).shard(num_shards, shard_index)
     if skip_count is not None:
@@ -184,14 +175,10 @@ def get_iterator(
     blocks = pairs.batch(tf.maximum(window_size * 8, _PAIRS_PER_BLOCK)).map(lambda src, tgt: (src, tgt, False))
     blocks = blocks.concatenate(tf.data.Dataset.from_tensors((no_lines, no_lines, True)))
     blocks = blocks.map(encode, num_parallel_calls=num_parallel_calls, deterministic=True)
-    nothing = _Block(empty_column(source.values_shape), empty_column(target.values_shape), tf.zeros([0], tf.int64))
-    blocks = blocks.scan(nothing, emit)
-    blocks = blocks.map(
-        lambda src, tgt, sizes: (pack(src), pack(tgt), sizes),
-        num_parallel_calls=num_parallel_calls,
-        deterministic=True,
-    )
-    return batches_or_tensors(blocks.flat_map(batches_of).prefetch(_BATCHES_AHEAD))
+    blocks = blocks.scan(_Block(source.no_rows, target.no_rows, tf.zeros([0], tf.int64)), emit)
+    blocks = blocks.map(packed, num_parallel_calls=num_parallel_calls, deterministic=True)
+    batches = blocks.flat_map(lambda pairs: padded_batches(pairs, source_eos, target_eos, source.width))
+    return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
 
 
 def get_infer_iterator(
@@ -226,7 +213,8 @@ def get_infer_iterator(
 
     def batch(lines: tf.Tensor) -> BatchedInput:
         column = pack(source.encode(lines))
-        ids = source.matrix(column, tf.constant(0, tf.int64), tf.size(lines, tf.int64), source_eos)
+        ids = pad(tf.reshape(column.values, [-1]), row_splits(column.lengths, source.width), source_eos)
         return BatchedInput(None, ids, None, None, tf.cast(column.lengths, tf.int32), None)
 
-    return batches_or_tensors(src_dataset.batch(tf.cast(batch_size, tf.int64)).map(batch).prefetch(_BATCHES_AHEAD))
+    batches = src_dataset.batch(tf.cast(batch_size, tf.int64)).map(batch)
+    return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))

@@ -22,7 +22,9 @@ class BatchLimit(NamedTuple):
 
 
 def longest_first(source: Column, target: Column, seed: tf.Tensor | None) -> tf.Tensor:
-    """Order of a window's pairs: the longer side descending, then the source descending.
+    """Order of a window's pairs: the longer side descending, then the source, in turns descending and ascending.
+
+    So neighbours are alike on both sides, also where one length of the longer side gives way to the next.
 
     Args:
         source: the sources.
@@ -35,7 +37,8 @@ def longest_first(source: Column, target: Column, seed: tf.Tensor | None) -> tf.
     rows = tf.size(source.lengths)
     order = tf.range(rows) if seed is None else tf.argsort(_random(seed, rows), stable=True)
     longer = tf.maximum(source.lengths, target.lengths)
-    key = longer * (tf.reduce_max(longer) + 1) + source.lengths
+    scale = tf.reduce_max(longer) + 1
+    key = longer * scale + tf.where(tf.equal(longer % 2, 0), source.lengths, scale - 1 - source.lengths)
     by_length = tf.argsort(tf.gather(key, order), direction="DESCENDING", stable=True)
     return tf.cast(tf.gather(order, by_length), tf.int64)
 

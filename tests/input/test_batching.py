@@ -14,7 +14,6 @@ from nmt_prep.input.batching import (
     empty_column,
     pack,
     packed_column,
-    pad_rows,
     select_rows,
     truncate_rows,
 )
@@ -64,9 +63,3 @@ def test_columns_are_concatenated_by_rows() -> None:
     both = pack(concat_columns(concat_columns(empty_column([0]), column), column))
     assert both.values.numpy().tolist() == [7, 8, 9, 7, 8, 9]
     assert both.lengths.numpy().tolist() == [2, 1, 2, 1]
-
-
-@pytest.mark.parametrize(("first", "last", "expected"), [(0, 2, [[1, -9], [2, 3]]), (2, 4, [[], []]), (1, 1, [])])
-def test_padding_reaches_to_the_longest_row_of_the_batch(first: int, last: int, expected: list[list[int]]) -> None:
-    column = packed_column(tf.constant([1, 2, 3, 4, 5, 6]), tf.constant([1, 2, 0, 0, 3], tf.int64))
-    assert pad_rows(column, first, last, tf.constant(-9)).numpy().tolist() == expected

@@ -48,11 +48,11 @@ def test_fields_of_tensor2tensor_records(write_run: WriteRun) -> None:
     dataset = make_dataset(run, "train", shuffle=False)
     assert [literal(batch) for batch in dataset] == [
         [
-            [[7, 8, EOS], [5, EOS, 0]],
-            [[0, 9, 0], [0, 4, 6]],
-            [[9, EOS, 0], [4, 6, EOS]],
-            [3, 2],
+            [[5, EOS, 0], [7, 8, EOS]],
+            [[0, 4, 6], [0, 9, 0]],
+            [[4, 6, EOS], [9, EOS, 0]],
             [2, 3],
+            [3, 2],
         ]
     ]
     matrix, vector = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int32)

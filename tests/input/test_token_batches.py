@@ -38,9 +38,11 @@ def test_batches_of_a_number_of_pairs_end_with_a_smaller_one() -> None:
     assert batch_sizes(longer[:0], BatchLimit(1, pairs=2)).numpy().tolist() == []
 
 
-def test_order_is_by_the_longer_side_then_the_source() -> None:
-    source, target = column([3, 1, 5, 2, 3]), column([1, 5, 2, 2, 3])
-    assert longest_first(source, target, None).numpy().tolist() == [2, 1, 0, 4, 3]
+def test_order_is_by_the_longer_side_then_the_source_in_turns_down_and_up() -> None:
+    source, target = column([3, 1, 4, 4, 5, 2, 3]), column([1, 5, 4, 3, 2, 4, 3])
+    order = longest_first(source, target, None).numpy().tolist()
+    pairs = [(int(source.lengths[row]), int(target.lengths[row])) for row in order]
+    assert pairs == [(1, 5), (5, 2), (4, 4), (4, 3), (2, 4), (3, 1), (3, 3)]
 
 
 def test_the_seed_decides_the_order_of_equals_and_of_batches() -> None:

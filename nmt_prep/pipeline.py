@@ -159,6 +159,7 @@ class Pipeline:
             NmtPrepError: a stage failed; what the others published stays.
         """
         self._trust = not verify
+        remove_partial(self.workspace.private)
         manifests: dict[str, Manifest] = {}
         outcomes: list[Outcome] = []
         try:
@@ -228,7 +229,8 @@ class Pipeline:
         directory = final if stage.keeps else self.workspace.partial(stage.directory)
         with writing(directory):
             directory.mkdir(parents=True, exist_ok=True)
-        remove_partial(directory)
+        if stage.keeps:
+            remove_partial(directory)
         tasks = TaskLog(directory, fingerprint, engine, self.progress, resume=not stage.keeps)
         result = stage.run(
             Context(

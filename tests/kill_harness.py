@@ -66,7 +66,11 @@ def die_at(number: int) -> None:
 def check(place: Path, expected: dict[str, str], output: Path) -> bool:
     """Whether a plain run in what is left gives what an undisturbed one gave."""
     status = in_child(lambda: run(place, output))
-    same = status == 0 and tree(output) == expected
+    found = tree(output)
+    same = status == 0 and found == expected
+    if not same:
+        differing = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
+        print(f"status {status}, differing: {differing}", file=sys.stderr)
     shutil.rmtree(output, ignore_errors=True)
     return same
 

@@ -1,68 +1,21 @@
 """The input functions of tensorflow/nmt (``nmt/utils/iterator_utils.py``): same arguments, same batches, more speed.
 
 Upstream sends every pair through a dozen ``tf.data`` operators. Here pairs travel one by one only as far as the
-shuffle, whose order is part of the contract; from there on they go in blocks of ragged columns, and ``cut_windows``
-works out which batches upstream's ``group_by_window`` would have emitted, and when.
+shuffle, whose order is part of the contract; from there on they go in blocks of ragged columns.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import tensorflow as tf
 
 from nmt_prep.input.arguments import check_job_shard, check_positive
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
-from nmt_prep.input.batching import (
-    Column,
-    concat_columns,
-    cut_windows,
-    empty_column,
-    pack,
-    select_rows,
-    truncate_rows,
-)
-from nmt_prep.input.padding import PackedPairs, append_id, pad, padded_batches, row_splits, shift_right
-from nmt_prep.input.words import CHARACTER_EOS_ID, CHARACTERS_PER_WORD, look_up, spell, split_words
+from nmt_prep.input.batching import pack
+from nmt_prep.input.blocks import SideEncoder, TrainingBlocks
+from nmt_prep.input.padding import pad, padded_batches, row_splits
 
 _PAIRS_PER_BLOCK = 4096
-_DEFAULT_BUCKET_WIDTH = 10
 _BATCHES_AHEAD = 8
-
-
-class _Block(NamedTuple):
-    source: Column
-    target: Column
-    buckets: tf.Tensor
-
-
-class _Encoder(NamedTuple):
-    """What turns the words of one side into ids, and what pads them."""
-
-    table: tf.lookup.experimental.LookupInterface
-    eos: str
-    max_length: int | None
-    characters: bool = False
-
-    @property
-    def eos_id(self) -> tf.Tensor:
-        return tf.constant(CHARACTER_EOS_ID) if self.characters else self.id_of(self.eos)
-
-    @property
-    def width(self) -> int:
-        return CHARACTERS_PER_WORD if self.characters else 1
-
-    @property
-    def no_rows(self) -> Column:
-        return empty_column([0, CHARACTERS_PER_WORD] if self.characters else [0])
-
-    def id_of(self, word: str) -> tf.Tensor:
-        return tf.cast(self.table.lookup(tf.constant(word)), tf.int32)
-
-    def encode(self, lines: tf.Tensor) -> Column:
-        words, lengths = split_words(lines)
-        column = spell(words, lengths) if self.characters else look_up(words, lengths, self.table)
-        return truncate_rows(column, self.max_length)
 
 
 def get_iterator(
@@ -125,47 +78,14 @@ def get_iterator(
         ArgumentError: a number is out of its range.
     """
     check_positive(batch_size=batch_size, num_buckets=num_buckets, num_parallel_calls=num_parallel_calls)
+    check_positive(src_max_len=src_max_len or None, tgt_max_len=tgt_max_len or None)
     check_positive(output_buffer_size=output_buffer_size or None)
     check_job_shard(num_shards, shard_index)
-    source = _Encoder(src_vocab_table, eos, src_max_len, use_char_encode)
-    target = _Encoder(tgt_vocab_table, eos, tgt_max_len)
-    source_eos, target_eos, target_sos = source.eos_id, target.eos_id, target.id_of(sos)
+    source = SideEncoder(src_vocab_table, src_max_len, use_char_encode)
+    target = SideEncoder(tgt_vocab_table, tgt_max_len)
+    source_eos, target_eos = source.padding_id(eos), target.padding_id(eos)
     window_size = tf.cast(batch_size, tf.int64)
-    width = (src_max_len + num_buckets - 1) // num_buckets if src_max_len else _DEFAULT_BUCKET_WIDTH
-
-    def encode(source_lines: tf.Tensor, target_lines: tf.Tensor, flush: tf.Tensor) -> tuple[_Block, tf.Tensor]:
-        source_column, target_column = source.encode(source_lines), target.encode(target_lines)
-        whole = (source_column.lengths > 0) & (target_column.lengths > 0)
-        rows = tf.boolean_mask(tf.range(tf.size(source_lines, tf.int64)), whole)
-        source_column, target_column = select_rows(source_column, rows), select_rows(target_column, rows)
-        longer = tf.maximum(source_column.lengths, target_column.lengths + 1)
-        buckets = tf.minimum(longer // width, num_buckets) if num_buckets > 1 else tf.zeros_like(longer)
-        return _Block(source_column, target_column, buckets), flush
-
-    def emit(waiting: _Block, arrived: tuple[_Block, tf.Tensor]) -> tuple[_Block, tuple[Column, Column, tf.Tensor]]:
-        block, flush = arrived
-        source_column = concat_columns(waiting.source, block.source)
-        target_column = concat_columns(waiting.target, block.target)
-        buckets = tf.concat([waiting.buckets, block.buckets], 0)
-        windows = cut_windows(buckets, num_buckets + 1, window_size, flush)
-        still_waiting = _Block(
-            pack(select_rows(source_column, windows.waiting)),
-            pack(select_rows(target_column, windows.waiting)),
-            tf.gather(buckets, windows.waiting),
-        )
-        batches = select_rows(source_column, windows.rows), select_rows(target_column, windows.rows)
-        return still_waiting, (*batches, windows.sizes)
-
-    def packed(source_column: Column, target_column: Column, sizes: tf.Tensor) -> PackedPairs:
-        source_column, outputs = pack(source_column), append_id(pack(target_column), target_eos)
-        return PackedPairs(
-            source=tf.reshape(source_column.values, [-1]),
-            target_input=shift_right(outputs, target_sos),
-            target_output=outputs.values,
-            source_lengths=tf.cast(source_column.lengths, tf.int32),
-            target_lengths=tf.cast(outputs.lengths, tf.int32),
-            sizes=sizes,
-        )
+    steps = TrainingBlocks(source, target, target.id_of(sos), target_eos, window_size, num_buckets)
 
     pairs = tf.data.Dataset.zip((src_dataset, tgt_dataset)).shard(num_shards, shard_index)
     if skip_count is not None:
@@ -174,9 +94,9 @@ def get_iterator(
     no_lines = tf.constant([], tf.string)
     blocks = pairs.batch(tf.maximum(window_size * 8, _PAIRS_PER_BLOCK)).map(lambda src, tgt: (src, tgt, False))
     blocks = blocks.concatenate(tf.data.Dataset.from_tensors((no_lines, no_lines, True)))
-    blocks = blocks.map(encode, num_parallel_calls=num_parallel_calls, deterministic=True)
-    blocks = blocks.scan(_Block(source.no_rows, target.no_rows, tf.zeros([0], tf.int64)), emit)
-    blocks = blocks.map(packed, num_parallel_calls=num_parallel_calls, deterministic=True)
+    blocks = blocks.map(steps.encode, num_parallel_calls=num_parallel_calls, deterministic=True)
+    blocks = blocks.scan(steps.nothing, steps.cut)
+    blocks = blocks.map(steps.pack, num_parallel_calls=num_parallel_calls, deterministic=True)
     batches = blocks.flat_map(lambda pairs: padded_batches(pairs, source_eos, target_eos, source.width))
     return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
 
@@ -205,11 +125,11 @@ def get_infer_iterator(
         As :func:`get_iterator`; the target fields are None.
 
     Raises:
-        ArgumentError: ``batch_size`` is smaller than 1.
+        ArgumentError: a number is out of its range.
     """
-    check_positive(batch_size=batch_size)
-    source = _Encoder(src_vocab_table, eos, src_max_len, use_char_encode)
-    source_eos = source.eos_id
+    check_positive(batch_size=batch_size, src_max_len=src_max_len or None)
+    source = SideEncoder(src_vocab_table, src_max_len, use_char_encode)
+    source_eos = source.padding_id(eos)
 
     def batch(lines: tf.Tensor) -> BatchedInput:
         column = pack(source.encode(lines))

@@ -234,6 +234,7 @@ def test_works_under_a_distribution_strategy() -> None:
     [
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
         ({"num_buckets": 0}, "num_buckets is 0; it must be at least 1"),
+        ({"src_max_len": -1}, "src_max_len is -1; it must be at least 1"),
         ({"num_parallel_calls": 0}, "num_parallel_calls is 0; it must be at least 1"),
         ({"num_shards": 0}, "num_shards is 0; it must be at least 1"),
         ({"output_buffer_size": -1}, "output_buffer_size is -1; it must be at least 1"),

@@ -114,8 +114,14 @@ def build(
 def train(
     lines: Iterable[str], size: int, max_subtoken_length: int | None = None, reserved: Sequence[str] = ()
 ) -> list[str]:
+    """Pieces that training on lines gives."""
+    return train_counts(token_counts(lines), size, max_subtoken_length, reserved)
+
+
+def train_counts(
+    counts: Mapping[str, int], size: int, max_subtoken_length: int | None = None, reserved: Sequence[str] = ()
+) -> list[str]:
     """Pieces of the vocabulary nearest to ``size`` that a bisection over minimum counts comes across."""
-    counts = token_counts(lines)
 
     def bisect(low: int, high: int) -> list[str]:
         middle = (low + high) // 2

@@ -1,5 +1,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "t2t_counts.h"
@@ -39,7 +40,7 @@ void make_trainer(Trainer* place, TokenCounter& counter, const std::vector<std::
     new (place) Trainer(counter.merged(), reserved, depth, poll);
 }
 
-Candidate build(const Trainer& trainer, std::int64_t min_count, int passes) {
+Candidate build(Trainer& trainer, std::int64_t min_count, int passes) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
     return trainer.build(min_count, passes, poll);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "byte_hash.h"
@@ -23,21 +24,8 @@ class IdCache {
         std::uint64_t low, high;
     };
 
-    // Two halves of 32 bytes in all; the top four bits of `high` count the ids.
-    struct Entry {
-        std::uint64_t low = 0, high = 0;
-        std::int32_t ids[kMaxIds] = {};
-
-        bool holds(const Key& key) const { return low == key.low && (high & kKeyBits) == key.high; }
-        std::size_t size() const { return static_cast<std::size_t>(high >> 60); }
-        void set(const Key& key, const std::int32_t* from, std::size_t size) {
-            low = key.low;
-            high = key.high | std::uint64_t{size} << 60;
-            for (std::size_t i = 0; i < size; ++i) ids[i] = from[i];
-        }
-    };
-
-    explicit IdCache(std::size_t bits) : entries_(std::size_t{1} << bits), shift_(64 - bits) {}
+    // 2^bits places for two units each.
+    explicit IdCache(std::size_t bits) : places_(std::size_t{1} << bits), shift_(64 - bits) {}
 
     // `readable`: bytes from `data` that may be read, at least `size`. Requires 1 <= size <= kMaxBytes.
     static Key key(const std::uint8_t* data, std::size_t size, std::size_t readable) {
@@ -52,15 +40,48 @@ class IdCache {
         return {words[0], words[1] | std::uint64_t{size} << 56};
     }
 
-    Entry& place(const Key& key) {
-        const std::uint64_t hash = mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u);
-        return entries_[hash >> shift_];
+    // Writes the ids of a unit and returns how many, 0 if it is not here. Writes kMaxIds ids in either case.
+    std::size_t find(const Key& key, std::int32_t* ids) {
+        Place& place = place_of(key);
+        if (!place.entries[0].holds(key)) {
+            if (!place.entries[1].holds(key)) return 0;
+            std::swap(place.entries[0], place.entries[1]);
+        }
+        std::memcpy(ids, place.entries[0].ids, sizeof place.entries[0].ids);
+        return place.entries[0].size();
+    }
+
+    // Takes in a unit that is not here; of the two in its place the one not used last goes. Requires 1 <= size <= kMaxIds.
+    void put(const Key& key, const std::int32_t* ids, std::size_t size) {
+        Place& place = place_of(key);
+        place.entries[1] = place.entries[0];
+        place.entries[0].low = key.low;
+        place.entries[0].high = key.high | std::uint64_t{size} << 60;
+        std::memcpy(place.entries[0].ids, ids, size * sizeof *ids);
     }
 
    private:
     static constexpr std::uint64_t kKeyBits = (std::uint64_t{1} << 60) - 1;
 
-    std::vector<Entry> entries_;
+    // The top four bits of `high` count the ids.
+    struct Entry {
+        std::uint64_t low = 0, high = 0;
+        std::int32_t ids[kMaxIds] = {};
+
+        bool holds(const Key& key) const { return low == key.low && (high & kKeyBits) == key.high; }
+        std::size_t size() const { return static_cast<std::size_t>(high >> 60); }
+    };
+
+    struct alignas(64) Place {
+        Entry entries[2];  // the one used last comes first
+    };
+
+    Place& place_of(const Key& key) {
+        const std::uint64_t hash = mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u);
+        return places_[hash >> shift_];
+    }
+
+    std::vector<Place> places_;
     std::size_t shift_;
 };
 

@@ -1,10 +1,7 @@
 #include "t2t_model.h"
 
 #include <algorithm>
-#include <bit>
-#include <unordered_map>
 
-#include "parallel.h"
 #include "t2t_escape.h"
 #include "t2t_tokens.h"
 #include "text_errors.h"
@@ -14,10 +11,6 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr char32_t kBasicEnd = 0x10000;
-
-std::size_t hash_edge(std::uint32_t node, std::uint32_t symbol, std::size_t shift) {
-    return ((std::uint64_t{node} << 32 | symbol) * 0x9E3779B97F4A7C15u) >> shift;
-}
 
 std::u32string characters(const std::string& text) {
     std::u32string points;
@@ -78,59 +71,29 @@ void Model::read_alphabet() {
 }
 
 void Model::build_trie() {
-    // A piece with an underscore before its end is left out: no escaped token goes on after one.
-    struct Arrow {
-        std::uint32_t next = 0;
-        std::int32_t id = -1;
-    };
-    std::unordered_map<std::uint64_t, Arrow> arrows;
-    std::uint32_t nodes = 1;
-    roots_.assign(alphabet_.size() + 1, Edge{});
-    const auto symbol_of = [&](char32_t point) {
-        return static_cast<std::uint32_t>(std::lower_bound(alphabet_.begin(), alphabet_.end(), point) -
-                                          alphabet_.begin()) + 1;
-    };
+    std::vector<Symbols> spelled;
+    std::vector<std::int32_t> ids;
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
         const std::u32string points = characters(pieces_[id]);
-        if (points.empty() || points.find(U'_') < points.size() - 1) continue;
-        Edge& root = roots_[symbol_of(points[0])];
-        std::uint32_t* next = &root.next;
-        std::int32_t* end = &root.id;
-        for (std::size_t i = 1; i < points.size(); ++i) {
-            if (*next == 0) *next = nodes++;
-            Arrow& arrow = arrows[std::uint64_t{*next} << 32 | symbol_of(points[i])];
-            next = &arrow.next;
-            end = &arrow.id;
-        }
-        *end = static_cast<std::int32_t>(id);
+        // No escaped token goes on after an underscore, so nothing matches a piece that does.
+        if (points.find(U'_') < points.size() - 1) continue;
+        Symbols& symbols = spelled.emplace_back();
+        for (const char32_t point : points) symbols.push_back(symbol_of(point));
+        ids.push_back(static_cast<std::int32_t>(id));
     }
-    const std::size_t bits = std::max(4, static_cast<int>(std::bit_width(2 * arrows.size())));
-    edge_shift_ = 64 - bits;
-    edges_.assign(std::size_t{1} << bits, Edge{});
-    for (const auto& [key, arrow] : arrows) {
-        const auto node = static_cast<std::uint32_t>(key >> 32);
-        const auto symbol = static_cast<std::uint32_t>(key);
-        std::size_t at = hash_edge(node, symbol, edge_shift_);
-        while (edges_[at].node != kFree) at = (at + 1) & (edges_.size() - 1);
-        edges_[at] = {node, symbol, arrow.next, arrow.id};
-    }
+    trie_ = Trie(spelled, ids, static_cast<std::uint32_t>(alphabet_.size()));
 }
 
-const Model::Edge* Model::find(std::uint32_t node, std::uint32_t symbol) const {
-    for (std::size_t at = hash_edge(node, symbol, edge_shift_);; at = (at + 1) & (edges_.size() - 1)) {
-        const Edge& edge = edges_[at];
-        if (edge.node == node && edge.symbol == symbol) return &edge;
-        if (edge.node == kFree) return nullptr;
-    }
-}
-
-std::uint32_t Model::text_symbol(char32_t point) const {
-    if (point < kBasicEnd) return basic_symbols_[point];
+std::uint32_t Model::symbol_of(char32_t point) const {
     const auto at = std::lower_bound(alphabet_.begin(), alphabet_.end(), point);
     return at != alphabet_.end() && *at == point ? static_cast<std::uint32_t>(at - alphabet_.begin()) + 1 : 0;
 }
 
-void Model::spell(const std::uint8_t* token, std::size_t size, std::vector<std::uint32_t>& symbols) const {
+std::uint32_t Model::text_symbol(char32_t point) const {
+    return point < kBasicEnd ? basic_symbols_[point] : symbol_of(point);
+}
+
+void Model::spell(const std::uint8_t* token, std::size_t size, Symbols& symbols) const {
     symbols.clear();
     for (const std::uint8_t* const end = token + size; token != end;) {
         const char32_t point = next_utf8(token);
@@ -142,56 +105,28 @@ void Model::spell(const std::uint8_t* token, std::size_t size, std::vector<std::
     symbols.push_back(escape_symbols_[U'_']);
 }
 
-// Writes the ids of an escaped token and says how many; `matched` is less than its size where no piece fits.
-std::size_t Model::match(const std::vector<std::uint32_t>& symbols, std::int32_t* ids, std::size_t& matched) const {
-    std::int32_t* out = ids;
-    const std::size_t size = symbols.size();
-    std::size_t at = 0;
-    while (at < size) {
-        const Edge* edge = &roots_[symbols[at]];
-        std::int32_t id = edge->id;
-        std::size_t next = at + 1;
-        for (std::size_t ahead = at + 1; edge->next != 0 && ahead < size;) {
-            edge = find(edge->next, symbols[ahead]);
-            if (edge == nullptr) break;
-            ++ahead;
-            if (edge->id >= 0) {
-                id = edge->id;
-                next = ahead;
-            }
-        }
-        if (id < 0) break;
-        *out++ = id;
-        at = next;
-    }
-    matched = at;
-    return static_cast<std::size_t>(out - ids);
-}
-
 void Model::encode_token(const std::uint8_t* token, std::size_t size, std::size_t readable, Scratch& scratch,
                          IdBuffer& ids) const {
     const bool is_short = size <= IdCache::kMaxBytes;
     IdCache::Key key{};
-    IdCache::Entry* entry = nullptr;
     if (is_short) {
         key = IdCache::key(token, size, readable);
-        entry = &scratch.cache.place(key);
-        if (entry->holds(key)) {
-            std::int32_t* const out = ids.room(IdCache::kMaxIds);
-            std::copy_n(entry->ids, IdCache::kMaxIds, out);
-            ids.grow(entry->size());
+        std::int32_t* const out = ids.room(IdCache::kMaxIds);
+        if (const std::size_t count = scratch.cache.find(key, out)) {
+            ids.grow(count);
             return;
         }
     }
     spell(token, size, scratch.symbols);
     std::int32_t* const out = ids.room(scratch.symbols.size());
-    std::size_t matched;
-    const std::size_t count = match(scratch.symbols, out, matched);
-    if (matched != scratch.symbols.size())
-        throw EncodeError("the vocabulary has no piece for the character " +
-                          shown(alphabet_[scratch.symbols[matched] - 1]) + ", which the token " + shown(token, size) +
+    const std::uint32_t* at = scratch.symbols.data();
+    const std::uint32_t* const end = at + scratch.symbols.size();
+    const auto count = static_cast<std::size_t>(trie_.match(at, end, out) - out);
+    if (at != end)
+        throw EncodeError("the vocabulary has no piece for the character " + shown(alphabet_[*at - 1]) +
+                          ", which the token " + shown(token, size) +
                           " needs; add that piece to the vocabulary file, or build the vocabulary again");
-    if (is_short && count <= IdCache::kMaxIds) entry->set(key, out, count);
+    if (is_short && count <= IdCache::kMaxIds) scratch.cache.put(key, out, count);
     ids.grow(count);
 }
 

@@ -30,6 +30,17 @@ void for_each_symbol(std::string_view token, const std::vector<std::uint32_t>& s
     put(symbols[U'_']);
 }
 
+// to[i] = values[indices[i]]
+void gather(const std::vector<std::uint32_t>& indices, const std::vector<std::uint32_t>& values,
+            std::vector<std::uint32_t>& to, const Poll& poll) {
+    to.resize(indices.size());
+    for (std::size_t begin = 0; begin < indices.size(); begin += kPollEvery) {
+        poll();
+        const std::size_t end = std::min(indices.size(), begin + kPollEvery);
+        for (std::size_t i = begin; i < end; ++i) to[i] = values[indices[i]];
+    }
+}
+
 }  // namespace
 
 Trainer::Trainer(const CountTable& counts, const std::vector<std::string>& reserved, std::uint32_t max_depth,
@@ -122,42 +133,42 @@ void Trainer::pin_reserved() {
     pinned_.erase(std::unique(pinned_.begin(), pinned_.end()), pinned_.end());
 }
 
-// The passes with one minimum count. Each pass weighs nodes by the starts at them, and a sweep decides.
+void Trainer::plant(std::int64_t min_total, const Poll& poll) {
+    tree_ = Tree();
+    tree_ = build_tree(suffixes_, leaf_counts_, pinned_, min_total, max_depth_, poll);
+    planted_ = min_total;
+    gather(suffixes_.leaf_of, tree_.node_of, node_at_, poll);
+    std::vector<std::uint32_t>().swap(tree_.node_of);
+}
+
+// The passes with one minimum count, over the nodes that it leaves of the tree. Each pass puts the counts of the starts
+// on their nodes, and a sweep decides.
 class Trainer::Passes {
    public:
     Passes(const Trainer& trainer, std::int64_t min_count, const Poll& poll)
-        : trainer_(trainer),
-          min_count_(min_count),
-          poll_(poll),
-          tree_(build_tree(trainer.suffixes_, trainer.leaf_counts_, trainer.pinned_, min_count, trainer.max_depth_,
-                           poll)),
-          counts_(tree_.size()),
-          taken_(tree_.size()),
-          match_(tree_.size()),
-          node_at_(trainer.tokens_.text.size()) {
-        const std::vector<std::uint32_t>& leaf_of = trainer.suffixes_.leaf_of;
-        for (std::size_t begin = 0; begin < node_at_.size(); begin += kPollEvery) {
-            poll();
-            const std::size_t end = std::min(node_at_.size(), begin + kPollEvery);
-            for (std::size_t at = begin; at < end; ++at) node_at_[at] = tree_.node_of[leaf_of[at]];
-        }
+        : trainer_(trainer), min_count_(min_count), poll_(poll) {
+        prune();
     }
 
     // Every position is a start, as every character is a piece of its own.
     void first() {
-        for (std::size_t leaf = 0; leaf < tree_.node_of.size(); ++leaf)
-            counts_[tree_.node_of[leaf]] += trainer_.leaf_counts_[leaf];
+        const Tree& tree = trainer_.tree_;
+        left_.assign(origin_.size(), 0);
+        for (std::size_t node = 0; node < origin_.size(); ++node) {
+            const std::int64_t total = tree.total[origin_[node]];
+            left_[node] += total;
+            if (parent_[node] != kNone) left_[parent_[node]] -= total;
+        }
         sweep();
     }
 
     // Starts are where the pieces of the pass before begin when they cut the tokens.
     void next() {
-        for (std::size_t node = tree_.size(); node-- > 0;)
-            match_[node] = is_piece(node) || is_pinned(node) ? tree_.depth[node]
-                           : tree_.parent[node] == kNone     ? 1
-                                                             : match_[tree_.parent[node]];
-        std::fill(counts_.begin(), counts_.end(), 0);
-        std::fill(taken_.begin(), taken_.end(), 0);
+        for (std::size_t node = origin_.size(); node-- > 0;)
+            match_[node] = is_piece(node) || is_pinned(node) ? trainer_.tree_.depth[origin_[node]]
+                           : parent_[node] == kNone          ? 1
+                                                             : match_[parent_[node]];
+        std::fill(left_.begin(), left_.end(), 0);
         const TokenText& tokens = trainer_.tokens_;
         std::size_t at = 0, polled = 0;
         for (std::size_t token = 0; token < tokens.ends.size(); ++token) {
@@ -165,7 +176,7 @@ class Trainer::Passes {
             const std::int64_t count = trainer_.counts_[token];
             while (at < end) {
                 const std::uint32_t node = node_at_[at];
-                counts_[node] += count;
+                left_[node] += count;
                 at += match_[node];
             }
             if (at - polled >= kPollEvery) {
@@ -179,10 +190,11 @@ class Trainer::Passes {
     Candidate pieces() const {
         Candidate candidate;
         std::vector<bool> seen(trainer_.alphabet_.size() + 1, false);
-        for (std::uint32_t node = 0; node < tree_.size(); ++node) {
-            const bool character = tree_.depth[node] == 1;
+        for (std::size_t node = 0; node < origin_.size(); ++node) {
+            const bool character = parent_[node] == kNone;
             if (!character && !is_piece(node)) continue;
-            candidate.pieces.push_back({counts_[node] - taken_[node], tree_.leaf[node], tree_.depth[node]});
+            const std::uint32_t origin = origin_[node];
+            candidate.pieces.push_back({left_[node], trainer_.tree_.leaf[origin], trainer_.tree_.depth[origin]});
             if (character) seen[trainer_.symbol(candidate.pieces.back())] = true;
         }
         for (std::uint32_t each = 1; each < seen.size(); ++each)
@@ -196,43 +208,70 @@ class Trainer::Passes {
     }
 
    private:
-    bool is_pinned(std::size_t node) const {
-        if (trainer_.pinned_.empty() || tree_.depth[node] != trainer_.suffixes_.length[tree_.leaf[node]]) return false;
-        return std::binary_search(trainer_.pinned_.begin(), trainer_.pinned_.end(), tree_.leaf[node]);
+    // Nodes that can never reach the minimum go; what pointed to one points to its nearest ancestor that stays.
+    void prune() {
+        const Tree& tree = trainer_.tree_;
+        const auto stays = [&](std::size_t node) {
+            return tree.total[node] >= min_count_ || tree.parent[node] == kNone || is_pinned_origin(node);
+        };
+        std::size_t kept = 0;
+        for (std::size_t node = 0; node < tree.size(); ++node) kept += stays(node);
+        parent_.resize(kept);
+        origin_.resize(kept);
+        match_.resize(tree.size());  // for now, where each node of the tree went
+        for (std::size_t node = tree.size(); node-- > 0;) {
+            const std::uint32_t above = tree.parent[node] == kNone ? kNone : match_[tree.parent[node]];
+            if (stays(node)) {
+                --kept;
+                parent_[kept] = above;
+                origin_[kept] = static_cast<std::uint32_t>(node);
+                match_[node] = static_cast<std::uint32_t>(kept);
+            } else {
+                match_[node] = above;
+            }
+        }
+        gather(trainer_.node_at_, match_, node_at_, poll_);
+        match_.resize(origin_.size());
     }
+
+    bool is_pinned_origin(std::size_t node) const {
+        if (trainer_.pinned_.empty()) return false;
+        const std::uint32_t leaf = trainer_.tree_.leaf[node];
+        return trainer_.tree_.depth[node] == trainer_.suffixes_.length[leaf] &&
+               std::binary_search(trainer_.pinned_.begin(), trainer_.pinned_.end(), leaf);
+    }
+
+    bool is_pinned(std::size_t node) const { return is_pinned_origin(origin_[node]); }
 
     bool is_piece(std::size_t node) const {
-        const std::uint32_t depth = tree_.depth[node];
-        return counts_[node] - taken_[node] >= min_count_ && depth > 1 && depth <= trainer_.max_depth_;
+        return left_[node] >= min_count_ && parent_[node] != kNone &&
+               trainer_.tree_.depth[origin_[node]] <= trainer_.max_depth_;
     }
 
-    // Sums counts upwards, and what accepted pieces take off the counts of their prefixes.
     void sweep() {
-        for (std::size_t node = 0; node < tree_.size(); ++node) {
-            const std::uint32_t parent = tree_.parent[node];
-            if (parent == kNone) continue;
-            counts_[parent] += counts_[node];
-            taken_[parent] += is_piece(node) ? counts_[node] : taken_[node];
-        }
+        for (std::size_t node = 0; node < origin_.size(); ++node)
+            if (parent_[node] != kNone && !is_piece(node)) left_[parent_[node]] += left_[node];
     }
 
     const Trainer& trainer_;
     const std::int64_t min_count_;
     const Poll& poll_;
-    const Tree tree_;
-    std::vector<std::int64_t> counts_;
-    std::vector<std::int64_t> taken_;
+    std::vector<std::uint32_t> parent_;   // kNone at depth 1
+    std::vector<std::uint32_t> origin_;   // node of the tree
+    std::vector<std::int64_t> left_;      // count that no accepted piece below has taken
     std::vector<std::uint32_t> match_;    // length of the longest piece at a start of this node
     std::vector<std::uint32_t> node_at_;  // position in the text -> node of its suffix
 };
 
-Candidate Trainer::build(std::int64_t min_count, int passes, const Poll& poll) const {
+Candidate Trainer::build(std::int64_t min_count, int passes, const Poll& poll) {
     if (max_depth_ == 0) {
         Candidate candidate;
         for (auto each = static_cast<std::uint32_t>(alphabet_.size()); each > 0; --each)
             candidate.pieces.push_back({0, kNone, each});
         return candidate;
     }
+    // Most suffixes occur once: a tree without them serves all minimum counts but 1.
+    if (min_count < planted_) plant(std::min<std::int64_t>(min_count, 2), poll);
     Passes state(*this, min_count, poll);
     state.first();
     for (int pass = 1; pass < passes; ++pass) state.next();

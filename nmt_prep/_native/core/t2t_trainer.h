@@ -3,9 +3,9 @@
 //
 // Upstream enumerates the substrings that start at a piece boundary, accepts them longest first when their counts
 // suffice, and takes what it accepted off the counts of all prefixes. On the suffix tree of the tokens that is a sweep:
-// with count(v) the summed counts of the starts below v, S(v) = sum of T over v's children, v is accepted if count(v)
-// and count(v) - S(v) both reach the minimum, and T(v) = count(v) if accepted, else S(v). The greedy longest match at a
-// position is then the deepest accepted ancestor of the leaf of the suffix that starts there.
+// what is left of the count of a node is its own starts and what is left of those children that were not accepted; it
+// is accepted if that reaches the minimum. The greedy longest match at a position is then the deepest accepted ancestor
+// of the leaf of the suffix that starts there.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Trainer {
             const Poll& poll);
 
     // The vocabulary of `passes` passes with this minimum count (at least 1).
-    Candidate build(std::int64_t min_count, int passes, const Poll& poll) const;
+    Candidate build(std::int64_t min_count, int passes, const Poll& poll);
 
     // Escaped reserved tokens, then the candidate's pieces, as UTF-8.
     std::vector<std::string> pieces(const Candidate& candidate) const;
@@ -49,6 +49,7 @@ class Trainer {
     void read_tokens(const CountTable& counts, const Poll& poll);
     void count_leaves(const Poll& poll);
     void pin_reserved();
+    void plant(std::int64_t min_total, const Poll& poll);
     std::uint32_t symbol(const Candidate::Piece& piece) const;
 
     const std::uint32_t max_depth_;
@@ -60,6 +61,11 @@ class Trainer {
     Suffixes suffixes_;
     std::vector<std::int64_t> leaf_counts_;
     std::vector<std::uint32_t> pinned_;  // leaves that are reserved pieces
+
+    // The tree that all minimum counts from planted_ on prune, and the node of the suffix at each position.
+    std::int64_t planted_ = INT64_MAX;
+    Tree tree_;
+    std::vector<std::uint32_t> node_at_;
 };
 
 }  // namespace nmt_prep::t2t

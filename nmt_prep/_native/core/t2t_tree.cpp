@@ -10,7 +10,7 @@ constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 // One scan over the leaves with a stack of the nodes that are still open, deepest on top.
 class Builder {
    public:
-    Builder(const Suffixes& suffixes, std::int64_t min_count) : suffixes_(suffixes), min_count_(min_count) {
+    Builder(const Suffixes& suffixes, std::int64_t min_total) : suffixes_(suffixes), min_total_(min_total) {
         tree_.node_of.resize(suffixes.position.size());
     }
 
@@ -29,7 +29,8 @@ class Builder {
     void add_pinned_leaf(std::uint32_t j, std::uint32_t common, std::uint32_t max_depth, std::int64_t count) {
         add_leaf(j, common, max_depth, count, false);
         open_leaves_.pop_back();
-        open(suffixes_.length[j], 0, j, true);
+        open_.back().count -= count;  // comes back when the leaf closes
+        open(suffixes_.length[j], count, j, true);
         open_leaves_.push_back(j);
         close_below(max_depth);
     }
@@ -69,11 +70,12 @@ class Builder {
 
     // Makes a node of what was closed, if it counts enough, and hangs below it what waits for a parent.
     void keep(const Open& closed) {
-        if (closed.count < min_count_ && !closed.pinned && closed.depth != 1) return;
+        if (closed.count < min_total_ && !closed.pinned && closed.depth != 1) return;
         const auto node = static_cast<std::uint32_t>(tree_.size());
         tree_.parent.push_back(kNone);
         tree_.depth.push_back(closed.depth);
         tree_.leaf.push_back(closed.leaf);
+        tree_.total.push_back(closed.count);
         for (std::size_t i = closed.nodes; i < open_nodes_.size(); ++i) tree_.parent[open_nodes_[i]] = node;
         for (std::size_t i = closed.leaves; i < open_leaves_.size(); ++i) tree_.node_of[open_leaves_[i]] = node;
         open_nodes_.resize(closed.nodes);
@@ -82,7 +84,7 @@ class Builder {
     }
 
     const Suffixes& suffixes_;
-    const std::int64_t min_count_;
+    const std::int64_t min_total_;
     Tree tree_;
     std::vector<Open> open_;
     std::vector<std::uint32_t> open_nodes_;   // nodes that wait for a parent
@@ -92,9 +94,9 @@ class Builder {
 }  // namespace
 
 Tree build_tree(const Suffixes& suffixes, const std::vector<std::int64_t>& leaf_counts,
-                const std::vector<std::uint32_t>& pinned, std::int64_t min_count, std::uint32_t max_depth,
+                const std::vector<std::uint32_t>& pinned, std::int64_t min_total, std::uint32_t max_depth,
                 const Poll& poll) {
-    Builder builder(suffixes, min_count);
+    Builder builder(suffixes, min_total);
     auto next_pinned = pinned.begin();
     const auto leaves = static_cast<std::uint32_t>(suffixes.position.size());
     for (std::uint32_t j = 0; j < leaves; ++j) {

@@ -1,0 +1,92 @@
+"""Parts of the native core that no public class shows."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+import pytest
+from _nmt_prep_core import UNICODE_VERSION, T2TModel, T2TTokenCounter, find_invalid_utf8, is_alphanumeric
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nmt_prep.errors import InvalidTextError
+
+
+def column(*lines: bytes) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.cumsum([0, *map(len, lines)]).astype(np.int64)
+    return np.frombuffer(b"".join(lines), np.uint8), offsets
+
+
+@pytest.mark.skipif(unicodedata.unidata_version != UNICODE_VERSION, reason="this Python has another Unicode version")
+def test_alphanumeric_is_what_unicodedata_says() -> None:
+    differing = [i for i in range(0x110000) if is_alphanumeric(i) != (unicodedata.category(chr(i))[0] in "LN")]
+    assert differing == []
+
+
+def test_alphanumeric() -> None:
+    assert UNICODE_VERSION == "14.0.0"
+    assert [c for c in "aZ09_ é中²Ⅷ٣\u0301。😀'-\n" if is_alphanumeric(ord(c))] == list("aZ09é中²Ⅷ٣")
+    assert not is_alphanumeric(0x10FFFF)
+    with pytest.raises(ValueError, match="0x10FFFF"):
+        is_alphanumeric(0x110000)
+
+
+def first_invalid(data: bytes) -> int:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return len(data)
+
+
+EDGES = st.sampled_from(
+    [b"\xed\x9f\xbf", b"\xed\xa0\x80", b"\xee\x80\x80", b"\xf0\x8f\xbf\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf",
+     b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xc1\xbf", b"\xc2\x80", b"\xe0\x9f\xbf", b"\xe0\xa0\x80", b"\xff",
+     b"\x80", b"a" * 17, b"\xe4\xb8\xad", b"\x00"]
+)  # fmt: skip
+
+
+@given(parts=st.lists(EDGES | st.binary(max_size=3), max_size=8))
+@example(parts=[b"a" * 31, b"\xe4\xb8"])
+def test_validation_agrees_with_python(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data)
+
+
+def test_every_pair_of_lead_and_continuation() -> None:
+    for lead in range(0x80, 0x100):
+        for second in range(0x100):
+            for tail in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf", b"\x80a"):
+                data = bytes([lead, second]) + tail
+                assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data), data
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xe4\xb8", b"\xed\xa0\x80", b"ab\x80", b"\xf8\x88\x80\x80\x80"])
+def test_raw_buffers_are_validated(bad: bytes) -> None:
+    data, offsets = column(b"fine", bad, b"fine")
+    with pytest.raises(InvalidTextError, match=r"line 1: byte \d+ "):
+        T2TTokenCounter().add(data, offsets, 2)
+    with pytest.raises(InvalidTextError, match=r"line 1: byte \d+ "):
+        T2TModel(list("fine_")).encode(data, offsets, 2)
+
+
+def test_a_line_that_ends_inside_a_character_is_invalid() -> None:
+    data = np.frombuffer("中".encode(), np.uint8)
+    with pytest.raises(InvalidTextError, match="line 0: byte 0 "):
+        T2TModel(["中", "_"]).encode(data, np.array([0, 1, 3], np.int64), 1)
+
+
+@pytest.mark.parametrize("offsets", [[], [0, 5], [3, 1], [-1, 2], [0, 3, 2], [2**62, 2**62]])
+def test_offsets_must_fit_the_bytes(offsets: list[int]) -> None:
+    data = np.frombuffer(b"abcd", np.uint8)
+    for call in (T2TTokenCounter().add, T2TModel(list("abcd_")).encode):
+        with pytest.raises(InvalidTextError, match="offsets"):
+            call(data, np.array(offsets, np.int64), 1)
+
+
+def test_offsets_need_not_begin_at_zero() -> None:
+    data = np.frombuffer(b"xxab cdxx", np.uint8)
+    values, bounds = T2TModel(["_", "ab", "cd"]).encode(data, np.array([2, 7], np.int64), 1)
+    assert values.tolist() == [1, 0, 2, 0]
+    assert bounds.tolist() == [0, 4]

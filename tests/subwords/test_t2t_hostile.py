@@ -1,0 +1,114 @@
+"""Texts made to cost much. Limits are far above what these take, and far below what a quadratic step would."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from nmt_prep.subwords.t2t import T2TTokenizer
+from nmt_prep.subwords.t2t_training import TokenCounts
+
+
+@contextmanager
+def seconds(limit: float) -> Iterator[None]:
+    started = time.process_time()
+    yield
+    assert time.process_time() - started < limit
+
+
+def fibonacci(size: int) -> str:
+    shorter, longer = "a", "ab"
+    while len(longer) < size:
+        shorter, longer = longer, longer + shorter
+    return longer[:size]
+
+
+def there_and_back(lines: list[str], size: int, max_subtoken_length: int | None = None) -> T2TTokenizer:
+    tokenizer = T2TTokenizer.train(lines, size, max_subtoken_length)
+    rows = tokenizer.encode_batch(lines)
+    assert tokenizer.decode_batch(rows) == lines
+    return tokenizer
+
+
+@pytest.mark.parametrize("token", ["a" * 500_000, "ab" * 250_000, fibonacci(500_000), "中文" * 250_000, "𝒳" * 500_000])
+@pytest.mark.parametrize("max_subtoken_length", [None, 200])
+def test_one_long_repetitive_token(token: str, max_subtoken_length: int | None) -> None:
+    with seconds(25):
+        there_and_back([token], 8192, max_subtoken_length)
+
+
+def test_one_long_token_twice_the_same() -> None:
+    half = "".join(random.Random(1).choices("abcdefgh", k=250_000))
+    with seconds(25):
+        there_and_back([half + half], 8192)
+
+
+@pytest.mark.slow
+def test_a_token_of_ten_million_characters() -> None:
+    with seconds(120):
+        there_and_back(["a" * 10_000_000], 8192)
+
+
+def test_a_hundred_thousand_escapes() -> None:
+    with seconds(10):
+        tokenizer = there_and_back(["_" * 100_000, "\\" * 100_000, "\n" * 100_000], 100)
+        text = "é" * 100_000 + "😀" * 100_000
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+        assert tokenizer.decode([tokenizer.pieces.index("\\")] * 100_000) == "\\" * 50_000
+
+
+def test_unfinished_escapes_are_read_once() -> None:
+    digits = T2TTokenizer(["<pad>_", "<EOS>_", "\\1", "1"])
+    with seconds(10):
+        assert digits.decode([2] * 200_000 + [3] * 200_000) == "\\1" * 200_000 + "1" * 200_000
+
+
+def test_a_million_tokens_of_one_character() -> None:
+    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10][:1_000_000]
+    with seconds(60):
+        tokenizer = there_and_back([chr(point) for point in points], 8192)
+    assert len(tokenizer) > 1_000_000
+
+
+@pytest.mark.parametrize("line", [" ", " " * 300_000, "\u0301" * 300_000, "\0" * 300_000, "a\0b \0"])
+def test_one_kind_of_character(line: str) -> None:
+    with seconds(25):
+        there_and_back([line] * 3, 60)
+
+
+def test_pieces_that_share_long_beginnings() -> None:
+    pieces = ["<pad>_", "<EOS>_", "_", "a", "b", "a" * 200_000 + "b", "a" * 200_000 + "c", "a" * 100_000]
+    with seconds(20):
+        tokenizer = T2TTokenizer(pieces)
+        assert tokenizer.encode("a" * 200_000 + "b") == [5, 2]
+        assert tokenizer.encode("a" * 200_000) == [7, 7, 2]
+
+
+def test_control_c_ends_a_training() -> None:
+    counts = TokenCounts({fibonacci(3_000_000): 1})
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            T2TTokenizer.from_counts(counts, 8192)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_control_c_ends_an_encoding() -> None:
+    tokenizer = T2TTokenizer([*"<>ab \\_u;0123456789", "a" * 3000 + "b"])
+    lines = ["a" * 20_000] * 1000
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            tokenizer.encode_batch(lines, threads=2)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

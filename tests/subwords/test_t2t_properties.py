@@ -1,0 +1,132 @@
+"""The native core against the readable twin, on drawn texts and options."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import EncodeError
+from nmt_prep.subwords.t2t import T2TTokenizer
+from nmt_prep.subwords.t2t_training import TokenCounts
+from tests.reference import t2t as reference
+
+ALPHABETS = ["ab", "ab ", "ab_\\u;09 ", "中文字。 ", "ab\né😀 ", "a_", "\u0301 x", "a\x00\u2028 _"]
+lines_of_one_alphabet = st.sampled_from(ALPHABETS).flatmap(
+    lambda alphabet: st.lists(st.text(alphabet, max_size=30), min_size=1, max_size=12)
+)
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+reserved_tokens = st.lists(
+    st.sampled_from(["a", "b", "ab", "bb", "<x>", "中文", "_", "\\", " ", "a_", "", "a\nb", "é", "文字。"]),
+    max_size=4,
+    unique=True,
+)
+
+
+@given(
+    lines=lines_of_one_alphabet,
+    size=st.integers(1, 120),
+    max_subtoken_length=st.none() | st.integers(0, 8) | st.just(200),
+    reserved=reserved_tokens,
+    threads=st.integers(1, 3),
+)
+@example(lines=["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"], size=40, max_subtoken_length=None, reserved=[], threads=1)
+@example(lines=["ab"] * 3 + ["xab"] * 2, size=60, max_subtoken_length=2, reserved=["ab", "b"], threads=1)
+@settings(deadline=None, max_examples=300)
+def test_training(
+    lines: list[str], size: int, max_subtoken_length: int | None, reserved: list[str], threads: int
+) -> None:
+    assume(any(lines))
+    expected = reference.train(lines, size, max_subtoken_length, reserved)
+    found = T2TTokenizer.train(lines, size, max_subtoken_length, reserved, threads=threads)
+    assert list(found.pieces) == expected
+
+
+@given(
+    counts=st.dictionaries(st.text("ab_中", min_size=1, max_size=12), st.integers(1, 600), min_size=1, max_size=12),
+    min_count=st.integers(1, 400),
+    max_subtoken_length=st.none() | st.integers(1, 6),
+)
+@settings(deadline=None, max_examples=200)
+def test_training_with_large_counts(counts: dict[str, int], min_count: int, max_subtoken_length: int | None) -> None:
+    size = len(reference.build(counts, min_count, max_subtoken_length, []))
+    expected = reference.train_counts(counts, size, max_subtoken_length)
+    assert list(T2TTokenizer.from_counts(TokenCounts(counts), size, max_subtoken_length).pieces) == expected
+
+
+@given(lines=st.lists(any_text | st.text("ab _中。\n", max_size=20), max_size=6), threads=st.integers(1, 3))
+@settings(deadline=None, max_examples=200)
+def test_counting(lines: list[str], threads: int) -> None:
+    counts = TokenCounts()
+    counts.add(lines[:2], threads)
+    counts.add(lines[2:], threads)
+    assert counts.to_dict() == dict(reference.token_counts(lines))
+
+
+vocabularies = st.lists(st.text("ab_\\u;0123456789中。é😀 '\n", max_size=6), min_size=1, max_size=30)
+
+
+@given(pieces=vocabularies, lines=st.lists(any_text | st.text("ab_\\;1中。 é😀\n", max_size=30), max_size=6))
+@settings(deadline=None, max_examples=400)
+def test_encoding(pieces: list[str], lines: list[str]) -> None:
+    assume(any(pieces))
+    twin = reference.Vocabulary(pieces)
+    tokenizer = T2TTokenizer(pieces)
+    for line in lines:
+        try:
+            expected = twin.encode(line)
+        except LookupError:
+            with pytest.raises(EncodeError):
+                tokenizer.encode(line)
+        else:
+            assert tokenizer.encode(line) == expected
+
+
+@given(
+    pieces=vocabularies.map(lambda pieces: pieces + list("\\_u;0123456789ab中。é😀 '\n")),
+    long_pieces=st.lists(st.text("ab", min_size=14, max_size=50), max_size=6),
+    lines=st.lists(st.text("ab_ 中\U0010fffe", max_size=80), min_size=1, max_size=6),
+    threads=st.integers(1, 3),
+)
+@settings(deadline=None, max_examples=200)
+def test_encoding_and_back(pieces: list[str], long_pieces: list[str], lines: list[str], threads: int) -> None:
+    pieces += long_pieces
+    lines += [piece[cut:] + "ab" + piece for piece in long_pieces for cut in (0, 1)]
+    twin = reference.Vocabulary(pieces)
+    tokenizer = T2TTokenizer(pieces)
+    rows = tokenizer.encode_batch(lines, threads)
+    assert rows.to_lists() == [twin.encode(line) for line in lines]
+    assert tokenizer.decode_batch(rows, threads) == lines
+
+
+@given(pieces=vocabularies, rows=st.lists(st.lists(st.integers(-2, 32), max_size=12), max_size=6))
+@settings(deadline=None, max_examples=300)
+def test_decoding(pieces: list[str], rows: list[list[int]]) -> None:
+    assume(any(pieces))
+    twin = reference.Vocabulary(pieces)
+    tokenizer = T2TTokenizer(pieces)
+    expected = [twin.decode(row) for row in rows]
+    assert tokenizer.decode_batch(Ragged.from_lists(rows)) == expected
+    assert [tokenizer.decode(row) for row in rows] == expected
+
+
+@given(content=st.lists(st.text("ab'\" \u3000\x0b\x1c\u2028\r\n", max_size=8), max_size=10))
+@settings(deadline=None, max_examples=200)
+def test_loading(tmp_path_factory: pytest.TempPathFactory, content: list[str]) -> None:
+    data = "\n".join(["'<pad>_'", '"<EOS>_"', *content]).encode()
+    path = tmp_path_factory.mktemp("vocabulary") / "v.subwords"
+    path.write_bytes(data)
+    assert list(T2TTokenizer.load(path).pieces) == reference.load(data).pieces
+
+
+@given(lines=lines_of_one_alphabet)
+@settings(deadline=None, max_examples=100)
+def test_saving(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    assume(any(lines))
+    tokenizer = T2TTokenizer.train(lines, 50)
+    path = tmp_path_factory.mktemp("vocabulary") / "v.subwords"
+    tokenizer.save(path)
+    assert path.read_bytes() == "".join(f"'{piece}'\n" for piece in tokenizer.pieces).encode()
+    if "\n" not in "".join(lines):
+        assert T2TTokenizer.load(path).pieces == tokenizer.pieces

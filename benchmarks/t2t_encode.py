@@ -1,0 +1,69 @@
+"""Encoding with a Tensor2Tensor vocabulary: nmt_prep against the package tensor2tensor, same text, same process.
+
+    python benchmarks/t2t_encode.py                          # real corpora beside the checkout, or the toy corpus
+    python benchmarks/t2t_encode.py --vocabulary v.subwords train.en --threads 2
+
+Without ``--vocabulary`` one is built from each text. The first call finds caches cold; the best of the others is warm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+from t2t_corpora import corpora, megabytes, peer
+
+from nmt_prep.subwords.t2t import T2TTokenizer
+
+
+def compare(name: str, lines: list[str], arguments: argparse.Namespace, path: Path) -> bool:
+    if arguments.vocabulary is None:
+        T2TTokenizer.train(pa.array(lines, pa.large_string()), arguments.size, 200).save(path)
+    ours = T2TTokenizer.load(path)
+    column = pa.array(lines, pa.large_string())
+    size = megabytes(lines)
+    seconds = []
+    for _ in range(arguments.repeat):
+        started = time.perf_counter()
+        rows = ours.encode_batch(column, threads=arguments.threads)
+        seconds.append(time.perf_counter() - started)
+    found = f"{name}: {size:.1f} MB, nmt_prep first {size / seconds[0]:.0f}, best {size / min(seconds):.0f} MB/s"
+    if not arguments.peer:
+        print(found, flush=True)
+        return True
+    upstream = peer()
+    theirs = upstream(str(path))
+    started = time.perf_counter()
+    expected = [theirs.encode(line) for line in lines]
+    peer_seconds = time.perf_counter() - started
+    same = rows.to_lists() == expected
+    print(
+        f"{found}, tensor2tensor {size / peer_seconds:.1f} MB/s, ratio {peer_seconds / min(seconds):.0f}, "
+        f"{'identical' if same else 'DIFFERENT'}",
+        flush=True,
+    )
+    return same
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("texts", nargs="*", type=Path, help="UTF-8 text, one line a sentence; .gz is unpacked")
+    parser.add_argument("--vocabulary", type=Path)
+    parser.add_argument("--size", type=int, default=8192)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--no-peer", dest="peer", action="store_false")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        path = arguments.vocabulary or Path(directory) / "built.subwords"
+        texts = corpora(arguments.texts)
+        same = [compare(name, lines, arguments, path) for name, lines in texts.items()]
+        return 0 if all(same) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -93,7 +93,7 @@ def test_training_batches(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@examples(150)
+@examples(60)
 @given(st.data())
 def test_training_batches_at_length(data: st.DataObject) -> None:
     check_drawn_training(data)

@@ -1,5 +1,7 @@
 """Types of the native core. One block for each bindings file, in the order of module.cpp."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,6 +33,52 @@ class T2TModel:
     def decode(
         self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], threads: int
     ) -> list[str]: ...
+
+# byte_bpe.cpp
+GPT2_UNICODE_VERSION: str
+
+def gpt2_class(point: int) -> int: ...
+def gpt2_pretoken_ends(line: npt.NDArray[np.uint8]) -> list[int]: ...
+def byte_bpe_rank_merges(tokens: list[bytes]) -> npt.NDArray[np.int32]: ...
+
+class ByteBPEWordCounter:
+    def add(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int, split: bool) -> None: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
+    def byte_counts(self) -> npt.NDArray[np.int64]: ...
+    def train(
+        self,
+        symbols: list[bytes],
+        forbidden: list[bytes],
+        size: int,
+        min_frequency: int,
+        progress: Callable[[int], None],
+    ) -> tuple[list[bytes], npt.NDArray[np.int32]]: ...
+
+class ByteBPEModel:
+    def __init__(
+        self,
+        tokens: list[bytes],
+        specials: list[tuple[int, bytes]],
+        merges: npt.NDArray[np.int32],
+        whole_words: bool,
+        prefix_space: bool,
+    ) -> None: ...
+    def encode(
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        threads: int,
+        split: bool,
+        dropout: float,
+        seed: int,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+    def decode(
+        self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], threads: int, replace: bool
+    ) -> list[str]: ...
+    def decode_bytes(
+        self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], threads: int
+    ) -> list[bytes]: ...
+    def reachable(self) -> list[bool]: ...
 
 # records.cpp
 def crc32c(data: npt.NDArray[np.uint8] | bytes, portable: bool = False) -> int: ...

@@ -1,0 +1,219 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <string_view>
+
+#include "bpe_trainer.h"
+#include "byte_bpe_counts.h"
+#include "byte_bpe_model.h"
+#include "gpt2_classes.h"
+#include "gpt2_scanner.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using byte_bpe::MergeRule;
+using byte_bpe::Model;
+using byte_bpe::WordCounter;
+
+// Python's merges: left, right and merged id of each in turn.
+std::vector<MergeRule> read_merges(const Int32Array& flat, std::size_t tokens) {
+    if (flat.size() % 3 != 0) throw nb::value_error("merges come as three ids each");
+    std::vector<MergeRule> merges;
+    merges.reserve(flat.size() / 3);
+    for (std::size_t i = 0; i < flat.size(); i += 3) {
+        const MergeRule rule{flat.data()[i], flat.data()[i + 1], flat.data()[i + 2]};
+        for (const std::int32_t id : {rule.left, rule.right, rule.merged})
+            if (id < 0 || static_cast<std::size_t>(id) >= tokens) throw nb::value_error("a merge names an id that is none");
+        merges.push_back(rule);
+    }
+    return merges;
+}
+
+template <class Rules>
+NumpyArray<std::int32_t> merges_array(const Rules& merges) {
+    auto flat = std::make_unique_for_overwrite<std::int32_t[]>(3 * merges.size());
+    std::size_t at = 0;
+    for (const auto& rule : merges)
+        for (const std::int32_t id : {rule.left, rule.right, rule.merged}) flat[at++] = id;
+    return own_by_numpy(std::move(flat), at);
+}
+
+std::vector<std::string> read_tokens(const std::vector<nb::bytes>& tokens) {
+    std::vector<std::string> strings;
+    strings.reserve(tokens.size());
+    for (const nb::bytes& token : tokens) strings.emplace_back(token.c_str(), token.size());
+    return strings;
+}
+
+void make_model(Model* place, const std::vector<nb::bytes>& tokens,
+                const std::vector<std::pair<std::int32_t, nb::bytes>>& specials, const Int32Array& merges,
+                bool whole_words, bool prefix_space) {
+    std::vector<std::pair<std::int32_t, std::string>> special_texts;
+    for (const auto& [id, text] : specials) {
+        if (id < 0 || static_cast<std::size_t>(id) >= tokens.size()) throw nb::value_error("a special's id is none");
+        special_texts.emplace_back(id, std::string(text.c_str(), text.size()));
+    }
+    std::vector<std::string> strings = read_tokens(tokens);
+    std::vector<MergeRule> rules = read_merges(merges, tokens.size());
+    nb::gil_scoped_release unlocked;
+    new (place) Model(std::move(strings), special_texts, rules, {whole_words, prefix_space});
+}
+
+auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets, std::size_t threads, bool split,
+            double dropout, std::uint64_t seed) {
+    SignalPoll poll;
+    RaggedIds rows;
+    {
+        nb::gil_scoped_release unlocked;
+        rows = model.encode(text_view(data, offsets), threads, {split, dropout, seed}, poll);
+    }
+    return ragged_arrays(std::move(rows));
+}
+
+Texts decode(const Model& model, const Int32Array& values, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    nb::gil_scoped_release unlocked;
+    check_rows(offsets.data(), offsets.size(), values.size());
+    return model.decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
+}
+
+// Texts of rows; where their bytes are not UTF-8, U+FFFD takes their place if `replace`, else EncodeError names them.
+nb::list decode_texts(const Model& model, const Int32Array& values, const Int64Array& offsets, std::size_t threads,
+                      bool replace) {
+    const Texts texts = decode(model, values, offsets, threads);
+    nb::list strings;
+    for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row) {
+        const char* const bytes = texts.bytes.data() + texts.offsets[row];
+        const auto size = static_cast<std::size_t>(texts.offsets[row + 1] - texts.offsets[row]);
+        PyObject* const text = PyUnicode_DecodeUTF8(bytes, static_cast<Py_ssize_t>(size), replace ? "replace" : "strict");
+        if (text == nullptr) {
+            if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
+            PyErr_Clear();
+            const std::size_t at = find_invalid_utf8(reinterpret_cast<const std::uint8_t*>(bytes), size);
+            throw EncodeError("row " + std::to_string(row) + ": the ids stand for bytes that are not UTF-8 from byte " +
+                              std::to_string(at) + " on; decode with errors=\"replace\", or take decode_bytes");
+        }
+        strings.append(nb::steal(text));
+    }
+    return strings;
+}
+
+nb::list decode_bytes(const Model& model, const Int32Array& values, const Int64Array& offsets, std::size_t threads) {
+    const Texts texts = decode(model, values, offsets, threads);
+    nb::list rows;
+    for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row)
+        rows.append(nb::bytes(texts.bytes.data() + texts.offsets[row],
+                              static_cast<std::size_t>(texts.offsets[row + 1] - texts.offsets[row])));
+    return rows;
+}
+
+NumpyArray<std::int32_t> rank_merges(const std::vector<nb::bytes>& tokens) {
+    const std::vector<std::string> strings = read_tokens(tokens);
+    SignalPoll poll;
+    std::vector<MergeRule> merges;
+    {
+        nb::gil_scoped_release unlocked;
+        merges = byte_bpe::merges_of_ranks(strings, poll);
+    }
+    return merges_array(merges);
+}
+
+void count_column(WordCounter& counter, const ByteArray& data, const Int64Array& offsets, std::size_t threads,
+                  bool split) {
+    SignalPoll poll;
+    nb::gil_scoped_release unlocked;
+    counter.add(text_view(data, offsets), split, threads, poll);
+}
+
+std::vector<std::pair<nb::bytes, std::int64_t>> count_items(WordCounter& counter) {
+    std::vector<std::pair<nb::bytes, std::int64_t>> items;
+    for (const t2t::TokenCount& entry : counter.words())
+        items.emplace_back(nb::bytes(entry.token.data(), entry.token.size()), entry.count);
+    return items;
+}
+
+// How often each byte occurs.
+NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
+    auto counts = std::make_unique<std::int64_t[]>(256);
+    for (const t2t::TokenCount& entry : counter.words())
+        for (const char byte : entry.token) counts[static_cast<std::uint8_t>(byte)] += entry.count;
+    return own_by_numpy(std::move(counts), 256);
+}
+
+// (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; those of one byte are the alphabet.
+std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(
+    WordCounter& counter, const std::vector<nb::bytes>& symbols, const std::vector<nb::bytes>& forbidden,
+    std::size_t size, std::uint64_t min_frequency, const nb::callable& progress) {
+    std::array<std::int32_t, 256> alphabet;
+    alphabet.fill(-1);
+    std::vector<std::string> texts = read_tokens(symbols);
+    for (std::size_t id = 0; id < texts.size(); ++id)
+        if (texts[id].size() == 1) alphabet[static_cast<std::uint8_t>(texts[id][0])] = static_cast<std::int32_t>(id);
+    const std::vector<std::string> never = read_tokens(forbidden);
+
+    SignalPoll poll;
+    const auto report = [&](std::size_t found) {
+        poll();
+        const nb::gil_scoped_acquire locked;
+        progress(found);
+    };
+    std::vector<bpe::LearntMerge> merges;
+    {
+        nb::gil_scoped_release unlocked;
+        bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
+        for (const t2t::TokenCount& entry : counter.words())
+            trainer.add_word(entry.token, static_cast<std::uint64_t>(entry.count));
+        merges = trainer.learn(size, min_frequency, report);
+        texts = trainer.symbols();
+    }
+    std::vector<nb::bytes> tokens;
+    for (const std::string& text : texts) tokens.emplace_back(text.data(), text.size());
+    return {std::move(tokens), merges_array(merges)};
+}
+
+int class_of_point(std::uint32_t point) {
+    if (point > 0x10FFFF) throw nb::value_error("code points end at 0x10FFFF");
+    return gpt2::class_of(point);
+}
+
+// Where the pretokens of one line end.
+std::vector<std::size_t> pretoken_ends(const ByteArray& line) {
+    if (find_invalid_utf8(line.data(), line.size()) != line.size()) throw InvalidTextError("the line is not UTF-8");
+    std::vector<std::size_t> ends;
+    gpt2::for_each_pretoken(line.data(), line.size(), [&](const std::uint8_t* word, std::size_t size) {
+        ends.push_back(static_cast<std::size_t>(word - line.data()) + size);
+    });
+    return ends;
+}
+
+}  // namespace
+
+void bind_byte_bpe(nb::module_& module) {
+    module.attr("GPT2_UNICODE_VERSION") = nb::str(gpt2::kUnicodeVersion);
+    module.def("gpt2_class", &class_of_point, nb::arg("point"));
+    module.def("gpt2_pretoken_ends", &pretoken_ends, nb::arg("line"));
+    module.def("byte_bpe_rank_merges", &rank_merges, nb::arg("tokens"));
+
+    nb::class_<WordCounter>(module, "ByteBPEWordCounter")
+        .def(nb::init<>())
+        .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("split"))
+        .def("items", &count_items)
+        .def("byte_counts", &byte_counts)
+        .def("train", &train, nb::arg("symbols"), nb::arg("forbidden"), nb::arg("size"), nb::arg("min_frequency"),
+             nb::arg("progress"));
+    nb::class_<Model>(module, "ByteBPEModel")
+        .def("__init__", &make_model, nb::arg("tokens"), nb::arg("specials"), nb::arg("merges"), nb::arg("whole_words"),
+             nb::arg("prefix_space"))
+        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("split"),
+             nb::arg("dropout"), nb::arg("seed"))
+        .def("decode", &decode_texts, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"), nb::arg("replace"))
+        .def("decode_bytes", &decode_bytes, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"))
+        .def("reachable", &Model::reachable);
+}
+
+}  // namespace nmt_prep

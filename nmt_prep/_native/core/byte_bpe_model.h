@@ -1,0 +1,87 @@
+// A byte-level BPE vocabulary at work: text to ids by GPT-2's pre-tokenisation and merges by rank, and back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bpe_cuts.h"
+#include "bpe_merge.h"
+#include "bpe_pairs.h"
+#include "id_cache.h"
+#include "text_batch.h"
+
+namespace nmt_prep::byte_bpe {
+
+struct MergeRule {
+    std::int32_t left, right, merged;
+};
+
+struct ModelOptions {
+    bool whole_words = false;   // a pretoken that is a token as a whole is that token, whatever the merges say
+    bool prefix_space = false;  // a line that does not begin with a space gets one
+};
+
+struct EncodeOptions {
+    bool split = true;  // cut lines by GPT-2's pattern; else each line is one pretoken
+    double dropout = 0;
+    std::uint64_t seed = 0;
+};
+
+class Model {
+   public:
+    // `tokens`: bytes by id, empty where an id stands for no text that merges make. `specials`: id and text. `merges` in
+    // the order of their rank; a pair that comes twice counts where it comes last.
+    Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
+          const std::vector<MergeRule>& merges, ModelOptions options);
+
+    // Throws InvalidTextError, or EncodeError where the vocabulary lacks a byte.
+    RaggedIds encode(const TextView& text, std::size_t threads, const EncodeOptions& options, const Poll& poll) const;
+
+    // The bytes that ids stand for. Throws EncodeError naming an id that stands for none.
+    Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                 const Poll& poll) const;
+
+    // Whether merges alone make each token of its own bytes; by id, true where there is no token.
+    std::vector<bool> reachable() const;
+
+   private:
+    struct Scratch {
+        IdCache cache{15};
+        bpe::Merger merger;
+        std::string line;
+    };
+
+    std::int32_t* encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable,
+                              const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* encode_pretoken(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch,
+                                  std::int32_t* out) const;
+    std::int32_t* encode_in_units(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch,
+                                  std::int32_t* out) const;
+    std::int32_t* encode_unit(const std::uint8_t* unit, std::size_t size, std::size_t readable, Scratch& scratch,
+                              std::int32_t* out) const;
+    std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
+                                      Scratch& scratch, std::int32_t* out) const;
+    void spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const;
+    const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
+
+    std::vector<std::string> tokens_;
+    std::vector<std::string> texts_;  // what each id decodes to: tokens and specials
+    std::array<std::int32_t, 256> byte_ids_;
+    bpe::PairTable pairs_;
+    bpe::CutTable cuts_;
+    ModelOptions options_;
+    std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not make
+    mutable ScratchPool<Scratch> scratch_;
+};
+
+// The merges that ranks (a token's id is its rank, as tiktoken has it) stand for: for each token that neighbours can
+// merge into, the last merge on the way to it, in the order of ids.
+std::vector<MergeRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll);
+
+}  // namespace nmt_prep::byte_bpe

@@ -1,0 +1,233 @@
+"""Byte-level BPE in files: OpenAI's encoder.json and vocab.bpe, Hugging Face's tokenizer.json, tiktoken's ranks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
+
+from nmt_prep.artefacts import published
+from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.byte_bpe_json import from_tokenizer_json, to_tokenizer_json
+from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary, build_vocabulary, spelled
+
+Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
+
+_MAX_FILE_BYTES = 1 << 28
+_TOKENIZER_JSON = "tokenizer.json"
+_OPENAI_NAMES = (("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"))
+
+
+def load_vocabulary(
+    path: Path, pattern: str | None = None, specials: Mapping[str, int] | None = None
+) -> ByteBPEVocabulary:
+    """Reads a file of any of the formats, or the one that a directory holds.
+
+    Args:
+        path: the file, either of OpenAI's two, or a directory with one of the formats under its usual name.
+        pattern: of tiktoken's ranks, which do not say it.
+        specials: id of each special token, likewise.
+
+    Raises:
+        VocabularyError: nothing there can be read as byte-level BPE.
+    """
+    path = _file_in(path)
+    for pair in _OPENAI_NAMES:
+        if path.name in pair:
+            vocabulary, merges = (path.with_name(name) for name in pair)
+            return _from_openai(vocabulary, merges)
+    data = _read(path)
+    if data.lstrip()[:1] == b"{":
+        return from_tokenizer_json(_parse_json(path, data), str(path))
+    return _from_ranks(path, data, pattern, specials or {})
+
+
+def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Format) -> None:
+    """Writes a file; OpenAI's two go into the directory ``path``.
+
+    Raises:
+        VocabularyError: the format cannot say what the vocabulary is.
+        OutputError: the file cannot be written.
+        ValueError: there is no such format.
+    """
+    if file_format == "tokenizer.json":
+        _write(path, to_tokenizer_json(vocabulary))
+    elif file_format == "openai":
+        _refuse_to_save(path, "OpenAI's files", _not_plain(vocabulary) or _not_by_merges(vocabulary))
+        pieces = vocabulary.pieces()
+        ids = {piece: number for number, piece in enumerate(pieces) if piece}
+        lines = ["#version: 0.2", *(f"{pieces[left]} {pieces[right]}" for left, right, _ in vocabulary.merges.tolist())]
+        encoder, merges = _OPENAI_NAMES[0]
+        _write(path / encoder, json.dumps(ids, ensure_ascii=False))
+        _write(path / merges, "\n".join(lines) + "\n")
+    elif file_format == "tiktoken":
+        _refuse_to_save(path, "tiktoken's ranks", _not_by_ranks(vocabulary))
+        ranks = [
+            f"{base64.b64encode(token).decode()} {number}\n" for number, token in enumerate(vocabulary.tokens) if token
+        ]
+        _write(path, "".join(ranks))
+    else:
+        raise ValueError(f"format {file_format!r}: it must be one of {', '.join(get_args(Format))}")
+
+
+def _file_in(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    names = (_TOKENIZER_JSON, *(pair[0] for pair in _OPENAI_NAMES))
+    for name in names:
+        if (path / name).exists():
+            return path / name
+    raise VocabularyError(f"the directory {path} holds none of {', '.join(names)}; name the vocabulary file itself")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}; check the path") from error
+    if len(data) > _MAX_FILE_BYTES:
+        raise VocabularyError(
+            f"{path} is larger than {_MAX_FILE_BYTES >> 20} MiB, which no vocabulary is; check that this is its file"
+        )
+    return data
+
+
+def _text(path: Path, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise VocabularyError(
+            f"{path}: byte {error.start} is not UTF-8; fetch the file again, and unpack it if it is compressed"
+        ) from error
+
+
+def _whole_lines(path: Path, text: str) -> list[str]:
+    if not text.endswith("\n"):
+        raise VocabularyError(f"{path}: the last line has no end, so the file is cut short; fetch it again")
+    return text.removesuffix("\n").split("\n")
+
+
+def _parse_json(path: Path, data: bytes) -> dict[str, object]:
+    try:
+        parsed = json.loads(_text(path, data))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise VocabularyError(f"{path} is not whole JSON ({error}); fetch the file again") from error
+    if not isinstance(parsed, dict):
+        raise VocabularyError(f"{path} is JSON, but not an object; check that this is the vocabulary")
+    return parsed
+
+
+def _write(path: Path, text: str) -> None:
+    with published(path) as beside:
+        beside.write_bytes(text.encode("utf-8"))
+
+
+def _from_openai(encoder: Path, merges: Path) -> ByteBPEVocabulary:
+    """Tokens that are neither a byte nor made by a merge are special: so the file has ``<|endoftext|>``."""
+    ids = _parse_json(encoder, _read(encoder))
+    for name, number in ids.items():
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise VocabularyError(f"{encoder}: token {name!r} has the id {number!r}, no number; fetch the file again")
+    pairs: list[tuple[str, str]] = []
+    lines = _whole_lines(merges, _text(merges, _read(merges)))
+    for number, line in enumerate(lines, 1):
+        if number == 1 and line.startswith("#version"):
+            continue
+        parts = line.split(" ")
+        if len(parts) != 2 or not all(parts):
+            raise VocabularyError(
+                f"{merges}, line {number}: expected two tokens with a space between, found {line[:40]!r}; "
+                "fetch the file again"
+            )
+        pairs.append((parts[0], parts[1]))
+    numbers = {name: number for name, number in ids.items() if isinstance(number, int)}
+    made = {left + right for left, right in pairs}
+    specials = {name: number for name, number in numbers.items() if len(name) > 1 and name not in made}
+    known = made | (numbers.keys() - specials.keys())
+    for name in specials:
+        if any(name[:at] in known and name[at:] in known for at in range(1, len(name))):
+            raise VocabularyError(
+                f"{merges}: no merge makes {name!r}, although both its halves are tokens: the merges are cut short; "
+                "fetch the file again"
+            )
+    return build_vocabulary(numbers, pairs, specials, f"{encoder} and {merges.name}")
+
+
+def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[str, int]) -> ByteBPEVocabulary:
+    ranks: dict[str, int] = {}
+    lines = _whole_lines(path, data.decode("latin-1"))
+    for number, line in enumerate(lines, 1):
+        try:
+            encoded, rank = line.split()
+            ranks[spelled(base64.b64decode(encoded, validate=True))] = int(rank)
+        except (ValueError, binascii.Error) as error:
+            raise VocabularyError(
+                f"{path}, line {number}: expected a token in base64 and its rank, found {line[:40]!r}; "
+                "fetch the file again, or check that this is a byte-level BPE vocabulary"
+            ) from error
+    if len(ranks) != len(lines):
+        raise VocabularyError(f"{path}: {len(lines)} lines name {len(ranks)} tokens; each must come once")
+    if pattern is None:
+        raise VocabularyError(
+            f"{path} holds tiktoken's ranks, which do not say how text is cut; load it with pattern=… "
+            "(GPT2_PATTERN for GPT-2's) and specials={name: id}"
+        )
+    vocabulary = build_vocabulary(ranks, [], specials, str(path), pattern=pattern, whole_words=True)
+    if missing := set(range(256)) - {token[0] for token in vocabulary.tokens if len(token) == 1}:
+        raise VocabularyError(
+            f"{path} has no rank for byte {min(missing)} and {len(missing) - 1} more; every byte needs one: "
+            "fetch the file again"
+        )
+    merges = byte_bpe_rank_merges(list(vocabulary.tokens)).reshape(-1, 3)
+    return ByteBPEVocabulary(vocabulary.tokens, merges, vocabulary.specials, pattern, whole_words=True)
+
+
+def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
+    if reason is not None:
+        raise VocabularyError(f"cannot write {path}: {what} cannot say that {reason}; use format='tokenizer.json'")
+
+
+def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
+    if not vocabulary.native_pattern:
+        return "pretokens follow a pattern that is not GPT-2's"
+    return "a space is put before each line" if vocabulary.add_prefix_space else None
+
+
+def _reachable(vocabulary: ByteBPEVocabulary) -> list[bool]:
+    return ByteBPEModel(list(vocabulary.tokens), [], vocabulary.merges.ravel(), False, False).reachable()
+
+
+def _not_by_merges(vocabulary: ByteBPEVocabulary) -> str | None:
+    made = {*vocabulary.merges[:, 2].tolist(), *vocabulary.specials.values()}
+    for number, token in enumerate(vocabulary.tokens):
+        if len(token) > 1 and number not in made:
+            return f"{spelled(token)!r} is a token although no merge makes it"
+    return None
+
+
+def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
+    """Ranks give the same ids if each token's own merge is in the list, and the merges go in the order of ids.
+
+    For when all tokens are reachable, a pair that makes a token can only be the last pair on the way to it alone.
+    """
+    if vocabulary.add_prefix_space:
+        return "a space is put before each line"
+    single = {token for token in vocabulary.tokens if len(token) == 1}
+    if len(single) != 256:
+        return f"{256 - len(single)} bytes have no token"
+    if not vocabulary.whole_words and not all(_reachable(vocabulary)):
+        return "some tokens are never used, because no merges lead to them"
+    by_rank = byte_bpe_rank_merges(list(vocabulary.tokens)).reshape(-1, 3)
+    order = {tuple(rule): rank for rank, rule in enumerate(vocabulary.merges.tolist())}
+    places = np.array([order.get(tuple(rule), -1) for rule in by_rank.tolist()], np.int64)
+    made = len(set(vocabulary.merges[:, 2].tolist()))
+    if len(places) != made or (places < 0).any() or (np.diff(places) < 0).any():
+        return "merges go in another order than ids"
+    return None

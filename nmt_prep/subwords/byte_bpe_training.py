@@ -1,0 +1,112 @@
+"""Learning a byte-level BPE vocabulary from text: the merges that Hugging Face's ``BpeTrainer`` learns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from _nmt_prep_core import ByteBPEWordCounter
+
+from nmt_prep.columns import Lines, text_columns
+from nmt_prep.engines.local import available_cores
+from nmt_prep.errors import TrainingError
+from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
+from nmt_prep.subwords.byte_bpe_vocabulary import (
+    GPT2_PATTERN,
+    ByteBPEVocabulary,
+    bytes_of,
+    is_gpt2_pattern,
+    spelled,
+)
+from nmt_prep.subwords.tokenizer import ProgressCallback
+
+
+def count_words(lines: Lines, pattern: str, threads: int | None) -> ByteBPEWordCounter:
+    """Distinct pretokens of lines, and how often each occurs.
+
+    Raises:
+        InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+        VocabularyError: the pattern is not a regular expression.
+    """
+    counter = ByteBPEWordCounter()
+    cutter = None if is_gpt2_pattern(pattern) else PretokenPattern(pattern)
+    for column in text_columns(lines):
+        pretokens = column if cutter is None else cutter.cut(column)[0]
+        counter.add(pretokens.data, pretokens.offsets, threads or available_cores(), cutter is None)
+    return counter
+
+
+def learn_vocabulary(
+    words: ByteBPEWordCounter,
+    size: int,
+    specials: Sequence[str],
+    *,
+    min_frequency: int = 0,
+    initial_alphabet: Literal["bytes", "seen"] = "bytes",
+    limit_alphabet: int | None = None,
+    pattern: str = GPT2_PATTERN,
+    progress: ProgressCallback | None = None,
+) -> ByteBPEVocabulary:
+    """Learns merges from counted pretokens.
+
+    Ids go to special tokens first, then to bytes in the order of their characters, then to merges. The most frequent
+    pair is merged first, of equally frequent ones that with the lower ids. Unlike in tokenizers, no merge makes a
+    special token, whatever the text holds.
+
+    Args:
+        words: counted pretokens.
+        size: number of tokens aimed at, special ones included.
+        specials: names of special tokens; their ids are their places.
+        min_frequency: pairs that occur less often are not merged.
+        initial_alphabet: start from all 256 bytes, or from those in the text (others then cannot be encoded).
+        limit_alphabet: keep only that many bytes, the most frequent, and learn as if the others were not in the text.
+        pattern: what cut the pretokens.
+        progress: called with ``("merges", {"size": …, "target": …})`` every now and then, and at the end.
+
+    Raises:
+        TrainingError: there is no text, or the options are impossible.
+    """
+    counts = words.byte_counts()
+    if not counts.any():
+        raise TrainingError("there is no text to learn from: every line is empty; check the files that were sampled")
+    _check_specials(specials)
+    alphabet = _alphabet(counts.tolist(), initial_alphabet, limit_alphabet)
+    if clash := {spelled(byte) for byte in alphabet} & set(specials):
+        raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; take a longer name")
+    if size < len(specials) + len(alphabet):
+        raise TrainingError(
+            f"vocabulary size {size}: it must be {len(specials) + len(alphabet)} or more, for {len(specials)} special "
+            f"tokens and {len(alphabet)} bytes"
+        )
+
+    def report(found: int) -> None:
+        if progress is not None:
+            progress("merges", {"size": found, "target": size})
+
+    never = [token for token in map(bytes_of, specials) if token]
+    tokens, merges = words.train([*(b"" for _ in specials), *alphabet], never, size, min_frequency, report)
+    return ByteBPEVocabulary(
+        tokens=tuple(tokens),
+        merges=merges.reshape(-1, 3),
+        specials={name: number for number, name in enumerate(specials)},
+        pattern=pattern,
+    )
+
+
+def _check_specials(specials: Sequence[str]) -> None:
+    for name in specials:
+        if not name or specials.count(name) > 1:
+            raise TrainingError(f"the special token {name!r} is {'given twice' if name else 'empty'}; give each a name")
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise TrainingError(f"the special token {name!r} holds a lone surrogate; take another name") from error
+
+
+def _alphabet(counts: list[int], initial: Literal["bytes", "seen"], limit: int | None) -> list[bytes]:
+    if initial not in ("bytes", "seen"):
+        raise TrainingError(f"initial_alphabet {initial!r}: it must be 'bytes' or 'seen'")
+    # As in tokenizers bytes asked for outweigh any that are only seen.
+    weights = [(0 if initial == "bytes" else -count, spelled(bytes([byte]))) for byte, count in enumerate(counts)]
+    kept = sorted(weight for weight, count in zip(weights, counts, strict=True) if count or initial == "bytes")
+    return [token for _, name in sorted(kept[:limit], key=lambda weight: weight[1]) if (token := bytes_of(name))]

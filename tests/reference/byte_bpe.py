@@ -1,0 +1,109 @@
+"""Byte-level BPE as its definition reads: look for the best pair, merge it, look again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+import regex
+
+GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+
+Drop = Callable[[int, int], bool]
+
+
+def pretokens(line: str, pattern: str = GPT2) -> list[str]:
+    return [match[0] for match in regex.finditer(pattern, line)]
+
+
+class Vocabulary:
+    """Tokens by id, and merges (left id, right id, merged id) in the order of rank."""
+
+    def __init__(self, tokens: Sequence[bytes], merges: Iterable[Sequence[int]]) -> None:
+        self.tokens = list(tokens)
+        self.bytes = {token[0]: i for i, token in enumerate(self.tokens) if len(token) == 1}
+        self.rules = {(left, right): (rank, merged) for rank, (left, right, merged) in enumerate(merges)}
+
+    def merge(self, word: bytes, drop: Drop = lambda step, position: False) -> list[int]:
+        symbols = [(self.bytes[byte], position) for position, byte in enumerate(word)]
+        step = 0
+        while True:
+            possible = [
+                (*self.rules[left, right], i)
+                for i, ((left, position), (right, _)) in enumerate(pairwise(symbols))
+                if (left, right) in self.rules and not drop(step, position)
+            ]
+            if not possible:
+                return [symbol for symbol, _ in symbols]
+            _, merged, i = min(possible, key=lambda found: (found[0], found[2]))
+            symbols[i : i + 2] = [(merged, symbols[i][1])]
+            step += 1
+
+    def encode(self, line: str) -> list[int]:
+        return [i for word in pretokens(line) for i in self.merge(word.encode())]
+
+    def encode_with_dropout(self, line: str, dropout: float, seed: int) -> list[int]:
+        ids = []
+        at = 0
+        for word in pretokens(line):
+            key = draw(hash_bytes(line.encode()), seed, at)
+            ids += self.merge(word.encode(), lambda step, i, key=key: draw(key, step, i) >> 11 < int(dropout * 2**53))
+            at += len(word.encode())
+        return ids
+
+
+def mix(a: int, b: int) -> int:
+    product = a * b
+    return (product ^ product >> 64) & (2**64 - 1)
+
+
+def hash_bytes(data: bytes) -> int:
+    odd = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03
+    value = len(data) * odd[0] % 2**64
+    while len(data) >= 8:
+        value = mix(value ^ int.from_bytes(data[:8], "little"), odd[1])
+        data = data[8:]
+    return mix(value ^ int.from_bytes(data, "little") ^ odd[0], odd[1])
+
+
+def draw(key: int, a: int, b: int) -> int:
+    return mix(mix(key ^ 0x9E3779B97F4A7C15, a ^ 0xD1B54A32D192ED03), b ^ 0xA0761D6478BD642F)
+
+
+def train(lines: Iterable[str], symbols: Sequence[bytes], size: int, min_frequency: int = 0) -> Vocabulary:
+    """Merges the most frequent pair, of equals the one with the lowest ids, until there are ``size`` tokens.
+
+    Recounts everything after each merge, so it holds only as long as no token is made in two ways.
+    """
+    tokens = list(symbols)
+    alphabet = {token[0]: i for i, token in enumerate(tokens) if token}
+    words = Counter(tuple(alphabet[byte] for byte in word.encode()) for line in lines for word in pretokens(line))
+    merges = []
+    while len(tokens) < size:
+        pairs: Counter[tuple[int, int]] = Counter()
+        for word, count in words.items():
+            for pair in pairwise(word):
+                pairs[pair] += count
+        if not pairs:
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        if pairs[best] < max(min_frequency, 1):
+            break
+        merges.append((*best, len(tokens)))
+        tokens.append(tokens[best[0]] + tokens[best[1]])
+        merged: Counter[tuple[int, ...]] = Counter()
+        for word, count in words.items():
+            merged[_joined(word, best, len(tokens) - 1)] += count
+        words = merged
+    return Vocabulary(tokens, merges)
+
+
+def _joined(word: tuple[int, ...], pair: tuple[int, int], merged: int) -> tuple[int, ...]:
+    joined: list[int] = []
+    at = 0
+    while at < len(word):
+        found = word[at : at + 2] == pair
+        joined.append(merged if found else word[at])
+        at += 2 if found else 1
+    return tuple(joined)

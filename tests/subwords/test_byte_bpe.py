@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN, ByteBPEVocabulary
+from tests.reference import byte_bpe as reference
+from tests.subwords.byte_bpe_samples import LINES, SPECIALS, TEXTS, small_tokenizer
+
+
+def twin(tokenizer: ByteBPETokenizer) -> reference.Vocabulary:
+    return reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
+
+
+def tiny(**options: bool) -> ByteBPETokenizer:
+    """All bytes, then ab (256), abc (257), 你 (258, 259), and a token that no merges make."""
+    tokens = (*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"\xe4\xbd", b"\xe4\xbd\xa0", b"bcd")
+    merges = np.array([[97, 98, 256], [256, 99, 257], [0xE4, 0xBD, 258], [258, 0xA0, 259]], np.int32)
+    return ByteBPETokenizer(ByteBPEVocabulary(tokens, merges, {}, **options))
+
+
+def test_ids_of_a_vocabulary_by_hand() -> None:
+    tokenizer = tiny()
+    assert tokenizer.encode("abc abcd bcd") == [257, 32, 257, 100, 32, 98, 99, 100]
+    assert tokenizer.encode("ab你好") == [256, 259, 0xE5, 0xA5, 0xBD]
+    assert tokenizer.encode("") == []
+    assert tokenizer.decode([257, 259]) == "abc你"
+
+
+def test_whole_words_take_tokens_that_no_merges_make() -> None:
+    tokenizer = tiny(whole_words=True)
+    assert tokenizer.encode("bcd bcd abcd") == [260, 32, 98, 99, 100, 32, 257, 100]
+    assert (
+        tokenizer.encode_batch(["xbcd", "bcd", "bcdx"] * 2).to_lists()
+        == [
+            [120, 98, 99, 100],
+            [260],
+            [98, 99, 100, 120],
+        ]
+        * 2
+    )
+
+
+def test_prefix_space() -> None:
+    tokenizer = tiny(add_prefix_space=True)
+    assert tokenizer.encode_batch(["abc", " abc", "", "\tx"]).to_lists() == [
+        [32, 257],
+        [32, 257],
+        [],
+        [32, 9, 120],
+    ]
+
+
+def test_small_vocabulary() -> None:
+    tokenizer = small_tokenizer()
+    assert len(tokenizer) == 400
+    assert tokenizer.pieces[:5] == SPECIALS
+    assert tokenizer.pieces[5:8] == ("!", '"', "#")
+    assert (tokenizer.pad_id, tokenizer.eos_id, tokenizer.bos_id, tokenizer.unk_id) == (0, 1, 2, None)
+    assert tokenizer.special_id("<sep>") == 3
+    pieces = [tokenizer.pieces[i] for i in tokenizer.encode("the cat's 他们的")]
+    assert pieces == ["the", "Ġcat", "'s", "Ġ", "ä»ĸä»¬çļĦ"]
+    with pytest.raises(VocabularyError, match="no special token '<none>', only"):
+        tokenizer.special_id("<none>")
+
+
+@given(TEXTS)
+def test_encode_is_its_twin(text: str) -> None:
+    tokenizer = small_tokenizer()
+    ids = tokenizer.encode(text, disallowed_special=())
+    assert ids == twin(tokenizer).encode(text)
+    assert not set(ids) & set(tokenizer.vocabulary.specials.values())
+    assert tokenizer.decode(ids) == text
+    assert tokenizer.decode_bytes(ids) == text.encode()
+
+
+@given(st.lists(TEXTS, max_size=8), st.integers(1, 3))
+def test_encode_batch_is_encode(lines: list[str], threads: int) -> None:
+    tokenizer = small_tokenizer()
+    rows = tokenizer.encode_batch(pa.array(lines, pa.string()), threads)
+    assert rows.to_lists() == [tokenizer.encode(line, disallowed_special=()) for line in lines]
+    assert tokenizer.encode_batch(lines).to_lists() == rows.to_lists()
+    assert tokenizer.decode_batch(rows) == lines
+
+
+def test_many_lines_on_any_number_of_threads() -> None:
+    lines = [f"{line} {number}" for number in range(2000) for line in LINES]
+    one = small_tokenizer().encode_batch(lines, 1)
+    two = small_tokenizer().encode_batch(pa.chunked_array([lines[:7], lines[7:]]), 2)
+    assert np.array_equal(one.values, two.values)
+    assert np.array_equal(one.offsets, two.offsets)
+
+
+def test_special_tokens_as_in_tiktoken() -> None:
+    tokenizer = small_tokenizer()
+    text = "the<sep>x<EOS>"
+    ordinary = tokenizer.encode_batch([text]).to_lists()[0]
+    assert not set(ordinary) & {0, 1, 2, 3, 4}
+    assert tokenizer.encode(text, disallowed_special=()) == ordinary
+    assert tokenizer.encode(text, allowed_special="all") == [*tokenizer.encode("the"), 4, 1]
+    assert tokenizer.encode("<sep>x", allowed_special={"<sep>"}, disallowed_special=()) == [3, *tokenizer.encode("x")]
+    with pytest.raises(EncodeError, match="holds the special token '<sep>x' at character 3; allow it"):
+        tokenizer.encode(text)
+    with pytest.raises(EncodeError, match="'<EOS>' at character 9"):
+        tokenizer.encode(text, allowed_special={"<sep>", "<sep>x"})
+    assert tokenizer.decode([3, 4, 0]) == "<sep><sep>x<pad>"
+
+
+def test_bytes_that_are_not_utf8() -> None:
+    tokenizer = small_tokenizer()
+    ids = tokenizer.encode("好")[:-1]
+    with pytest.raises(EncodeError, match=r"row 0: .* not UTF-8 from byte 0 on; decode with errors=\"replace\""):
+        tokenizer.decode(ids)
+    assert tokenizer.decode(ids, errors="replace") == "\ufffd"
+    assert tokenizer.decode_bytes(ids) == "好".encode()[: len(tokenizer.decode_bytes(ids))]
+    with pytest.raises(EncodeError, match="row 1"):
+        tokenizer.decode_batch(Ragged.from_lists([[5], ids]))
+
+
+def test_ids_that_are_none() -> None:
+    tokenizer = tiny()
+    for number in (-1, 261, 2**40):
+        with pytest.raises(EncodeError, match=f"id {number}: the vocabulary's go from 0 to 260"):
+            tokenizer.decode([number])
+    with pytest.raises(EncodeError, match="id 261 stands for no token"):
+        tokenizer.decode_batch(Ragged.from_lists([[261]]))
+    with pytest.raises(EncodeError, match="offsets of rows"):
+        tokenizer.decode_batch(Ragged(np.zeros(1, np.int32), np.array([0, 2], np.int64)))
+
+
+def test_text_that_is_none() -> None:
+    tokenizer = small_tokenizer()
+    with pytest.raises(InvalidTextError, match="U\\+D800"):
+        tokenizer.encode("\ud800")
+    with pytest.raises(InvalidTextError, match="null"):
+        tokenizer.encode_batch(pa.array(["a", None]))
+
+
+def test_a_byte_that_the_vocabulary_lacks() -> None:
+    tokenizer = ByteBPETokenizer.train(["abab"], 10, initial_alphabet="seen")
+    assert tokenizer.pieces == ("<pad>", "<EOS>", "a", "b", "ab", "abab")
+    with pytest.raises(EncodeError, match="no token for the byte 99, which the text holds; train it with all 256"):
+        tokenizer.encode("abc")
+
+
+def test_own_pattern() -> None:
+    tokenizer = ByteBPETokenizer.train(["abab abab"], 260, pattern=r"[\s\S]+")
+    assert tokenizer.pieces[258:] == ("ab", "abab")
+    assert tokenizer.encode_batch(["ab ab", "", "b a"]).lengths.tolist() == [3, 0, 3]
+    long = ByteBPETokenizer.train(["abab abab"] * 2, 300, pattern=r"[\s\S]+")
+    assert len(long.encode("abab abab")) == 1
+    assert long.encode_batch(pa.array(["x", "abab abab"]), 2).lengths.tolist() == [1, 1]
+
+
+def test_fingerprint_tells_what_decides_ids() -> None:
+    tokenizer = tiny()
+    assert tokenizer.fingerprint == tiny().fingerprint
+    assert len(tokenizer.fingerprint) == 64
+    vocabulary = tokenizer.vocabulary
+    others = [
+        tiny(whole_words=True),
+        tiny(add_prefix_space=True),
+        ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens[:-1], vocabulary.merges)),
+        ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges[::-1].copy())),
+        ByteBPETokenizer(ByteBPEVocabulary((*vocabulary.tokens, b""), vocabulary.merges, {"<pad>": 261})),
+        ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, pattern=r"\w+")),
+    ]
+    assert len({tokenizer.fingerprint, *(other.fingerprint for other in others)}) == 7
+    in_other_words = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+    same = ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, pattern=in_other_words))
+    assert in_other_words != GPT2_PATTERN
+    assert same.fingerprint == tokenizer.fingerprint

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference import byte_bpe as reference
+from tests.subwords.byte_bpe_samples import LINES, TEXTS, small_tokenizer
+
+
+@given(TEXTS, st.sampled_from([0.1, 0.5, 0.9]), st.integers(0, 2**64 - 1))
+def test_dropout_is_its_twin(text: str, dropout: float, seed: int) -> None:
+    tokenizer = small_tokenizer()
+    twin = reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
+    ids = tokenizer.encode(text, disallowed_special=(), dropout=dropout, seed=seed)
+    assert ids == twin.encode_with_dropout(text, dropout, seed)
+    assert tokenizer.decode(ids) == text
+
+
+def test_seed_and_text_alone_decide() -> None:
+    tokenizer = small_tokenizer()
+    whole = tokenizer.encode_batch(LINES * 50, 2, dropout=0.2, seed=7).to_lists()
+    assert whole == tokenizer.encode_batch(LINES, 1, dropout=0.2, seed=7).to_lists() * 50
+    assert whole[3:6] == tokenizer.encode_batch(LINES[3:], dropout=0.2, seed=7).to_lists()
+    assert whole[0] == tokenizer.encode(LINES[0], dropout=0.2, seed=7)
+    assert whole[:6] != tokenizer.encode_batch(LINES, dropout=0.2, seed=8).to_lists()
+
+
+def test_none_and_all() -> None:
+    tokenizer = small_tokenizer()
+    line = LINES[0]
+    assert tokenizer.encode(line, dropout=0.0) == tokenizer.encode(line)
+    assert tokenizer.encode(line, dropout=1.0, seed=0) == [tokenizer.pieces.index(c.replace(" ", "Ġ")) for c in line]
+
+
+def test_share_of_merges_left_out() -> None:
+    tokenizer = small_tokenizer()
+    lengths = [len(tokenizer.encode("the", dropout=0.3, seed=seed)) for seed in range(4000)]
+    # "the" takes two merges; the first is left out with probability 0.3, and then neither can be made.
+    assert sum(length == 3 for length in lengths) / 4000 == pytest.approx(0.3, abs=0.03)
+    assert sum(length == 1 for length in lengths) / 4000 == pytest.approx(0.49, abs=0.03)
+
+
+def test_seed_is_needed() -> None:
+    with pytest.raises(ValueError, match="dropout needs a seed"):
+        small_tokenizer().encode("the", dropout=0.1)
+    with pytest.raises(ValueError, match=r"dropout 1\.5: it must be between 0 and 1"):
+        small_tokenizer().encode_batch(["the"], dropout=1.5, seed=1)

@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiktoken
+from tiktoken.load import load_tiktoken_bpe
+from tokenizers import Tokenizer, models
+from tokenizers import pre_tokenizers as peer_pre_tokenizers
+
+from nmt_prep.errors import OutputError, VocabularyError
+from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe_vocabulary import (
+    BYTE_CHARACTERS,
+    GPT2_PATTERN,
+    ByteBPEVocabulary,
+    bytes_of,
+    spelled,
+)
+from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
+
+TEXTS = [*LINES, "", " x", "  two  spaces \n", "<pad>", "👩🏽\u200d🚀 naïve ½", "cat's'd'LL don't", "\t的的的的的猫"]
+
+
+def test_byte_characters() -> None:
+    assert len(set(BYTE_CHARACTERS)) == 256
+    assert [spelled(bytes([byte])) for byte in (0, 32, 33, 126, 127, 160, 173, 255)] == [*"ĀĠ!~ġłŃÿ"]
+    assert spelled("é 好".encode()) == "Ã©Ġå¥½"
+    assert bytes_of("Ã©Ġå¥½") == "é 好".encode()
+    assert bytes_of("好") is None
+
+
+def same_ids(tokenizer: ByteBPETokenizer, encode: Callable[[str], list[int]]) -> None:
+    assert tokenizer.encode_batch(TEXTS).to_lists() == [encode(text) for text in TEXTS]
+
+
+def test_tokenizer_json_in_tokenizers(tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    tokenizer.save(tmp_path / "tokenizer.json")
+    peer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    texts = [text for text in TEXTS if text != "<pad>"]
+    assert tokenizer.encode_batch(texts).to_lists() == [peer.encode(text).ids for text in texts]
+    assert peer.encode("the<sep>cat").ids == tokenizer.encode("the<sep>cat", allowed_special="all")
+    assert peer.decode(peer.encode(LINES[2]).ids) == LINES[2]
+    assert {number: peer.id_to_token(number) for number in range(400)} == dict(enumerate(tokenizer.pieces))
+
+    for path in (tmp_path, tmp_path / "tokenizer.json"):
+        loaded = ByteBPETokenizer.load(path)
+        assert loaded.fingerprint == tokenizer.fingerprint
+        assert (loaded.pad_id, loaded.eos_id, loaded.bos_id) == (0, 1, 2)
+
+
+def test_tokenizer_json_that_tokenizers_wrote(tmp_path: Path) -> None:
+    small_tokenizer().save(tmp_path / "ours.json")
+    peer = Tokenizer.from_file(str(tmp_path / "ours.json"))
+    for number, pre_tokenizer in enumerate(
+        [
+            peer_pre_tokenizers.ByteLevel(add_prefix_space=False),
+            peer_pre_tokenizers.ByteLevel(add_prefix_space=True),
+            peer_pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    ):
+        peer.pre_tokenizer = pre_tokenizer
+        peer.save(str(tmp_path / f"{number}.json"))
+        tokenizer = ByteBPETokenizer.load(tmp_path / f"{number}.json")
+        texts = [text for text in TEXTS if text != "<pad>"]
+        assert tokenizer.encode_batch(texts).to_lists() == [peer.encode(text).ids for text in texts]
+
+
+def test_own_pattern_in_tokenizer_json(tmp_path: Path) -> None:
+    tokenizer = ByteBPETokenizer.train(LINES, 350, pattern=r"\p{L}{1,3}|\d| ?[^\s\p{L}\d]+|\s+")
+    tokenizer.save(tmp_path / "own.json")
+    peer = Tokenizer.from_file(str(tmp_path / "own.json"))
+    texts = [text for text in TEXTS if text != "<pad>"]
+    assert tokenizer.encode_batch(texts).to_lists() == [peer.encode(text).ids for text in texts]
+    assert ByteBPETokenizer.load(tmp_path / "own.json").fingerprint == tokenizer.fingerprint
+
+
+def test_openai_files(tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    tokenizer.save(tmp_path / "gpt", format="openai")
+    assert sorted(path.name for path in (tmp_path / "gpt").iterdir()) == ["encoder.json", "vocab.bpe"]
+    assert (tmp_path / "gpt/vocab.bpe").read_text().startswith("#version: 0.2\n")
+    peer = Tokenizer(models.BPE.from_file(str(tmp_path / "gpt/encoder.json"), str(tmp_path / "gpt/vocab.bpe")))
+    peer.pre_tokenizer = peer_pre_tokenizers.ByteLevel(add_prefix_space=False)
+    same_ids(tokenizer, lambda text: peer.encode(text).ids)
+    for name in ("gpt", "gpt/encoder.json", "gpt/vocab.bpe"):
+        assert ByteBPETokenizer.load(tmp_path / name).fingerprint == tokenizer.fingerprint
+    (tmp_path / "gpt/encoder.json").rename(tmp_path / "gpt/vocab.json")
+    (tmp_path / "gpt/vocab.bpe").rename(tmp_path / "gpt/merges.txt")
+    assert ByteBPETokenizer.load(tmp_path / "gpt").fingerprint == tokenizer.fingerprint
+
+
+def test_tiktoken_ranks(tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    path = tmp_path / "small.tiktoken"
+    tokenizer.save(path, format="tiktoken")
+    specials = dict(tokenizer.vocabulary.specials)
+    peer = tiktoken.Encoding(
+        "small", pat_str=GPT2_PATTERN, mergeable_ranks=load_tiktoken_bpe(str(path)), special_tokens=specials
+    )
+    same_ids(tokenizer, peer.encode_ordinary)
+    text = "the<sep>x<pad>cat"
+    assert peer.encode(text, allowed_special={"<pad>"}, disallowed_special=()) == tokenizer.encode(
+        text, allowed_special={"<pad>"}, disallowed_special=()
+    )
+    loaded = ByteBPETokenizer.load(path, pattern=GPT2_PATTERN, specials=specials)
+    same_ids(loaded, peer.encode_ordinary)
+    assert loaded.decode(loaded.encode(LINES[2])) == LINES[2]
+    assert np.array_equal(loaded.vocabulary.merges, tokenizer.vocabulary.merges)
+    loaded.save(tmp_path / "again.json")
+    again = Tokenizer.from_file(str(tmp_path / "again.json"))
+    assert again.encode(LINES[0]).ids == peer.encode_ordinary(LINES[0])
+
+
+def test_tiktoken_ranks_that_no_merges_reach(tmp_path: Path) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {
+        b"ab": 256,
+        b"bc": 257,
+        b"abc": 300,
+        b"abcd": 258,
+        b"xyz": 259,
+    }
+    path = tmp_path / "ranks"
+    path.write_bytes(b"".join(b"%b %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items()))
+    peer = tiktoken.Encoding("ranks", pat_str=GPT2_PATTERN, mergeable_ranks=ranks, special_tokens={"<e>": 302})
+    tokenizer = ByteBPETokenizer.load(path, pattern=GPT2_PATTERN, specials={"<e>": 302})
+    for text in ("xyz", "xyzz", "abcd abc", "abcdabcd", "bcd", "xxyz xyz"):
+        assert tokenizer.encode(text) == peer.encode_ordinary(text)
+    assert len(tokenizer) == 303
+    assert tokenizer.pieces[260] == ""
+    tokenizer.save(tmp_path / "again", format="tiktoken")
+    assert load_tiktoken_bpe(str(tmp_path / "again")) == ranks
+
+
+def vocabulary(merges: list[tuple[bytes, bytes]], tokens: list[bytes], **options: Any) -> ByteBPEVocabulary:
+    all_tokens = (*(bytes([byte]) for byte in range(256)), *tokens)
+    ids = {token: number for number, token in enumerate(all_tokens)}
+    rules = [[ids[left], ids[right], ids[left + right]] for left, right in merges]
+    return ByteBPEVocabulary(all_tokens, np.array(rules, np.int32).reshape(-1, 3), **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "file_format", "reason"),
+    [
+        (vocabulary([], [], pattern=r"\w+"), "openai", "pretokens follow a pattern that is not GPT-2's"),
+        (vocabulary([], [], add_prefix_space=True), "openai", "a space is put before each line"),
+        (vocabulary([], [b"xyz"]), "openai", "'xyz' is a token although no merge makes it"),
+        (vocabulary([], [], add_prefix_space=True), "tiktoken", "a space is put before each line"),
+        (vocabulary([], [b"xyz"]), "tiktoken", "some tokens are never used, because no merges lead to them"),
+        (vocabulary([(b"b", b"c"), (b"a", b"b")], [b"ab", b"bc"]), "tiktoken", "merges go in another order than ids"),
+    ],
+)
+def test_what_a_format_cannot_say(tmp_path: Path, content: ByteBPEVocabulary, file_format: Any, reason: str) -> None:
+    with pytest.raises(VocabularyError, match=f"cannot say that {reason}; use format='tokenizer.json'"):
+        ByteBPETokenizer(content).save(tmp_path / "x", format=file_format)
+    assert not list(tmp_path.iterdir())
+
+
+def test_saving_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"format 'pickle': it must be one of tokenizer.json, openai, tiktoken"):
+        small_tokenizer().save(tmp_path / "x", format="pickle")  # type: ignore[arg-type]
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="cannot write"):
+        small_tokenizer().save(tmp_path / "file/x.json")
+
+
+def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Writes the small vocabulary's tokenizer.json after a change to its content."""
+
+    def write(path: Path) -> None:
+        small_tokenizer().save(path)
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+
+    return write
+
+
+def raw(data: bytes) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(data) and None
+
+
+SPLIT = {"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": False}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+
+
+def sequence(*parts: object) -> dict[str, object]:
+    return {"pre_tokenizer": {"type": "Sequence", "pretokenizers": list(parts)}}
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (raw(b""), "the last line has no end, so the file is cut short"),
+        (raw(b'{"model": {"type": "BPE"'), "is not whole JSON .*fetch the file again"),
+        (raw(b'{"model": 1}'), "model is missing or not an object"),
+        (raw(b"{}"), "model is missing"),
+        (raw(b'{"a": "\xff"}'), "byte 7 is not UTF-8"),
+        (raw(b"{" * 100_000), "is not whole JSON"),
+        (raw(b"\x1f\x8b\x08\x00\n"), "line 1: expected a token in base64"),
+        (raw(b"IQ== 0\nIg== x\n"), "line 2: expected a token in base64 and its rank"),
+        (raw(b"IQ== 0\nIQ== 1\n"), "2 lines name 1 tokens"),
+        (raw(b"IQ== 0\n"), "do not say how text is cut; load it with pattern="),
+        (raw(b"'<pad>_'\n'<EOS>_'\n"), "line 1: expected a token in base64"),
+        (edited(lambda c: c["model"].update(type="WordPiece")), "a model of type 'WordPiece' is not supported"),
+        (edited(lambda c: c["model"].update(byte_fallback=True)), "byte_fallback True is not supported"),
+        (edited(lambda c: c["model"].update(end_of_word_suffix="</w>")), "end_of_word_suffix '</w>'"),
+        (edited(lambda c: c["model"].update(dropout=0.1)), "dropout 0.1 is not supported: encode with dropout="),
+        (edited(lambda c: c.update(normalizer={"type": "NFC"})), "the normalizer NFC is not supported"),
+        (edited(lambda c: c.update(pre_tokenizer=None)), "the pre-tokenizer None is not supported"),
+        (edited(lambda c: c.update(pre_tokenizer={"type": "Metaspace"})), "the pre-tokenizer Metaspace"),
+        (edited(lambda c: c.update(sequence({"type": "Digits"}, BYTE_LEVEL))), "pre-tokenizers Digits, ByteLevel"),
+        (edited(lambda c: c.update(sequence())), "the pre-tokenizer None"),
+        (edited(lambda c: c.update(sequence({**SPLIT, "behavior": "Removed"}, BYTE_LEVEL))), "behavior Isolated"),
+        (edited(lambda c: c.update(sequence(SPLIT, {**BYTE_LEVEL, "use_regex": True}))), "ByteLevel after a Split"),
+        (edited(lambda c: c["model"]["vocab"].update(a="x")), "token 'a' has the id 'x', not a number"),
+        (edited(lambda c: c["model"]["vocab"].update(a=True)), "token 'a' has the id True"),
+        (edited(lambda c: c["model"]["vocab"].update(a=6)), "both have id 6"),
+        (edited(lambda c: c["model"]["vocab"].update(a=10**9)), "ids must be 0 or more and lie close together"),
+        (edited(lambda c: c["model"]["vocab"].update(a=-1)), "ids must be 0 or more"),
+        (edited(lambda c: c["model"]["vocab"].update({"▁x": 400})), "'▁x' .* is not spelt with GPT-2's 256 characters"),
+        (edited(lambda c: c["model"]["vocab"].update({"": 400})), "token '' "),
+        (edited(lambda c: c["model"].update(merges=None)), "model.merges is missing or not a list"),
+        (edited(lambda c: c["model"]["merges"].append("a")), "a merge joins two tokens, found 'a'"),
+        (edited(lambda c: c["model"]["merges"].append(["a", 1])), "a merge joins two tokens"),
+        (
+            edited(lambda c: c["model"]["merges"].append("z z")),
+            "merge 139 joins 'z' and 'z', but 'zz' is not in the vocab",
+        ),
+        (edited(lambda c: c["model"]["merges"].append("< sep>")), "'sep>' is not in the vocabulary"),
+        (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content and the id"),
+        (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content and the id"),
+        (edited(lambda c: c["added_tokens"].append("x")), "the added token 'x'"),
+        (edited(lambda c: c.update(added_tokens={"a": 1})), "added_tokens is missing or not a list"),
+        (
+            edited(lambda c: c["added_tokens"].append({"id": c["model"]["vocab"]["the"], "content": "the"})),
+            "but 'the' is a special token",
+        ),
+    ],
+)
+def test_damaged_or_foreign_files(tmp_path: Path, write: Callable[[Path], None], message: str) -> None:
+    path = tmp_path / "tokenizer.json"
+    write(path)
+    with pytest.raises(VocabularyError, match=message) as raised:
+        ByteBPETokenizer.load(path)
+    assert str(path) in str(raised.value)
+
+
+def test_truncated_files(tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    formats: dict[Any, Path] = {
+        "tokenizer.json": tmp_path / "t.json",
+        "openai": tmp_path,
+        "tiktoken": tmp_path / "ranks",
+    }
+    for file_format, target in formats.items():
+        tokenizer.save(target, format=file_format)
+    for path in sorted(tmp_path.iterdir()):
+        whole = path.read_bytes()
+        for size in [*range(0, len(whole) - 2, max(len(whole) // 40, 1)), len(whole) - 2]:
+            # Ranks that end with a line cannot tell that there were more.
+            path.write_bytes(whole[:size].removesuffix(b"\n"))
+            with pytest.raises(VocabularyError):
+                ByteBPETokenizer.load(path, pattern=GPT2_PATTERN, specials=dict(tokenizer.vocabulary.specials))
+        path.write_bytes(whole)
+
+
+def test_merges_cut_at_a_line(tmp_path: Path) -> None:
+    small_tokenizer().save(tmp_path, format="openai")
+    path = tmp_path / "vocab.bpe"
+    lines = path.read_bytes().splitlines(keepends=True)
+    for count in (0, 1, 2, 70, len(lines) - 1):
+        path.write_bytes(b"".join(lines[:count]))
+        with pytest.raises(VocabularyError, match="cut short"):
+            ByteBPETokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "merges", "message"),
+    [
+        ('{"a": 0, "b": "x"}', "#version: 0.2\n", "token 'b' has the id 'x'"),
+        ('{"a": 0, "b": 1, "ab": 2}', "#version: 0.2\n", "no merge makes 'ab', although both its halves are tokens"),
+        ('{"a": 0}', "a b c\n", "vocab.bpe, line 1: expected two tokens"),
+        ('{"a": 0}', "#version: 0.2\na b\n", "merge 0 joins 'a' and 'b', but 'b' is not in the vocabulary"),
+        ("[]", "\n", "is JSON, but not an object"),
+    ],
+)
+def test_damaged_openai_files(tmp_path: Path, encoder: str, merges: str, message: str) -> None:
+    (tmp_path / "encoder.json").write_text(encoder)
+    (tmp_path / "vocab.bpe").write_text(merges)
+    with pytest.raises(VocabularyError, match=message):
+        ByteBPETokenizer.load(tmp_path)
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError, match=r"holds none of tokenizer.json, encoder.json, vocab.json"):
+        ByteBPETokenizer.load(tmp_path)
+    with pytest.raises(VocabularyError, match="No such file or directory; check the path"):
+        ByteBPETokenizer.load(tmp_path / "x.json")
+    (tmp_path / "encoder.json").write_text("{}")
+    with pytest.raises(VocabularyError, match=r"vocab.bpe: No such file"):
+        ByteBPETokenizer.load(tmp_path)
+    (tmp_path / "ranks").write_text("IQ== 0\n")
+    with pytest.raises(VocabularyError, match="no rank for byte 0 and 254 more"):
+        ByteBPETokenizer.load(tmp_path / "ranks", pattern=GPT2_PATTERN)
+
+
+def test_roles(tmp_path: Path) -> None:
+    small_tokenizer().save(tmp_path / "x.json")
+    tokenizer = ByteBPETokenizer.load(tmp_path / "x.json", pad="<sep>", eos="<sep>x", bos="<pad>")
+    assert (tokenizer.pad_id, tokenizer.eos_id, tokenizer.bos_id) == (3, 4, 0)
+    with pytest.raises(VocabularyError, match="no special token '</s>'"):
+        ByteBPETokenizer.load(tmp_path / "x.json", eos="</s>")

@@ -1,0 +1,39 @@
+"""Texts that make quadratic code crawl. Bounds are loose: the quadratic way takes minutes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 1_000_000,
+        "ab" * 500_000,
+        " " * 1_000_000,
+        "们的" * 170_000,
+        "👩🏽\u200d🚀" * 60_000,
+        "".join(chr(0x4E00 + number % 20000) for number in range(300_000)),
+        "".join(chr(97 + number * number % 26) for number in range(100_000)),
+    ],
+    ids=["a", "ab", "spaces", "Chinese", "emoji", "every character", "one word"],
+)
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_line_of_a_megabyte(text: str, dropout: float) -> None:
+    tokenizer = small_tokenizer()
+    start = time.perf_counter()
+    ids = tokenizer.encode(text, dropout=dropout, seed=1)
+    assert time.perf_counter() - start < 5
+    assert tokenizer.decode(ids) == text
+
+
+def test_training_on_long_words() -> None:
+    start = time.perf_counter()
+    tokenizer = ByteBPETokenizer.train(["a" * 300_000, "ab" * 150_000, "们的" * 50_000, *LINES], 600)
+    assert time.perf_counter() - start < 10
+    assert len(tokenizer.encode("a" * 300_000)) < 300

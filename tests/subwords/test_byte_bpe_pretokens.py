@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import regex
+from _nmt_prep_core import gpt2_class, gpt2_pretoken_ends
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import InvalidTextError, VocabularyError
+from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
+from tests.reference import byte_bpe as reference
+
+# Characters that the pattern tells apart, more often than chance would have them.
+TELLING = "''''sstrevmldSL  \t\n\r\x0b\x1c\x85\u00a0\u2028\u3000aZéßıñ的中文。，09٣Ⅷ½²_-!…\u200d\u0301👩🏽𠮷𝟘\U0001f1e9"
+LINES = st.text(st.one_of(st.sampled_from(TELLING), st.characters(exclude_categories=["Cs"])), max_size=40)
+
+
+def pretokens(line: str) -> list[str]:
+    data = line.encode()
+    ends = gpt2_pretoken_ends(np.frombuffer(data, np.uint8))
+    return [data[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", []),
+        ("Hello world", ["Hello", " world"]),
+        ("it's we'll I'd 'tis 'S ''re", ["it", "'s", " we", "'ll", " I", "'d", " '", "tis", " '", "S", " ''", "re"]),
+        ("don't!?  x", ["don", "'t", "!?", " ", " x"]),
+        ("  a   ", [" ", " a", "   "]),
+        ("a\n\nb", ["a", "\n", "\n", "b"]),
+        ("a \u3000 b", ["a", " \u3000", " b"]),
+        ("a \u3000b", ["a", " ", "\u3000", "b"]),
+        ("3½Ⅷx ٣", ["3½Ⅷ", "x", " ٣"]),
+        ("你好，世界 2022年", ["你好", "，", "世界", " 2022", "年"]),
+        ("'", ["'"]),
+        ("'l", ["'", "l"]),
+        (" ", [" "]),
+    ],
+)
+def test_literals(line: str, expected: list[str]) -> None:
+    assert pretokens(line) == expected
+    assert reference.pretokens(line) == expected
+
+
+@given(LINES)
+def test_matches_of_the_pattern(line: str) -> None:
+    assert pretokens(line) == reference.pretokens(line)
+
+
+@given(st.text(st.sampled_from("ab' \t.0"), max_size=80))
+def test_matches_of_the_pattern_in_ascii(line: str) -> None:
+    assert pretokens(line) == reference.pretokens(line)
+
+
+def test_every_character_has_the_class_that_regex_gives() -> None:
+    text = "".join(map(chr, range(0x110000)))
+    expected = np.full(0x110000, 3)
+    for number, pattern in enumerate((r"\p{L}", r"\p{N}", r"\s")):
+        expected[[match.start() for match in regex.finditer(pattern, text)]] = number
+    assert [gpt2_class(point) for point in range(0x110000)] == expected.tolist()
+
+
+def test_scanner_agrees_with_the_classes_of_chinese() -> None:
+    for point in range(0x3400, 0xA000):
+        assert len(pretokens(f"字{chr(point)}")) == (1 if gpt2_class(point) == 0 else 2)
+
+
+def test_own_pattern_keeps_what_it_does_not_match() -> None:
+    column = TextColumn.from_strings(["ab12, é3", "", "x"])
+    pretokens, firsts = PretokenPattern(r"\d+|é").cut(column)
+    assert [token.decode() for token in pretokens.to_bytes()] == ["ab", "12", ", ", "é", "3", "x"]
+    assert firsts.tolist() == [0, 5, 5, 6]
+
+
+def test_own_pattern_that_is_none() -> None:
+    with pytest.raises(VocabularyError, match=r"the pattern '\(a' is not a regular expression: .*; mend it"):
+        PretokenPattern("(a")
+
+
+def test_own_pattern_on_bytes_that_are_not_utf8() -> None:
+    column = TextColumn(np.frombuffer(b"ok\xff", np.uint8), np.array([0, 2, 3], np.int64))
+    with pytest.raises(InvalidTextError, match="line 1: byte 0 is not UTF-8"):
+        PretokenPattern(r"\w+").cut(column)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from nmt_prep.errors import InvalidTextError, TrainingError, VocabularyError
+from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
+from tests.reference import byte_bpe as reference
+from tests.subwords.byte_bpe_samples import LINES
+
+SPECIALS = ("<pad>", "<EOS>")
+
+
+def peer(lines: Sequence[str], size: int, pattern: str = GPT2_PATTERN, **options: Any) -> tuple[dict[str, int], Any]:
+    """Vocabulary and merges that tokenizers learns."""
+    tokenizer = Tokenizer(models.BPE())
+    split = pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    options.setdefault("initial_alphabet", pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(SPECIALS), show_progress=False, **options)
+    tokenizer.train_from_iterator(lines, trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    return model["vocab"], [tuple(merge) for merge in model["merges"]]
+
+
+def ours(tokenizer: ByteBPETokenizer) -> tuple[dict[str, int], Any]:
+    pieces = tokenizer.pieces
+    merges = [(pieces[left], pieces[right]) for left, right, _ in tokenizer.vocabulary.merges.tolist()]
+    return {piece: number for number, piece in enumerate(pieces)}, merges
+
+
+def test_merges_by_hand() -> None:
+    tokenizer = ByteBPETokenizer.train(["hug pug hugs", "hug bun pun"], 263)
+    assert tokenizer.pieces[:3] == ("<pad>", "<EOS>", "!")
+    # 4 times ug, 3 times h and ug, twice u and n, Ġ and p; of all that come once, b and un have the lowest ids.
+    assert tokenizer.pieces[258:] == ("ug", "hug", "un", "Ġp", "bun")
+
+
+@given(
+    st.lists(st.text(st.sampled_from("aab bc的是"), max_size=30), min_size=1, max_size=12),
+    st.integers(259, 400),
+    st.integers(0, 3),
+    st.integers(1, 2),
+)
+def test_merges_of_tokenizers(lines: list[str], size: int, min_frequency: int, threads: int) -> None:
+    lines.append("ab")
+    trained = ByteBPETokenizer.train(lines, size, min_frequency=min_frequency, threads=threads)
+    assert ours(trained) == peer(lines, size, min_frequency=min_frequency)
+
+
+def test_runs_that_overlap_themselves() -> None:
+    lines = ["".join("ab"[(i * i * 3 >> 4) % 2] for i in range(700)), "ab" * 9 + "aab" * 7, "a" * 63, "a" * 64]
+    assert ours(ByteBPETokenizer.train(lines, 520)) == peer(lines, 520)
+
+
+@pytest.mark.parametrize(
+    ("ours_only", "theirs"),
+    [
+        ({"initial_alphabet": "seen"}, {"initial_alphabet": []}),
+        ({"initial_alphabet": "seen", "limit_alphabet": 5}, {"initial_alphabet": [], "limit_alphabet": 5}),
+        ({"pattern": r"\w+| +|[^\w ]+"}, {"pattern": r"\w+| +|[^\w ]+"}),
+        ({"pattern": r"[\s\S]+"}, {"pattern": r"[\s\S]+"}),
+    ],
+    ids=["seen bytes", "five bytes", "words", "whole lines"],
+)
+def test_options_of_tokenizers(ours_only: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    lines = ["aaaa bbbbb ccc dd cccccc", "abcabc abcd ab eeeeeeee", "abba bbba cdcd, ee!"]
+    assert ours(ByteBPETokenizer.train(lines, 300, **ours_only)) == peer(lines, 300, **theirs)
+
+
+def test_training_is_its_twin() -> None:
+    trained = ByteBPETokenizer.train(LINES, 330, min_frequency=2)
+    symbols = trained.vocabulary.tokens[:258]
+    twin = reference.train(LINES, symbols, 330, min_frequency=2)
+    assert list(trained.vocabulary.tokens) == twin.tokens
+    assert [tuple(rule[:2]) for rule in trained.vocabulary.merges.tolist()] == list(twin.rules)
+
+
+def test_any_form_and_cut_of_lines_and_any_threads() -> None:
+    lines = [f"{line} {number % 17}" for number in range(1500) for line in LINES]
+    fingerprint = ByteBPETokenizer.train(lines, 500, threads=1).fingerprint
+    assert ByteBPETokenizer.train(pa.array(lines), 500, threads=2).fingerprint == fingerprint
+    stream = (pa.array(lines[start : start + 1000], pa.large_string()) for start in range(0, len(lines), 1000))
+    assert ByteBPETokenizer.train(stream, 500, threads=2).fingerprint == fingerprint
+    assert ByteBPETokenizer.train(reversed(lines), 500, threads=2).fingerprint == fingerprint
+
+
+def test_ids_of_special_tokens() -> None:
+    tokenizer = ByteBPETokenizer.train(["ab"], 264, pad="[P]", eos="[E]", bos="[B]", reserved=["[x]", "[y]"])
+    assert tokenizer.pieces[:6] == ("[P]", "[E]", "[B]", "[x]", "[y]", "!")
+    assert (tokenizer.pad_id, tokenizer.eos_id, tokenizer.bos_id) == (0, 1, 2)
+
+
+def test_text_never_makes_a_special_token() -> None:
+    tokenizer = ByteBPETokenizer.train(["abcab abc"] * 9, 300, reserved=["ab", "Ġabc"])
+    assert tokenizer.pieces[:4] == ("<pad>", "<EOS>", "ab", "Ġabc")
+    rows = tokenizer.encode_batch(["ab abc"]).to_lists()
+    assert not set(rows[0]) & {0, 1, 2, 3}
+    assert tokenizer.decode(rows[0]) == "ab abc"
+
+
+def test_progress_and_its_exceptions() -> None:
+    events: list[tuple[str, Any]] = []
+    ByteBPETokenizer.train(LINES, 360, progress=lambda name, fields: events.append((name, dict(fields))))
+    assert events == [("merges", {"size": 322, "target": 360}), ("merges", {"size": 360, "target": 360})]
+
+    def stop(name: str, fields: Any) -> None:
+        raise RuntimeError(name)
+
+    with pytest.raises(RuntimeError, match="merges"):
+        ByteBPETokenizer.train(LINES, 360, progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("lines", "size", "options", "message"),
+    [
+        ([], 300, {}, "no text to learn from"),
+        (["", ""], 300, {}, "no text to learn from"),
+        (["a"], 257, {}, "vocabulary size 257: it must be 258 or more, for 2 special tokens and 256 bytes"),
+        (["a"], 300, {"reserved": ["<pad>"]}, "special token '<pad>' is given twice"),
+        (["a"], 300, {"reserved": [""]}, "special token '' is empty"),
+        (["a"], 300, {"reserved": ["\ud800"]}, "lone surrogate"),
+        (["a"], 300, {"reserved": ["Ġ"]}, "special token 'Ġ' is the spelling of a byte"),
+        (["a"], 300, {"initial_alphabet": "some"}, "it must be 'bytes' or 'seen'"),
+    ],
+)
+def test_impossible_options(lines: list[str], size: int, options: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        ByteBPETokenizer.train(lines, size, **options)
+
+
+def test_impossible_text_and_pattern() -> None:
+    with pytest.raises(InvalidTextError, match="line 1: byte 0"):
+        ByteBPETokenizer.train(pa.array([b"a", b"\xff"]).cast(pa.binary()).view(pa.string()), 300)
+    with pytest.raises(VocabularyError, match="not a regular expression"):
+        ByteBPETokenizer.train(["a"], 300, pattern="(")

@@ -40,9 +40,12 @@ class IdCache {
         return {words[0], words[1] | std::uint64_t{size} << 56};
     }
 
+    // Asks for the memory where a unit is if it is here; what comes between this and `find` hides the wait.
+    void prefetch(const Key& key) const { __builtin_prefetch(&places_[index(key)], 1); }
+
     // Writes the ids of a unit and returns how many, 0 if it is not here. Writes kMaxIds ids in either case.
     std::size_t find(const Key& key, std::int32_t* ids) {
-        Place& place = place_of(key);
+        Place& place = places_[index(key)];
         if (!place.entries[0].holds(key)) {
             if (!place.entries[1].holds(key)) return 0;
             std::swap(place.entries[0], place.entries[1]);
@@ -53,7 +56,7 @@ class IdCache {
 
     // Takes in a unit that is not here; of the two in its place the one not used last goes. Requires 1 <= size <= kMaxIds.
     void put(const Key& key, const std::int32_t* ids, std::size_t size) {
-        Place& place = place_of(key);
+        Place& place = places_[index(key)];
         place.entries[1] = place.entries[0];
         place.entries[0].low = key.low;
         place.entries[0].high = key.high | std::uint64_t{size} << 60;
@@ -76,9 +79,8 @@ class IdCache {
         Entry entries[2];  // the one used last comes first
     };
 
-    Place& place_of(const Key& key) {
-        const std::uint64_t hash = mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u);
-        return places_[hash >> shift_];
+    std::size_t index(const Key& key) const {
+        return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u) >> shift_;
     }
 
     std::vector<Place> places_;

@@ -72,9 +72,10 @@ void TokenCounter::add(const TextView& text, std::size_t threads, const Poll& po
     parallel_for(bounds.size() - 1, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         CountTable& table = tables_[thread];
+        ClassBits bits;
         for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
             check_utf8(text, i);
-            for_each_token(text.line(i), text.size(i), [&](const std::uint8_t* token, std::size_t size) {
+            for_each_token(text.line(i), text.size(i), bits, [&](const std::uint8_t* token, std::size_t size) {
                 table.add({reinterpret_cast<const char*>(token), size}, 1);
             });
         }

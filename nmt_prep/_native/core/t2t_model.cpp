@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "t2t_escape.h"
-#include "t2t_tokens.h"
 #include "text_errors.h"
 #include "utf8.h"
 
@@ -22,11 +21,12 @@ std::u32string characters(const std::string& text) {
 // How a message shows a token: cut short where it is long.
 std::string shown(const std::uint8_t* token, std::size_t size) {
     constexpr std::size_t kMost = 60;
-    const std::string text(reinterpret_cast<const char*>(token), size);
-    if (size <= kMost) return "'" + text + "'";
-    std::size_t end = kMost;
-    while ((token[end] & 0xC0) == 0x80) --end;
-    return "'" + text.substr(0, end) + "…'";
+    std::size_t end = std::min(size, kMost);
+    while (end < size && (token[end] & 0xC0) == 0x80) --end;
+    std::string text = "'";
+    text.append(reinterpret_cast<const char*>(token), end);
+    text += end < size ? "…'" : "'";
+    return text;
 }
 
 std::string shown(char32_t point) {
@@ -36,7 +36,9 @@ std::string shown(char32_t point) {
         code.push_back(kHex[point >> shift & 15]);
     std::string text = "'";
     append_utf8(text, point);
-    return text + "' (U+" + code + ")";
+    text += "' (U+";
+    text += code;
+    return text += ')';
 }
 
 }  // namespace
@@ -105,41 +107,57 @@ void Model::spell(const std::uint8_t* token, std::size_t size, Symbols& symbols)
     symbols.push_back(escape_symbols_[U'_']);
 }
 
-void Model::encode_token(const std::uint8_t* token, std::size_t size, std::size_t readable, Scratch& scratch,
-                         IdBuffer& ids) const {
-    const bool is_short = size <= IdCache::kMaxBytes;
-    IdCache::Key key{};
+// `readable`: bytes from `line` on that may be read.
+void Model::encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
+                        IdBuffer& ids) const {
+    std::size_t waiting = 0;
+    const auto encode_waiting = [&] {
+        for (std::size_t i = 0; i < waiting; ++i) encode_token(scratch.ahead[i], scratch, ids);
+        waiting = 0;
+    };
+    for_each_token(line, size, scratch.bits, [&](const std::uint8_t* text, std::size_t bytes) {
+        Token& token = scratch.ahead[waiting++];
+        token.text = text;
+        token.size = bytes;
+        if (bytes <= IdCache::kMaxBytes) {
+            token.key = IdCache::key(text, bytes, readable - static_cast<std::size_t>(text - line));
+            scratch.cache.prefetch(token.key);
+        }
+        if (waiting == kAhead) encode_waiting();
+    });
+    encode_waiting();
+}
+
+void Model::encode_token(const Token& token, Scratch& scratch, IdBuffer& ids) const {
+    const bool is_short = token.size <= IdCache::kMaxBytes;
     if (is_short) {
-        key = IdCache::key(token, size, readable);
         std::int32_t* const out = ids.room(IdCache::kMaxIds);
-        if (const std::size_t count = scratch.cache.find(key, out)) {
+        if (const std::size_t count = scratch.cache.find(token.key, out)) {
             ids.grow(count);
             return;
         }
     }
-    spell(token, size, scratch.symbols);
+    spell(token.text, token.size, scratch.symbols);
     std::int32_t* const out = ids.room(scratch.symbols.size());
     const std::uint32_t* at = scratch.symbols.data();
     const std::uint32_t* const end = at + scratch.symbols.size();
     const auto count = static_cast<std::size_t>(trie_.match(at, end, out) - out);
     if (at != end)
         throw EncodeError("the vocabulary has no piece for the character " + shown(alphabet_[*at - 1]) +
-                          ", which the token " + shown(token, size) +
+                          ", which the token " + shown(token.text, token.size) +
                           " needs; add that piece to the vocabulary file, or build the vocabulary again");
-    if (is_short && count <= IdCache::kMaxIds) scratch.cache.put(key, out, count);
+    if (is_short && count <= IdCache::kMaxIds) scratch.cache.put(token.key, out, count);
     ids.grow(count);
 }
 
 RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& poll) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
     const std::uint8_t* const end = text.data + text.offsets[text.lines];
-    const auto encode_line = [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
+    const auto encode_one = [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
         if (!scratch[thread]) scratch[thread] = scratch_.borrow([] { return std::make_unique<Scratch>(); });
-        for_each_token(text.line(i), text.size(i), [&](const std::uint8_t* token, std::size_t size) {
-            encode_token(token, size, static_cast<std::size_t>(end - token), *scratch[thread], ids);
-        });
+        encode_line(text.line(i), text.size(i), static_cast<std::size_t>(end - text.line(i)), *scratch[thread], ids);
     };
-    RaggedIds rows = encode_lines(text, threads, encode_line, poll);
+    RaggedIds rows = encode_lines(text, threads, encode_one, poll);
     for (std::unique_ptr<Scratch>& each : scratch)
         if (each) scratch_.give_back(std::move(each));
     return rows;

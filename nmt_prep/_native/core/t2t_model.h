@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "id_cache.h"
+#include "t2t_tokens.h"
 #include "t2t_trie.h"
 #include "text_batch.h"
 
@@ -28,8 +29,19 @@ class Model {
                  const Poll& poll) const;
 
    private:
+    struct Token {
+        const std::uint8_t* text;
+        std::size_t size;
+        IdCache::Key key;  // of tokens up to IdCache::kMaxBytes
+    };
+
+    // Tokens that were found but not encoded: by then what the cache holds of them has come near.
+    static constexpr std::size_t kAhead = 32;
+
     struct Scratch {
-        IdCache cache{13};
+        IdCache cache{14};
+        ClassBits bits;
+        Token ahead[kAhead];
         Symbols symbols;
     };
 
@@ -38,8 +50,9 @@ class Model {
     std::uint32_t symbol_of(char32_t point) const;
     std::uint32_t text_symbol(char32_t point) const;
     void spell(const std::uint8_t* token, std::size_t size, Symbols& symbols) const;
-    void encode_token(const std::uint8_t* token, std::size_t size, std::size_t readable, Scratch& scratch,
-                      IdBuffer& ids) const;
+    void encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
+                     IdBuffer& ids) const;
+    void encode_token(const Token& token, Scratch& scratch, IdBuffer& ids) const;
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
 
     std::vector<std::string> pieces_;

@@ -2,51 +2,38 @@
 // that are one space between two others.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-
-#include "unicode.h"
-#include "utf8.h"
+#include <vector>
 
 namespace nmt_prep::t2t {
 
-// For a byte that starts a character: 0 or 1 is what is_alphanumeric says of the ASCII character, 2 asks for decoding.
-struct AsciiClasses {
-    std::uint8_t of[256];
-    constexpr AsciiClasses() : of{} {
-        for (int byte = 0; byte < 256; ++byte)
-            of[byte] = byte >= 0x80 ? 2
-                       : (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
-    }
-};
-inline constexpr AsciiClasses kAsciiClasses;
+// One bit a byte of a line, lowest first: whether the character that the byte belongs to is alphanumeric.
+using ClassBits = std::vector<std::uint64_t>;
 
-// Whether the character at `at` is alphanumeric; moves past it.
-inline bool next_is_alphanumeric(const std::uint8_t*& at) {
-    const std::uint8_t known = kAsciiClasses.of[*at];
-    if (known == 2) return is_alphanumeric(next_utf8(at));
-    ++at;
-    return known != 0;
-}
+// Fills `bits` for a line and clears those past its end. Requires well-formed UTF-8.
+void classify(const std::uint8_t* line, std::size_t size, ClassBits& bits);
 
-// Calls visit(token, size) for every token of a line, in order. Requires well-formed UTF-8.
+// Calls visit(token, size) for every token of a line, in order. `bits` is scratch space.
 template <class Visit>
-void for_each_token(const std::uint8_t* line, std::size_t size, Visit&& visit) {
-    const std::uint8_t* const end = line + size;
-    const std::uint8_t* token = line;
-    if (token == end) return;
-    const std::uint8_t* at = line;
-    bool inside = next_is_alphanumeric(at);
-    while (at != end) {
-        const std::uint8_t* const character = at;
-        const bool alphanumeric = next_is_alphanumeric(at);
-        if (alphanumeric == inside) continue;
-        inside = alphanumeric;
-        const auto length = static_cast<std::size_t>(character - token);
-        if (length != 1 || *token != ' ' || token == line) visit(token, length);
-        token = character;
+void for_each_token(const std::uint8_t* line, std::size_t size, ClassBits& bits, Visit&& visit) {
+    if (size == 0) return;
+    classify(line, size, bits);
+    std::size_t start = 0;
+    std::uint64_t last = bits[0] & 1;  // class of the byte before the word; no token ends before the first byte
+    for (std::size_t base = 0; base < size; base += 64) {
+        const std::uint64_t word = bits[base / 64];
+        std::uint64_t ends = word ^ (word << 1 | last);
+        if (size - base < 64) ends &= (std::uint64_t{1} << (size - base)) - 1;
+        last = word >> 63;
+        for (; ends != 0; ends &= ends - 1) {
+            const std::size_t end = base + static_cast<std::size_t>(std::countr_zero(ends));
+            if (end - start != 1 || line[start] != ' ' || start == 0) visit(line + start, end - start);
+            start = end;
+        }
     }
-    visit(token, static_cast<std::size_t>(end - token));
+    visit(line + start, size - start);
 }
 
 }  // namespace nmt_prep::t2t

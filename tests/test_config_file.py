@@ -96,8 +96,9 @@ records: {shards: {train: 0}}
         ),
         "  seed (line 4): found the text 'one'; allowed: an integer >= 0; required, so that no order is left to chance",
         (
-            "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, format, "
-            "header, member, name, sha256, source, target, url)"
+            "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, encoding, "
+            "fields, format, header, invalid, languages, manual, max_line_bytes, member, name, placeholder, references, "
+            "role, sha256, source, swap, systems, tag, target, url)"
         ),
         (
             "  splits.train.1.url (line 11): found a list of 0; "
@@ -125,8 +126,11 @@ records: {shards: {train: 0}}
         (MINIMAL.replace("name: toy", "name: a/b"), "name (line 1): found the text 'a/b'"),
         (MINIMAL + "records: {shards: {test: 2}}\n", "records.shards names the split 'test'; the splits are train"),
         (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
-        (MINIMAL.replace("      target: s.zh\n", ""), "source and target name one member a side: give both or neither"),
-        (MINIMAL + "      columns: {source: 0}\n", "columns, header and member belong to format tsv, not plain"),
+        (MINIMAL.replace("      target: s.zh\n", ""), "source and target name one file a side: give both, or set role"),
+        (
+            MINIMAL + "      columns: {source: 0}\n",
+            "columns does not belong to format plain, which takes crlf, encoding",
+        ),
         (MINIMAL + "      format: tsv\n", "format tsv holds both sides in one file"),
         (MINIMAL + "      sha256: xyz\n", "splits.train.0.sha256 (line 11): found the text 'xyz'; allowed: 64 hex"),
         ("", "the file is empty"),

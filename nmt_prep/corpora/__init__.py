@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nmt_prep.config import Corpus
-from nmt_prep.corpora.lines import iter_lines, strip_lines
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.config_section import Languages
+from nmt_prep.corpora.lines import Fault, iter_lines, strip_lines
+from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.corpora.parts import iter_pairs, row_groups
-from nmt_prep.corpora.plain import PlainReader
-from nmt_prep.corpora.reader import PairBatch, Reader
-from nmt_prep.corpora.sgm import SgmReader
-from nmt_prep.corpora.tsv import TsvReader
+from nmt_prep.corpora.reader import PairBatch, Reader, SeveralFiles, Swapped
+from nmt_prep.corpora.registry import reader_of
 
-__all__ = ["READERS", "PairBatch", "Reader", "iter_lines", "iter_pairs", "open_corpus", "row_groups", "strip_lines"]
+__all__ = [
+    "Fault",
+    "PairBatch",
+    "PairBuilder",
+    "Reader",
+    "iter_lines",
+    "iter_pairs",
+    "open_corpus",
+    "reader_of",
+    "row_groups",
+    "strip_lines",
+]
 
-READERS: dict[str, type[Reader]] = {"plain": PlainReader, "tsv": TsvReader, "sgm": SgmReader}
-"""The readers by the name that a config gives the format."""
 
-
-def open_corpus(corpus: Corpus, files: Mapping[str, Path]) -> Reader:
+def open_corpus(corpus: Corpus, files: Sequence[Mapping[str, Path]], languages: Languages) -> Reader:
     """The reader of a corpus.
 
     Args:
         corpus: what the config says of it.
-        files: the uncompressed files, by the names that ``READERS[format].parts`` lists.
+        files: the uncompressed files by the names that ``corpus.parts`` lists; several where a part is several files.
+        languages: of the config; the corpus may say otherwise.
     """
-    return READERS[corpus.resolved_format](corpus, files)
+    kind = reader_of(corpus.resolved_format)
+    readers = [kind(corpus, each, languages) for each in files]
+    reader = readers[0] if len(readers) == 1 else SeveralFiles(readers)
+    return Swapped(reader) if corpus.swap else reader

@@ -1,26 +1,64 @@
 r"""From the bytes of a file to columns of lines, whole blocks at a time.
 
-A line ends at ``\n`` and nowhere else, and is otherwise left as it is; a last line without ``\n`` counts. The bytes
-must be UTF-8.
+A line ends at ``\n`` and nowhere else; a last line without ``\n`` counts. What else becomes of the bytes is a
+:class:`TextPolicy`; a line that must be dropped keeps its place, empty and with its fault noted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.corpora.encodings import UTF8_MARK, decoded, text_error
+from nmt_prep.corpora.pieces import raw_chunks, unreadable, whole_lines
+from nmt_prep.errors import CorpusError
 
-BLOCK_BYTES = 2 << 20
-"""How much of a file is looked at together; a longer line is a block of its own."""
+Faults: TypeAlias = npt.NDArray[np.uint8]
+Offsets: TypeAlias = npt.NDArray[np.int64]
 
-_NEWLINE = ord("\n")
+LARGEST_IN_MEMORY = 256 << 20
+"""A larger file is no test set or catalogue."""
+
+_NEWLINE, _RETURN = ord("\n"), ord("\r")
+
+
+class Fault(IntEnum):
+    """Why a line or a pair must be dropped."""
+
+    INVALID_TEXT = 1
+    TOO_LONG = 2
+    MISSING_SIDE = 3
+    FUZZY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TextPolicy:
+    """How the bytes of a file become lines; the keys of a corpus of the same names say what each does."""
+
+    encoding: str = "utf-8"
+    invalid: Literal["error", "drop"] = "error"
+    crlf: Literal["strip", "keep"] = "keep"
+    max_line_bytes: int | None = None
+    mark: Literal["strip", "keep"] = "keep"
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> TextPolicy:
+        """That of a corpus."""
+        return cls(corpus.encoding, corpus.invalid, corpus.crlf, corpus.max_line_bytes, "strip")
+
+
+AS_IS = TextPolicy()
+"""UTF-8, nothing altered, nothing dropped: for files of nmt_prep's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +70,49 @@ class Block:
         starts: int64, shape ``[lines]``.
         ends: int64, shape ``[lines]``, without the ``\n``.
         first_line: the number of the first line in the file, counted from 1.
+        faults: :class:`Fault` or 0 of each line, uint8, shape ``[lines]``; None where no line has one. A line with a
+            fault is empty.
     """
 
     data: bytearray
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    starts: Offsets
+    ends: Offsets
     first_line: int
+    faults: Faults | None = None
 
 
-def iter_blocks(path: Path) -> Iterator[Block]:
-    """Cuts a file into blocks of about :data:`BLOCK_BYTES`.
+def iter_blocks(path: Path, policy: TextPolicy = AS_IS, counts: Counter[str] | None = None) -> Iterator[Block]:
+    """Cuts a file into blocks of about 2 MiB; a longer line is a block of its own, if it is kept.
+
+    Args:
+        path: the file.
+        policy: what becomes of its bytes.
+        counts: to be told of ``byte_order_marks`` and ``carriage_returns`` removed.
 
     Raises:
-        InvalidTextError: the bytes are not UTF-8.
+        InvalidTextError: the bytes are not text in the policy's encoding.
         CorpusError: the file cannot be read.
     """
+    counts = Counter() if counts is None else counts
+    chunks = decoded(raw_chunks(path), policy.encoding, policy.invalid, path, counts)
     line, position = 1, 0
-    for data in _whole_lines(path):
-        _check_utf8(data, path, line, position)
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
-        if data[-1] != _NEWLINE:
-            ends = np.append(ends, len(data))
-        starts = np.zeros_like(ends)
-        starts[1:] = ends[:-1] + 1
-        yield Block(data, starts, ends, line)
-        line += len(ends)
-        position += len(data)
+    for piece in whole_lines(chunks, policy.max_line_bytes):
+        data, size = piece.data, piece.size
+        if position == 0 and policy.mark == "strip" and data.startswith(UTF8_MARK):
+            del data[: len(UTF8_MARK)]
+            position, size = len(UTF8_MARK), size - len(UTF8_MARK)
+            counts["byte_order_marks"] += 1
+        if data:
+            block = _block(data, line, position, path, policy, counts)
+            if piece.too_long:
+                block = Block(data, block.starts, block.ends, line, np.array([Fault.TOO_LONG], np.uint8))
+            yield block
+            line += len(block.starts)
+        position += size
 
 
 def iter_lines(path: Path) -> Iterator[pa.Array]:
-    """The lines of a file as ``large_string`` arrays, none of them empty.
+    """The lines of a UTF-8 file as they are, as ``large_string`` arrays, none of them empty.
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
@@ -70,22 +121,38 @@ def iter_lines(path: Path) -> Iterator[pa.Array]:
     return (spans(block.data, block.starts, block.ends) for block in iter_blocks(path))
 
 
-def read_text(path: Path) -> str:
-    """The whole text of a file.
+def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
+    """The whole text of a file that is no larger than :data:`LARGEST_IN_MEMORY`, without byte order mark.
 
     Raises:
-        InvalidTextError: the bytes are not UTF-8.
-        CorpusError: the file cannot be read.
+        InvalidTextError: the bytes are not text in the policy's encoding.
+        CorpusError: the file cannot be read, or is too large.
+    """
+    data = b"".join(decoded(iter([read_bytes(path)]), policy.encoding, "error", path, counts))
+    marks = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
+    counts["byte_order_marks"] += bool(marks)
+    try:
+        return data[marks:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, marks + error.start) + 1
+        raise text_error(path, line, marks + error.start, error, "utf-8") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file that is no larger than :data:`LARGEST_IN_MEMORY`.
+
+    Raises:
+        CorpusError: the file cannot be read, or is too large.
     """
     try:
-        data = bytearray(path.read_bytes())
+        if path.stat().st_size > LARGEST_IN_MEMORY:
+            raise CorpusError(f"{path} has more than {LARGEST_IN_MEMORY} bytes, too many for its format; split it")
+        return path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from error
-    _check_utf8(data, path, 1, 0)
-    return data.decode("utf-8")
+        raise unreadable(path, error) from error
 
 
-def spans(data: bytearray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> pa.Array:
+def spans(data: bytearray, starts: Offsets, ends: Offsets) -> pa.Array:
     """The pieces ``data[starts[i]:ends[i]]`` as a ``large_string`` array, copied together.
 
     ``starts[i] <= ends[i] <= starts[i + 1]`` must hold: then the pieces and the gaps between them are one array of
@@ -113,44 +180,40 @@ def text_bytes(array: pa.Array) -> int:
     return pc.sum(pc.binary_length(array)).as_py() or 0
 
 
-def _whole_lines(path: Path) -> Iterator[bytearray]:
-    """The bytes of a file, cut after a newline, in pieces of about a block; the last may end without one."""
-    pending = bytearray()
-    try:
-        with path.open("rb", buffering=0) as file:
-            while chunk := file.read(BLOCK_BYTES):
-                first_end, last_end = chunk.find(b"\n") + 1, chunk.rfind(b"\n") + 1
-                long = len(pending) >= BLOCK_BYTES  # such a line comes alone: nothing is copied to single it out
-                start = 0
-                for end in sorted({first_end, last_end} if long else {last_end}):
-                    if end:
-                        pending += memoryview(chunk)[start:end]
-                        yield pending
-                        pending, start = bytearray(), end
-                pending += memoryview(chunk)[start:]
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if pending:
-        yield pending
+def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPolicy, counts: Counter[str]) -> Block:
+    """Finds the lines of whole lines of bytes, and their faults."""
+    view = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(view == _NEWLINE)
+    if data[-1] != _NEWLINE:
+        ends = np.append(ends, len(data))
+    starts = np.zeros_like(ends)
+    starts[1:] = ends[:-1] + 1
+    faults = np.zeros(len(ends), np.uint8)
+    if policy.max_line_bytes is not None:
+        faults[ends - starts > policy.max_line_bytes] = Fault.TOO_LONG
+    if not _is_utf8(data):
+        for number in np.flatnonzero(faults == 0):
+            try:
+                data[starts[number] : ends[number]].decode("utf-8")
+            except UnicodeDecodeError as error:
+                if policy.invalid == "error":
+                    where = position + int(starts[number]) + error.start
+                    raise text_error(path, line + int(number), where, error, "utf-8") from None
+                faults[number] = Fault.INVALID_TEXT
+    if policy.crlf == "strip" and b"\r\n" in data:
+        returns = (ends > starts) & (ends < len(data)) & (view[ends - 1] == _RETURN)
+        ends -= returns
+        counts["carriage_returns"] += int(np.count_nonzero(returns))
+    if not faults.any():
+        return Block(data, starts, ends, line)
+    return Block(data, starts, np.where(faults, starts, ends), line, faults)
 
 
-def _check_utf8(data: bytearray, path: Path, line: int, position: int) -> None:
+def _is_utf8(data: bytearray) -> bool:
     """Arrow's check is much the faster one; Python's says where."""
     bounds = pa.py_buffer(np.array([0, len(data)], np.int64))
     try:
         pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(data)]).validate(full=True)
     except pa.ArrowInvalid:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            bad = data[error.start : error.end].hex(" ")
-            line += data.count(b"\n", 0, error.start)
-            raise InvalidTextError(
-                f"{path}:{line}: not UTF-8 at byte {position + error.start} of the file ({bad}: {error.reason}); "
-                "convert the file to UTF-8, or mend the line"
-            ) from None
-        raise
-
-
-def _unreadable(path: Path, error: OSError) -> CorpusError:
-    return CorpusError(f"cannot read {path}: {error.strerror or error}; run again with --force extract")
+        return False
+    return True

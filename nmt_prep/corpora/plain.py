@@ -1,39 +1,46 @@
-"""Two files, line i of one beside line i of the other."""
+"""Two files, line i of one beside line i of the other; or one file, for a corpus of one side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 
-from nmt_prep.config import Side
-from nmt_prep.corpora.lines import iter_lines
-from nmt_prep.corpora.reader import PairBatch, Reader
+from nmt_prep.config_section import SIDES, Side
+from nmt_prep.corpora.lines import Block, iter_blocks, spans
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.errors import AlignmentError
 
 
 class PlainReader(Reader):
-    """Reads a file a side."""
+    """Reads a file a side; of a corpus of one side the other is the placeholder in every pair."""
 
-    parts = ("source", "target")
+    parts: ClassVar[tuple[str, ...]] = ("source", "target")
+    options: ClassVar[frozenset[str]] = TEXT_OPTIONS
 
     def pairs(self) -> Iterator[PairBatch]:
         """The pairs; the sides' blocks are cut to the same numbers of lines.
 
         Raises:
             AlignmentError: the files have different numbers of lines.
-            CorpusError: a file is not UTF-8 or cannot be read.
+            CorpusError: a file is not text in the encoding of the corpus, or cannot be read.
         """
-        sources, targets = self.lines("source"), self.lines("target")
+        if len(self.files) == 1:
+            yield from self._one_side()
+            return
+        sources, targets = (self._batches(side) for side in SIDES)
         source, target = next(sources, None), next(targets, None)
         paired = 0
         while source is not None and target is not None:
-            count = min(len(source), len(target))
-            yield PairBatch(source[:count], target[:count])
+            count = min(len(source.text), len(target.text))
+            faults = merged_faults(source.faults_of(count), target.faults_of(count))
+            yield PairBatch(source.text[:count], target.text[:count], faults)
             paired += count
-            source = source[count:] if count < len(source) else next(sources, None)
-            target = target[count:] if count < len(target) else next(targets, None)
+            source = source.after(count) or next(sources, None)
+            target = target.after(count) or next(targets, None)
         more = [_count(source, sources), _count(target, targets)]
         if any(more):
             raise AlignmentError(
@@ -42,14 +49,49 @@ class PlainReader(Reader):
             )
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        """The lines of one file; the other one is not read."""
-        return iter_lines(self.files[side])
+        """The sound lines of one file; the other one is not read."""
+        if side in self.files:
+            for batch in self._batches(side):
+                yield PairBatch(batch.text, batch.text, batch.faults).sound().source
 
-    def size_in_bytes(self, side: Side) -> int:
-        """Size of one file."""
-        return self.files[side].stat().st_size
+    def size_in_bytes(self, side: Side) -> int | None:
+        """Size of one file; None where its text has another size in UTF-8."""
+        if side not in self.files:
+            return 0
+        return self.files[side].stat().st_size if self.corpus.encoding == "utf-8" else None
+
+    def _one_side(self) -> Iterator[PairBatch]:
+        [side] = self.files
+        for batch in self._batches("source" if side == "source" else "target"):
+            other = pa.array(np.full(len(batch.text), self.corpus.placeholder, object), pa.large_string())
+            text = batch.text
+            yield PairBatch(text, other, batch.faults) if side == "source" else PairBatch(other, text, batch.faults)
+
+    def _batches(self, side: Side) -> Iterator[_Lines]:
+        return map(_Lines.of, iter_blocks(self.files[side], self.policy, self.counts))
 
 
-def _count(first: pa.Array | None, rest: Iterator[pa.Array]) -> int:
+class _Lines:
+    """Some lines of one side, and their faults."""
+
+    def __init__(self, text: pa.Array, faults: np.ndarray[tuple[int], np.dtype[np.uint8]] | None) -> None:
+        self.text = text
+        self.faults = faults
+
+    @classmethod
+    def of(cls, block: Block) -> _Lines:
+        return cls(spans(block.data, block.starts, block.ends), block.faults)
+
+    def faults_of(self, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]] | None:
+        return None if self.faults is None else self.faults[:count]
+
+    def after(self, count: int) -> _Lines | None:
+        """What is left after the first lines; None where nothing is."""
+        if count == len(self.text):
+            return None
+        return _Lines(self.text[count:], None if self.faults is None else self.faults[count:])
+
+
+def _count(first: _Lines | None, rest: Iterator[_Lines]) -> int:
     """Lines that are left of a side."""
-    return sum(len(lines) for lines in chain([first] if first is not None else [], rest))
+    return sum(len(lines.text) for lines in chain([first] if first is not None else [], rest))

@@ -1,16 +1,24 @@
-"""What every reader of a parallel corpus offers."""
+"""What every reader of a parallel corpus offers, and what it is given to work with."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 
-from nmt_prep.config import Corpus, Side
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.config_section import Languages, Side
+from nmt_prep.corpora.lines import Faults, TextPolicy
+
+TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
+"""The keys of a corpus that every reader takes whose files are lines of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +28,13 @@ class PairBatch:
     Attributes:
         source: ``large_string`` array without nulls.
         target: the same, of the same length.
+        faults: why a pair must be dropped, :class:`~nmt_prep.corpora.lines.Fault` or 0, uint8, shape ``[pairs]``;
+            None where no pair must.
     """
 
     source: pa.Array
     target: pa.Array
+    faults: Faults | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -32,19 +43,36 @@ class PairBatch:
         """One of the two columns."""
         return self.source if side == "source" else self.target
 
+    def sound(self) -> PairBatch:
+        """The pairs without fault."""
+        if self.faults is None:
+            return self
+        keep = pa.array(self.faults == 0)
+        return PairBatch(self.source.filter(keep), self.target.filter(keep))
+
 
 class Reader(ABC):
     """Reads one corpus of one format, in bounded memory, as often as asked.
 
     Attributes:
         parts: the names of the files it reads: ``("both",)`` or ``("source", "target")``.
+        options: the keys of a corpus that it takes, of those that not all formats take.
+        version: raised when the same files would give other pairs than before.
+        multilingual: true where the languages decide which text of a file is read.
+        counts: what was altered in the pairs read so far: ``byte_order_marks`` and ``carriage_returns`` removed.
     """
 
     parts: ClassVar[tuple[str, ...]]
+    options: ClassVar[frozenset[str]]
+    version: ClassVar[int] = 1
+    multilingual: ClassVar[bool] = False
 
-    def __init__(self, corpus: Corpus, files: Mapping[str, Path]) -> None:
+    def __init__(self, corpus: Corpus, files: Mapping[str, Path], languages: Languages) -> None:
         self.corpus = corpus
         self.files = files
+        self.languages = corpus.languages or languages
+        self.policy = TextPolicy.of(corpus)
+        self.counts: Counter[str] = Counter()
 
     @abstractmethod
     def pairs(self) -> Iterator[PairBatch]:
@@ -52,18 +80,75 @@ class Reader(ABC):
 
         Raises:
             AlignmentError: the sides do not pair up.
-            InvalidTextError: a file is not UTF-8.
+            InvalidTextError: a file is not text in the encoding of the corpus.
             CorpusError: a file is malformed or cannot be read.
         """
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        """One side as ``large_string`` arrays, in the order of the corpus.
+        """The sound lines of one side as ``large_string`` arrays, in the order of the corpus.
 
         Raises:
             CorpusError: as :meth:`pairs`.
         """
-        return (batch.side(side) for batch in self.pairs())
+        return (batch.sound().side(side) for batch in self.pairs())
 
     def size_in_bytes(self, side: Side) -> int | None:
         """Size of the file that holds one side's lines and nothing else; None for a format with no such file."""
         return None
+
+
+class SeveralFiles(Reader):
+    """A corpus whose files come several to a part: one after the other, each with its own counterpart."""
+
+    parts = ()
+    options = frozenset()
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        first = readers[0]
+        super().__init__(first.corpus, first.files, first.languages)
+        self._readers = readers
+
+    def pairs(self) -> Iterator[PairBatch]:
+        for reader in self._readers:
+            yield from reader.pairs()
+            self.counts += reader.counts
+
+    def lines(self, side: Side) -> Iterator[pa.Array]:
+        return chain.from_iterable(reader.lines(side) for reader in self._readers)
+
+    def size_in_bytes(self, side: Side) -> int | None:
+        sizes = [reader.size_in_bytes(side) for reader in self._readers]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+
+class Swapped(Reader):
+    """A corpus with its sides exchanged."""
+
+    parts = ()
+    options = frozenset()
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader.corpus, reader.files, reader.languages)
+        self._reader = reader
+        self.counts = reader.counts
+
+    def pairs(self) -> Iterator[PairBatch]:
+        return (PairBatch(batch.target, batch.source, batch.faults) for batch in self._reader.pairs())
+
+    def lines(self, side: Side) -> Iterator[pa.Array]:
+        return self._reader.lines(_other(side))
+
+    def size_in_bytes(self, side: Side) -> int | None:
+        return self._reader.size_in_bytes(_other(side))
+
+
+def merged_faults(first: Faults | None, second: Faults | None) -> Faults | None:
+    """The fault of each pair: that of the first side, else that of the second."""
+    if first is None or second is None:
+        return second if first is None else first
+    return np.where(first != 0, first, second)
+
+
+def _other(side: Side) -> Side:
+    return "target" if side == "source" else "source"

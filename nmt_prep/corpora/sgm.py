@@ -7,15 +7,14 @@ in memory.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from html.entities import html5
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-import pyarrow as pa
-
-from nmt_prep.corpora.lines import read_text
+from nmt_prep.corpora.lines import TextPolicy, read_text
+from nmt_prep.corpora.pairs import PairBuilder, one_line
 from nmt_prep.corpora.reader import PairBatch, Reader
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 
@@ -25,14 +24,13 @@ _SEG_START = re.compile(r"<seg\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]*));")
 
-_SEGMENTS_PER_BATCH = 8192
-
 
 class Segment(NamedTuple):
-    """A segment's identity and text."""
+    """A segment's identity, whose translation it is (nobody's, in a srcset), and its text."""
 
     document: str
     number: str
+    translator: str
     text: str
 
     @property
@@ -42,30 +40,60 @@ class Segment(NamedTuple):
 
 
 class SgmReader(Reader):
-    """Reads srcset and refset; pairs come in the order of the source file."""
+    """Reads srcset and refset; pairs come in the order of the source file.
 
-    parts = ("source", "target")
+    A refset may hold several references, told apart by the ``sysid`` of their docs: ``references`` chooses some, each
+    of which gives a pair.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = ("source", "target")
+    options: ClassVar[frozenset[str]] = frozenset({"references", "encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
         """The pairs that have the same docid and segment id.
 
         Raises:
             AlignmentError: a segment is missing from one file, or is given twice.
-            InvalidTextError: a file is not UTF-8, or refers to a character that is none.
-            CorpusError: a segment has no id or no end, or a file cannot be read.
+            InvalidTextError: a file is not text in the encoding of the corpus, or refers to a character that is none.
+            CorpusError: a segment has no id or no end, or a file cannot be read or is too large.
         """
         source, target = self.files["source"], self.files["target"]
-        references = {segment[:2]: segment for segment in _distinct_segments(target)}
-        segments = _distinct_segments(source)
-        while batch := list(islice(segments, _SEGMENTS_PER_BATCH)):
-            for segment in batch:
-                if segment[:2] not in references:
-                    raise _missing(segment, target, source)
-            targets = [references.pop(segment[:2]).text for segment in batch]
-            sources = [segment.text for segment in batch]
-            yield PairBatch(pa.array(sources, pa.large_string()), pa.array(targets, pa.large_string()))
+        references: dict[tuple[str, str], dict[str, Segment]] = {}
+        for segment in _distinct_segments(target, self.policy, self.counts):
+            references.setdefault(segment[:2], {})[segment.translator] = segment
+        builder = PairBuilder(self.corpus.max_line_bytes, target)
+        seen: set[tuple[str, str]] = set()
+        for segment in _distinct_segments(source, self.policy, self.counts):
+            if segment[:2] in seen:
+                raise _twice(source, segment)
+            seen.add(segment[:2])
+            if segment[:2] not in references:
+                raise _missing(segment, target, source)
+            for reference in self._chosen(references.pop(segment[:2]), segment):
+                builder.add(segment.text, reference.text)
+            yield from builder.full()
         if references:
-            raise _missing(next(iter(references.values())), source, target)
+            [segment, *_] = next(iter(references.values())).values()
+            raise _missing(segment, source, target)
+        yield from builder.rest()
+
+    def _chosen(self, found: dict[str, Segment], segment: Segment) -> list[Segment]:
+        chosen, target = self.corpus.references, self.files["target"]
+        if chosen == "all" or (chosen is None and len(found) == 1):
+            return list(found.values())
+        names = ", ".join(map(repr, found))
+        if chosen is None:
+            raise AlignmentError(
+                f"{target}: {segment.where} has the references {names}; set references in the config to one of them, "
+                "a list, or all"
+            )
+        lacking = [name for name in chosen if name not in found]
+        if lacking:
+            raise AlignmentError(
+                f"{target}: {segment.where} has no reference {lacking[0]!r}, only {names}; correct references in the "
+                "config"
+            )
+        return [found[name] for name in chosen]
 
 
 def _missing(segment: Segment, lacking: Path, having: Path) -> AlignmentError:
@@ -75,30 +103,33 @@ def _missing(segment: Segment, lacking: Path, having: Path) -> AlignmentError:
     )
 
 
-def _distinct_segments(path: Path) -> Iterator[Segment]:
-    seen: set[tuple[str, str]] = set()
-    for segment in _segments(path):
-        if segment[:2] in seen:
-            raise AlignmentError(
-                f"{path}: {segment.where} is given twice; keep one (a file with several references must be split)"
-            )
-        seen.add(segment[:2])
+def _twice(path: Path, segment: Segment) -> AlignmentError:
+    return AlignmentError(f"{path}: {segment.where} is given twice; keep one of the two")
+
+
+def _distinct_segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[Segment]:
+    seen: set[tuple[str, str, str]] = set()
+    for segment in _segments(path, policy, counts):
+        if segment[:3] in seen:
+            raise _twice(path, segment)
+        seen.add(segment[:3])
         yield segment
 
 
-def _segments(path: Path) -> Iterator[Segment]:
-    markup = read_text(path)
-    document, position = "", 0
+def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[Segment]:
+    markup = read_text(path, policy, counts)
+    document, translator, position = "", "", 0
     while tag := _TAG.search(markup, position):
         position = tag.end()
         closes, name, attributes = tag[1], tag[2].lower(), _attributes(tag[3].removesuffix("/"))
         if name == "doc":
             document = "" if closes else attributes.get("docid", "")
+            translator = "" if closes else attributes.get("sysid", "")
         elif not closes:
             if "id" not in attributes:
                 line = markup.count("\n", 0, tag.start()) + 1
                 raise CorpusError(f"{path}:{line}: a seg of doc {document!r} has no id; give it one")
-            segment = Segment(document, attributes["id"], "")
+            segment = Segment(document, attributes["id"], translator, "")
             if not tag[3].endswith("/"):
                 position, text = _content(markup, position, segment, path)
                 segment = segment._replace(text=text)
@@ -112,7 +143,7 @@ def _content(markup: str, start: int, segment: Segment, path: Path) -> tuple[int
         raise CorpusError(f"{path}: {segment.where} has no </seg>; the file is damaged or cut short")
     text = _ENTITY.sub(lambda entity: _character(entity, segment, path), markup[start : end.start()])
     if "\n" in text:  # the markup was wrapped; a pair is one line a side
-        text = " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
+        text = one_line(text)
     return end.end(), text
 
 

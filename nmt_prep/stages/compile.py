@@ -1,21 +1,24 @@
 """compile: from corpora of any format to Parquet parts of aligned, checked pairs.
 
-Pairs with an empty side are dropped and counted; nothing else is dropped, and nothing is altered.
+Pairs with an empty side are dropped and counted, as are those that the reader finds fault with. Nothing is altered but
+by the corpus's ``tag``, a word before each line of a side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora import READERS, PairBatch, iter_pairs, open_corpus, row_groups
+from nmt_prep.config_section import Languages
+from nmt_prep.corpora import Fault, PairBatch, iter_pairs, open_corpus, reader_of, row_groups
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import write_parts
 from nmt_prep.errors import CorpusError
@@ -26,7 +29,9 @@ from nmt_prep.stages.extract import extracted_files
 
 __all__ = ["Compile", "iter_pairs", "row_groups"]
 
-DROP_REASONS = ("empty_source", "empty_target", "empty_both")
+_FAULTS = {fault: fault.name.lower() for fault in Fault}
+
+DROP_REASONS = ("empty_source", "empty_target", "empty_both", *_FAULTS.values(), "vocab_only")
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class CompileTask:
     split: str
     index: int
     corpus: Corpus
-    files: dict[str, Path]
+    languages: Languages
+    files: list[dict[str, Path]]
     directory: Path
 
 
@@ -47,7 +53,8 @@ class Compile(Stage):
     Details::
 
         parts:   {split: [{file, pairs, bytes, corpus}, …]}     in order; bytes are UTF-8 bytes of both sides
-        corpora: {split: {corpus: {pairs_in, pairs_out, dropped: {reason: pairs}, source_bytes, target_bytes}}}
+        corpora: {split: {corpus: {pairs_in, pairs_out, dropped: {reason: pairs}, altered: {what: lines},
+                   source_bytes, target_bytes}}}
 
     where ``source_bytes`` and ``target_bytes`` are of all lines that went in, with one byte for each line's end.
     """
@@ -61,7 +68,8 @@ class Compile(Stage):
         for split, corpora in config.splits.items():
             settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
             for corpus in corpora:
-                settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus)
+                settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
+                settings[f"splits.{split}.{corpus.name}.tag"] = corpus.tag.model_dump() if corpus.tag else None
         return settings
 
     def run(self, context: Context) -> Result:
@@ -71,13 +79,14 @@ class Compile(Stage):
                 split=split,
                 index=index,
                 corpus=corpus,
+                languages=context.config.languages,
                 files=extracted_files(context, split, corpus),
                 directory=context.directory / split,
             )
             for split, corpora in context.config.splits.items()
             for index, corpus in enumerate(corpora)
         ]
-        total = sum(path.stat().st_size for task in tasks for path in task.files.values())
+        total = sum(path.stat().st_size for task in tasks for files in task.files for path in files.values())
         with context.progress.meter("compile", total, "bytes") as meter:
             results = context.tasks.run(partial(compile_corpus, meter), tasks)
         parts: dict[str, list[object]] = {split: [] for split in context.config.splits}
@@ -92,33 +101,44 @@ class Compile(Stage):
         )
 
 
-def reading_settings(key: str, corpus: Corpus) -> dict[str, object]:
+def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:
     """The settings that decide which pairs the files of a corpus hold."""
-    columns = corpus.columns.model_dump() if corpus.columns else None
-    return {f"{key}.format": corpus.resolved_format, f"{key}.columns": columns, f"{key}.header": corpus.header}
+    reader = reader_of(corpus.resolved_format)
+    settings = {"format": corpus.resolved_format, "role": corpus.role, "swap": corpus.swap, "reader": reader.version}
+    settings |= corpus.model_dump(mode="json", include=set(reader.options))
+    if corpus.role == "monolingual":
+        settings["placeholder"] = corpus.placeholder
+    if reader.multilingual:
+        settings["languages"] = (corpus.languages or languages).model_dump()
+    return {f"{key}.{name}": value for name, value in settings.items()}
 
 
 def compile_corpus(meter: Meter, task: CompileTask) -> dict[str, Any]:
     """Compiles one corpus; returns its parts and counts.
 
     Raises:
-        CorpusError: the corpus is not aligned, not UTF-8, malformed, or has no pair with text on both sides.
+        CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides.
     """
     counts = _CorpusCounts()
-    batches = _without_empty(open_corpus(task.corpus, task.files).pairs(), counts, meter)
-    parts = write_parts(batches, task.corpus.name, task.directory, f"part-{task.index:03d}")
-    if not parts:
-        names = " and ".join(str(task.files[part]) for part in READERS[task.corpus.resolved_format].parts)
-        raise CorpusError(
-            f"corpus {task.corpus.name} of {task.split} has no pair with text on both sides "
-            f"({counts.pairs_in} pairs in {names}); check its members and columns in the config, or remove it"
-        )
+    reader = open_corpus(task.corpus, task.files, task.languages)
+    batches = _tagged(_sound(reader.pairs(), counts, meter), task.corpus)
     name = task.corpus.name
+    if task.corpus.role == "vocab":
+        counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
+        return {"parts": [], "counts": counts.as_json(reader.counts)}
+    parts = write_parts(batches, name, task.directory, f"part-{task.index:03d}")
+    if not parts:
+        names = " and ".join(str(path) for files in task.files for path in files.values())
+        reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
+        raise CorpusError(
+            f"corpus {name} of {task.split} has no pair with text on both sides ({counts.pairs_in} pairs in {names}"
+            f"{'; dropped: ' * bool(reasons)}{reasons}); check how the config says that it is read, or remove it"
+        )
     listed = [
         {"file": f"{task.split}/{part.file}", "pairs": part.pairs, "bytes": part.bytes, "corpus": name}
         for part in parts
     ]
-    return {"parts": listed, "counts": counts.as_json()}
+    return {"parts": listed, "counts": counts.as_json(reader.counts)}
 
 
 class _CorpusCounts:
@@ -129,31 +149,50 @@ class _CorpusCounts:
         self.bytes = {"source": 0, "target": 0}
         self.dropped = dict.fromkeys(DROP_REASONS, 0)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, altered: Mapping[str, int]) -> dict[str, Any]:
         return {
             "pairs_in": self.pairs_in,
             "pairs_out": self.pairs_in - sum(self.dropped.values()),
             "dropped": self.dropped,
+            "altered": {what: altered.get(what, 0) for what in ("byte_order_marks", "carriage_returns")},
             "source_bytes": self.bytes["source"],
             "target_bytes": self.bytes["target"],
         }
 
 
-def _without_empty(batches: Iterator[PairBatch], counts: _CorpusCounts, meter: Meter) -> Iterator[PairBatch]:
-    """Drops pairs of which a side is empty once stripped, and counts."""
+def _sound(batches: Iterator[PairBatch], counts: _CorpusCounts, meter: Meter) -> Iterator[PairBatch]:
+    """Drops pairs with a fault, and pairs of which a side is empty once stripped, and counts."""
     for batch in batches:
         sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
         counts.pairs_in += len(batch)
         counts.bytes["source"] += sizes[0]
         counts.bytes["target"] += sizes[1]
-        source_empty, target_empty = _empty(batch.source), _empty(batch.target)
+        if batch.faults is not None:
+            for fault, reason in _FAULTS.items():
+                counts.dropped[reason] += int(np.count_nonzero(batch.faults == fault))
+        pairs = batch.sound()
+        source_empty, target_empty = _empty(pairs.source), _empty(pairs.target)
         either, both = pc.or_(source_empty, target_empty), pc.and_(source_empty, target_empty)
         counts.dropped["empty_both"] += both.true_count
         counts.dropped["empty_source"] += source_empty.true_count - both.true_count
         counts.dropped["empty_target"] += target_empty.true_count - both.true_count
         keep = pc.invert(either)
-        yield PairBatch(batch.source.filter(keep), batch.target.filter(keep)) if either.true_count else batch
+        yield PairBatch(pairs.source.filter(keep), pairs.target.filter(keep)) if either.true_count else pairs
         meter.advance(sum(sizes))
+
+
+def _tagged(batches: Iterator[PairBatch], corpus: Corpus) -> Iterator[PairBatch]:
+    """Puts the corpus's tags before the lines."""
+    if corpus.tag is None:
+        return batches
+    source, target = corpus.tag.source, corpus.tag.target
+    return (PairBatch(_with_tag(source, batch.source), _with_tag(target, batch.target)) for batch in batches)
+
+
+def _with_tag(tag: str | None, lines: pa.Array) -> pa.Array:
+    if tag is None:
+        return lines
+    return pc.binary_join_element_wise(pa.scalar(tag, lines.type), lines, pa.scalar(" ", lines.type))
 
 
 def _empty(lines: pa.Array) -> pa.Array:

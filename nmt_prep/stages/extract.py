@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, member_name, without_suffix
+from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, is_pattern, member_name, without_suffix
 from nmt_prep.config import Config, Corpus
-from nmt_prep.corpora import READERS
+from nmt_prep.config import Extract as Limits
+from nmt_prep.errors import AlignmentError
 from nmt_prep.manifest import Counts
 from nmt_prep.pipeline import Context, Result, Stage
 from nmt_prep.progress import Meter
@@ -27,7 +28,7 @@ class Wanted:
     Attributes:
         key: ``<split>/<corpus>/<both|source|target>``.
         container: the downloaded file that it is, or is in.
-        member: its path in the archive, or ``WHOLE_FILE``.
+        member: its path in the archive, or a pattern of paths, or ``WHOLE_FILE``.
     """
 
     key: str
@@ -47,7 +48,8 @@ class ExtractTask:
 class Extract(Stage):
     """Writes ``extracted/<SHA-256 of the archive>/<name>``, where the name is of our choosing.
 
-    Details are ``{key: {file, sha256, size}}`` by :attr:`Wanted.key`, the file relative to the stage's directory.
+    Details are ``{key: [{file, sha256, size}, …]}`` by :attr:`Wanted.key`, the files relative to the stage's directory;
+    where a pattern was wanted they are sorted by the members' names.
     """
 
     name: ClassVar[str] = "extract"
@@ -74,48 +76,75 @@ class Extract(Stage):
         ]
         store = Store(context.directory, context.digests)
         with context.progress.meter("extract", unit="bytes") as meter:
-            results = context.tasks.run(partial(extract_archive, store, meter), tasks)
+            work = partial(extract_archive, store, context.config.extract, meter)
+            results = context.tasks.run(work, tasks)
         extracted = {task.archive: result for task, result in zip(tasks, results, strict=True)}
-        details: dict[str, object] = {key: extracted[archive][member] for key, (archive, member) in places.items()}
-        digests = {entry["file"]: entry["sha256"] for result in results for entry in result.values()}
+        details = {key: extracted[archive][member] for key, (archive, member) in places.items()}
+        _check_counts(context.config, details)
+        digests = {entry["file"]: entry["sha256"] for files in details.values() for entry in files}
         counts = Counts(other={"archives": len(tasks), "files": len(digests)})
-        return Result(counts, files=sorted(digests), digests=digests, details=details)
+        return Result(counts, files=sorted(digests), digests=digests, details={**details})
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
     """The files that the reader of a corpus wants, by the names that it has for them."""
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
-    for part in READERS[corpus.resolved_format].parts:
+    for part in corpus.parts:
         member = corpus.member if part == "both" else getattr(corpus, part)
         container = containers.get(part) or containers["both"]
         yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
 
 
-def extracted_files(context: Context, split: str, corpus: Corpus) -> dict[str, Path]:
-    """The files of a corpus by the names that its reader has for them, for a stage that has extract above it."""
+def extracted_files(context: Context, split: str, corpus: Corpus) -> list[dict[str, Path]]:
+    """The files of a corpus by the names that its reader has for them, for a stage that has extract above it.
+
+    Where a part is several files, the first of each part belong together, and so on.
+    """
     details = context.manifests["extract"].details
     directory = context.workspace.root / Extract.directory
-    return {
-        part: directory / details[f"{split}/{corpus.name}/{part}"]["file"]
-        for part in READERS[corpus.resolved_format].parts
-    }
+    parts = {part: [entry["file"] for entry in details[f"{split}/{corpus.name}/{part}"]] for part in corpus.parts}
+    together = zip(*parts.values(), strict=True)
+    return [{part: directory / file for part, file in zip(parts, files, strict=True)} for files in together]
 
 
-def extract_archive(store: Store, meter: Meter, task: ExtractTask) -> dict[str, dict[str, Any]]:
-    """Extracts what is not in the store yet; returns place, digest and size of each member.
+def extract_archive(store: Store, limits: Limits, meter: Meter, task: ExtractTask) -> dict[str, list[dict[str, Any]]]:
+    """Extracts what is not in the store yet; returns place, digest and size of each file by what was wanted.
 
     Raises:
         ArchiveError: the archive is damaged, hostile, or lacks a member.
         OutputError: a file cannot be stored.
     """
-    files = {member: f"{task.archive.sha256}/{_safe_name(member, task.archive)}" for member in task.members}
-    found = {member: store.find(_key(file)) for member, file in files.items()}
-    wanted = {member: store.directory / files[member] for member, stored in found.items() if stored is None}
+
+    def file_of(member: str) -> str:
+        return f"{task.archive.sha256}/{_safe_name(member, task.archive)}"
+
+    found: dict[str, list[Stored]] = {}
+    for member in task.members:  # what a pattern matches is not known before the archive is read
+        stored = None if is_pattern(member) else store.find(_key(file_of(member)))
+        if stored is not None:
+            found[member] = [stored]
+    wanted = [member for member in task.members if member not in found]
     if wanted:
-        for member, content in extract_members(task.archive, wanted, meter.advance).items():
-            file = files[member]
-            found[member] = store.note(_key(file), Stored(file, content.sha256, content.size))
-    return {member: vars(stored) for member, stored in found.items() if stored is not None}
+        extracted = extract_members(
+            task.archive, wanted, lambda member: store.directory / file_of(member), limits, meter.advance
+        )
+        for member, matched in extracted.items():
+            files = ((file_of(name), content) for name, content in matched.items())
+            found[member] = [store.note(_key(file), Stored(file, each.sha256, each.size)) for file, each in files]
+    return {member: [vars(stored) for stored in files] for member, files in found.items()}
+
+
+def _check_counts(config: Config, details: Mapping[str, list[dict[str, Any]]]) -> None:
+    """Sees to it that patterns of the two sides matched as many files each."""
+    for split, corpora in config.splits.items():
+        for corpus in corpora:
+            counts = {part: len(details[f"{split}/{corpus.name}/{part}"]) for part in corpus.parts}
+            if len(set(counts.values())) > 1:
+                raise AlignmentError(
+                    f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "
+                    f"{corpus.target!r} matches {counts['target']}; the sides' members pair up in the order of their "
+                    "names: make the patterns match as many"
+                )
 
 
 def _key(file: str) -> list[str]:

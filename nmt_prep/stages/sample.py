@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.artefacts import published
 from nmt_prep.config import SIDES, Config, Corpus, Side
+from nmt_prep.config_section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.manifest import Counts
 from nmt_prep.pipeline import Context, Result, Stage
@@ -31,7 +32,8 @@ class CorpusSide:
     """One side of a corpus to sample from, and how many bytes its text has."""
 
     corpus: Corpus
-    files: dict[str, Path]
+    languages: Languages
+    files: list[dict[str, Path]]
     side: Side
     size_in_bytes: int
 
@@ -64,7 +66,7 @@ class Sample(Stage):
             "splits.train": [corpus.name for corpus in corpora],
         }
         for corpus in corpora:
-            settings |= reading_settings(f"splits.train.{corpus.name}", corpus)
+            settings |= reading_settings(f"splits.train.{corpus.name}", corpus, config.languages)
         return settings
 
     def run(self, context: Context) -> Result:
@@ -88,7 +90,7 @@ def sample_side(meter: Meter, task: SampleTask) -> dict[str, Any]:
     lines = size = 0
     with published(task.output) as beside, beside.open("wb") as output:
         for side in task.corpora:
-            reader = open_corpus(side.corpus, side.files)
+            reader = open_corpus(side.corpus, side.files, side.languages)
             for sampled in sample_lines(reader.lines(side.side), side.size_in_bytes, task.budget):
                 size += output.write(_with_newlines(sampled))
                 lines += len(sampled)
@@ -124,11 +126,12 @@ def sample_lines(batches: Iterator[pa.Array], size_in_bytes: int, budget: int) -
 
 def _corpus_side(context: Context, corpus: Corpus, side: Side) -> CorpusSide:
     files = extracted_files(context, "train", corpus)
-    size = open_corpus(corpus, files).size_in_bytes(side)
+    languages = context.config.languages
+    size = open_corpus(corpus, files, languages).size_in_bytes(side)
     if size is None:
         counts = context.manifests["compile"].details["corpora"]["train"][corpus.name]
         size = int(counts[f"{side}_bytes"])
-    return CorpusSide(corpus, files, side, size)
+    return CorpusSide(corpus, languages, files, side, size)
 
 
 def _with_newlines(lines: pa.Array) -> memoryview:

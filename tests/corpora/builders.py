@@ -5,17 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.config import Corpus
-from nmt_prep.corpora import open_corpus
+from nmt_prep.config import Corpus, Languages
+from nmt_prep.corpora import Reader, open_corpus
 
 URL_OF = {
     "plain": {"source": "a.en", "target": "a.zh"},
     "sgm": {"source": "a-src.sgm", "target": "a-ref.sgm"},
-    "tsv": {"both": "a.tsv"},
+    **{
+        kind: {"both": f"a.{kind}"}
+        for kind in ("tsv", "csv", "tmx", "xliff", "jsonl", "parquet", "po", "mo", "wmt_xml")
+    },
 }
+
+LANGUAGES = Languages(source="en", target="zh")
 
 
 def corpus(kind: str, **options: Any) -> Corpus:
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
     url = {part: (name,) for part, name in URL_OF[kind].items()}
     return Corpus.model_validate({"name": "c", "url": url, "format": kind, **options})
 
@@ -27,9 +33,28 @@ def write(directory: Path, kind: str, *contents: bytes) -> dict[str, Path]:
     return files
 
 
-def read(directory: Path, kind: str, *contents: bytes, **options: Any) -> list[tuple[str, str]]:
-    """The pairs of a corpus whose files have these contents."""
+def reader(directory: Path, kind: str, *contents: bytes, **options: Any) -> Reader:
+    """The reader of a corpus whose files have these contents."""
+    return open_corpus(corpus(kind, **options), [write(directory, kind, *contents)], LANGUAGES)
+
+
+def pairs_of(opened: Reader) -> list[tuple[str, str]]:
+    """The pairs without fault."""
     pairs: list[tuple[str, str]] = []
-    for batch in open_corpus(corpus(kind, **options), write(directory, kind, *contents)).pairs():
-        pairs += zip(batch.source.to_pylist(), batch.target.to_pylist(), strict=True)
+    for batch in opened.pairs():
+        sound = batch.sound()
+        pairs += zip(sound.source.to_pylist(), sound.target.to_pylist(), strict=True)
     return pairs
+
+
+def faults_of(opened: Reader) -> list[int]:
+    """The faults of all pairs."""
+    faults: list[int] = []
+    for batch in opened.pairs():
+        faults += [0] * len(batch) if batch.faults is None else batch.faults.tolist()
+    return faults
+
+
+def read(directory: Path, kind: str, *contents: bytes, **options: Any) -> list[tuple[str, str]]:
+    """The pairs without fault of a corpus whose files have these contents."""
+    return pairs_of(reader(directory, kind, *contents, **options))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import lines as module
-from nmt_prep.corpora.lines import iter_blocks, iter_lines, read_text, strip_lines, text_bytes
+from nmt_prep.corpora import pieces as module
+from nmt_prep.corpora.lines import AS_IS, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
 from nmt_prep.errors import CorpusError, InvalidTextError
 from tests.reference import corpora as reference
 
@@ -90,10 +91,11 @@ def test_invalid_utf8_is_placed(
     with pytest.raises(InvalidTextError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}:3: not UTF-8 at byte 6 of the file ({shown}); convert the file to UTF-8, or mend the line"
+        f"{path}:3: not UTF-8 at byte 6 of the file ({shown}); set encoding in the config, "
+        "mend the line, or set invalid: drop to leave such pairs out"
     )
     with pytest.raises(InvalidTextError, match=r"a\.en:3: not UTF-8 at byte 6 "):
-        read_text(path)
+        read_text(path, AS_IS, Counter())
 
 
 def test_a_character_cut_by_a_newline_is_invalid(tmp_path: Path) -> None:

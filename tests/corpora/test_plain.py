@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import lines as module
-from nmt_prep.corpora import open_corpus
+from nmt_prep.corpora import pieces as module
 from nmt_prep.errors import AlignmentError
-from tests.corpora.builders import corpus, read, write
+from tests.corpora.builders import read, reader
 from tests.reference import corpora as reference
 
 
@@ -31,7 +30,7 @@ def test_sides_of_different_lengths_stay_paired(
     sides = [("".join(f"{line}\n" for line in side)).encode() for side in zip(*pairs, strict=True)] or [b"", b""]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_BYTES", block)
-        found = read(tmp_path_factory.mktemp("plain"), "plain", *sides)
+        found = read(tmp_path_factory.mktemp("plain"), "plain", *sides, crlf="keep")
     assert found == list(zip(*map(reference.lines, sides), strict=True)) == pairs
 
 
@@ -53,7 +52,6 @@ def test_one_side_without_a_line(tmp_path: Path) -> None:
 
 
 def test_a_side_alone_leaves_the_other_unread(tmp_path: Path) -> None:
-    files = write(tmp_path, "plain", b"a\nb\n", b"\xff")
-    reader = open_corpus(corpus("plain"), files)
-    assert [array.to_pylist() for array in reader.lines("source")] == [["a", "b"]]
-    assert reader.size_in_bytes("source") == 4
+    opened = reader(tmp_path, "plain", b"a\nb\n", b"\xff")
+    assert [array.to_pylist() for array in opened.lines("source")] == [["a", "b"]]
+    assert opened.size_in_bytes("source") == 4

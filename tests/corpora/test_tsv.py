@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import lines as module
-from nmt_prep.corpora import open_corpus
+from nmt_prep.corpora import pieces as module
 from nmt_prep.errors import CorpusError, InvalidTextError
-from tests.corpora.builders import corpus, read, write
+from tests.corpora.builders import read, reader
 from tests.reference import corpora as reference
 
 
 def test_first_two_columns(tmp_path: Path) -> None:
     content = ' "a" \t一\r\n\t\nb\t二\tmore'.encode()
-    assert read(tmp_path, "tsv", content) == [(' "a" ', "一\r"), ("", ""), ("b", "二")]
+    assert read(tmp_path, "tsv", content) == [(' "a" ', "一"), ("", ""), ("b", "二")]
 
 
 def test_chosen_columns_below_a_header(tmp_path: Path) -> None:
@@ -40,7 +39,7 @@ def test_columns_are_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], wanted: list[int], header: bool, block: int
 ) -> None:
     content = "".join("\t".join(row) + "\n" for row in rows).encode()
-    options = {"columns": {"source": wanted[0], "target": wanted[1]}, "header": header}
+    options = {"columns": {"source": wanted[0], "target": wanted[1]}, "header": header, "crlf": "keep"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_BYTES", block)
         found = read(tmp_path_factory.mktemp("tsv"), "tsv", content, **options)
@@ -70,6 +69,6 @@ def test_invalid_utf8(tmp_path: Path) -> None:
 
 
 def test_one_side(tmp_path: Path) -> None:
-    reader = open_corpus(corpus("tsv"), write(tmp_path, "tsv", b"a\tb\nc\td\n"))
-    assert [array.to_pylist() for array in reader.lines("target")] == [["b", "d"]]
-    assert reader.size_in_bytes("target") is None
+    opened = reader(tmp_path, "tsv", b"a\tb\nc\td\n")
+    assert [array.to_pylist() for array in opened.lines("target")] == [["b", "d"]]
+    assert opened.size_in_bytes("target") is None

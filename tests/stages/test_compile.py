@@ -9,7 +9,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts as parts_module
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.manifest import Counts
-from nmt_prep.stages.compile import iter_pairs
+from nmt_prep.stages.compile import DROP_REASONS, iter_pairs
 from tests.stages.runs import config_of, manifest, run
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
@@ -41,7 +41,7 @@ def test_pairs_of_all_corpora_in_order(tmp_path: Path) -> None:
     config = config_of(tmp_path, *train, splits={"dev": [dev]})
     assert compiled(config) == [("1", "a", "b"), ("2", "b", "b"), ("3", "c", "a")]
     assert compiled(config, "dev") == [("4&", "4&", "dev")]
-    empty = {"empty_source": 0, "empty_target": 0, "empty_both": 0}
+    counts = {"dropped": dict.fromkeys(DROP_REASONS, 0), "altered": {"byte_order_marks": 0, "carriage_returns": 0}}
     details = manifest(config, "compile").details
     assert details["parts"] == {
         "train": [
@@ -52,10 +52,10 @@ def test_pairs_of_all_corpora_in_order(tmp_path: Path) -> None:
     }
     assert details["corpora"] == {
         "train": {
-            "b": {"pairs_in": 2, "pairs_out": 2, "dropped": empty, "source_bytes": 4, "target_bytes": 4},
-            "a": {"pairs_in": 1, "pairs_out": 1, "dropped": empty, "source_bytes": 2, "target_bytes": 2},
+            "b": {"pairs_in": 2, "pairs_out": 2, **counts, "source_bytes": 4, "target_bytes": 4},
+            "a": {"pairs_in": 1, "pairs_out": 1, **counts, "source_bytes": 2, "target_bytes": 2},
         },
-        "dev": {"dev": {"pairs_in": 1, "pairs_out": 1, "dropped": empty, "source_bytes": 3, "target_bytes": 3}},
+        "dev": {"dev": {"pairs_in": 1, "pairs_out": 1, **counts, "source_bytes": 3, "target_bytes": 3}},
     }
 
 
@@ -64,14 +64,16 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(tmp_path: Path) -> Non
     source, target = ("".join(f"{line}\n" for line in side).encode() for side in zip(*rows, strict=True))
     config = config_of(tmp_path, plain(tmp_path, "c", source, target))
     assert compiled(config) == [("a", "b", "c"), ("\x85e\xa0", "\0", "c"), ("\u200b", "f", "c")]
-    dropped = {"empty_source": 1, "empty_target": 1, "empty_both": 1}
+    reasons = {"empty_source": 1, "empty_target": 1, "empty_both": 1}
+    dropped = {**dict.fromkeys(DROP_REASONS, 0), **reasons}
     assert manifest(config, "compile").counts == Counts(6, 3, dropped)
     assert manifest(config, "compile").details["corpora"]["train"]["c"] == {
         "pairs_in": 6,
         "pairs_out": 3,
         "dropped": dropped,
+        "altered": {"byte_order_marks": 0, "carriage_returns": 1},
         "source_bytes": len(source),
-        "target_bytes": len(target),
+        "target_bytes": len(target) - 1,
     }
 
 
@@ -83,9 +85,11 @@ def test_odd_separators_leave_pairs_alone(tmp_path: Path, separator: str) -> Non
     assert compiled(config) == [(lines[0], "1", "c"), (lines[1], "2", "c"), (lines[2], "3", "c")]
 
 
-def test_marks_and_carriage_returns_stay(tmp_path: Path) -> None:
+def test_marks_and_carriage_returns_are_removed_and_counted(tmp_path: Path) -> None:
     config = config_of(tmp_path, plain(tmp_path, "c", b"\xef\xbb\xbfa \r\n", b"\tb\n"))
-    assert compiled(config) == [("\ufeffa \r", "\tb", "c")]
+    assert compiled(config) == [("a ", "\tb", "c")]
+    counts = manifest(config, "compile").details["corpora"]["train"]["c"]
+    assert counts["altered"] == {"byte_order_marks": 1, "carriage_returns": 1}
 
 
 def test_same_bytes_for_any_number_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

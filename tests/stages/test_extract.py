@@ -21,10 +21,10 @@ def extracted(config: Config) -> dict[str, bytes]:
     run(config, until="extract")
     root = config.run_dir / "extracted"
     details = manifest(config, "extract").details
-    for entry in details.values():
+    for [entry] in details.values():
         content = (root / entry["file"]).read_bytes()
         assert (entry["sha256"], entry["size"]) == (hashlib.sha256(content).hexdigest(), len(content))
-    return {key: (root / entry["file"]).read_bytes() for key, entry in details.items()}
+    return {key: (root / entry["file"]).read_bytes() for key, [entry] in details.items()}
 
 
 def test_members_of_an_archive(tmp_path: Path) -> None:
@@ -57,16 +57,16 @@ def test_each_archive_is_read_once_and_what_is_there_is_kept(tmp_path: Path, mon
     asked: list[list[str]] = []
     extract_members = module.extract_members
 
-    def counting(archive: Any, wanted: Any, advance: Any) -> Any:
+    def counting(archive: Any, wanted: Any, *rest: Any) -> Any:
         asked.append(list(wanted))
-        return extract_members(archive, wanted, advance)
+        return extract_members(archive, wanted, *rest)
 
     monkeypatch.setattr(module, "extract_members", counting)
     other = {"name": "o", "url": "x.tgz", "source": "d/a.en", "target": "d/a.zh.gz"}
     extracted(config_of(tmp_path, CORPUS, other))
     config = config_of(tmp_path, CORPUS, {**other, "source": "d/b.en"})
     assert extracted(config)["train/o/source"] == b"c\n"
-    damaged = config.run_dir / "extracted" / manifest(config, "extract").details["train/c/source"]["file"]
+    damaged = config.run_dir / "extracted" / manifest(config, "extract").details["train/c/source"][0]["file"]
     damaged.write_bytes(b"")
     assert extracted(config)["train/c/source"] == b"a\n"
     assert asked == [["d/a.en", "d/a.zh.gz"], ["d/b.en"], ["d/a.en"]]
@@ -83,7 +83,7 @@ def test_a_file_name_of_any_kind(tmp_path: Path) -> None:
     write_tgz(tmp_path / "x.tgz", {name: b"x\n", "a": b"y\n"})
     config = config_of(tmp_path, {**CORPUS, "source": name, "target": "a"})
     assert extracted(config)["train/c/source"] == b"x\n"
-    file = Path(manifest(config, "extract").details["train/c/source"]["file"]).name
+    file = Path(manifest(config, "extract").details["train/c/source"][0]["file"]).name
     assert file == hashlib.sha256(name.encode()).hexdigest()[:16] + "-" + "_" * 97 + ".en"
 
 

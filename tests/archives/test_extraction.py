@@ -13,11 +13,14 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from nmt_prep.archives import WHOLE_FILE, Archive, Extracted, extract_members, member_name
+from nmt_prep.config import Extract as Limits
 from nmt_prep.errors import ArchiveError
 
+LIMITS = Limits()
 TEXT = b"one\ntwo\n" * 5000
 
 
@@ -40,24 +43,36 @@ def zip_of(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def extract(directory: Path, content: bytes, *members: str, name: str = "x.tgz") -> dict[str, bytes]:
+def extract(
+    directory: Path, content: bytes, *members: str, name: str = "x.tgz", limits: Limits = LIMITS
+) -> dict[str, bytes]:
     """What the members of an archive with this content hold."""
     path = directory / name
     path.write_bytes(content)
     archive = Archive(path, name, hashlib.sha256(content).hexdigest())
-    wanted = {member: directory / "out" / str(number) for number, member in enumerate(members)}
-    found = extract_members(archive, wanted, lambda _: None)
-    contents = {member: path.read_bytes() for member, path in wanted.items()}
-    expected = {name: Extracted(hashlib.sha256(data).hexdigest(), len(data)) for name, data in contents.items()}
-    assert found == expected
+    places: dict[str, Path] = {}
+
+    def place(member: str) -> Path:
+        return places.setdefault(member, directory / "out" / str(len(places)))
+
+    contents: dict[str, bytes] = {}
+    for found in extract_members(archive, members, place, limits, lambda _: None).values():
+        for member, extracted in found.items():
+            contents[member] = places[member].read_bytes()
+            assert extracted == Extracted(hashlib.sha256(contents[member]).hexdigest(), len(contents[member]))
     return contents
 
 
 def outputs(directory: Path) -> list[str]:
-    return sorted(path.name for path in (directory / "out").iterdir())
+    out = directory / "out"
+    return sorted(path.name for path in out.iterdir()) if out.exists() else []
 
 
-PACKERS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress]
+def zstd(content: bytes) -> bytes:
+    return bytes(pa.Codec("zstd").compress(content, asbytes=True))
+
+
+PACKERS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, bz2.compress, lzma.compress, zstd]
 
 
 @pytest.mark.parametrize("outer", PACKERS)
@@ -122,12 +137,22 @@ def test_a_member_given_twice(tmp_path: Path, build: Callable[..., bytes]) -> No
 
 
 @pytest.mark.parametrize(
-    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE]
+    ("kind", "words"),
+    [
+        (tarfile.SYMTYPE, "a symbolic link"),
+        (tarfile.LNKTYPE, "a hard link"),
+        (tarfile.CHRTYPE, "a device"),
+        (tarfile.BLKTYPE, "a device"),
+        (tarfile.FIFOTYPE, "a named pipe"),
+        (tarfile.DIRTYPE, "a directory"),
+        (tarfile.GNUTYPE_SPARSE, "a sparse file"),
+        (b"Y", "of the unknown type b'Y'"),
+    ],
 )
-def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes) -> None:
+def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes, words: str) -> None:
     info = tarfile.TarInfo("a")
     info.type, info.linkname = kind, "/etc/passwd"
-    with pytest.raises(ArchiveError, match=r"'a' is refused: it is a link, a directory or a device"):
+    with pytest.raises(ArchiveError, match=rf"'a' is refused: it is {words}; only regular"):
         extract(tmp_path, tar_of((info, b"")), "a")
     assert outputs(tmp_path) == []
 
@@ -135,7 +160,7 @@ def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes) -> None:
 def test_no_links_of_a_zip(tmp_path: Path) -> None:
     info = zipfile.ZipInfo("a")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    with pytest.raises(ArchiveError, match=r"'a' is refused"):
+    with pytest.raises(ArchiveError, match=r"'a' is refused: it is a symbolic link"):
         extract(tmp_path, zip_of((info, b"/etc/passwd")), "a")
 
 
@@ -154,7 +179,7 @@ def test_hostile_members_that_nobody_asked_for_are_not_written(tmp_path: Path) -
     assert outputs(tmp_path) == ["0"]
 
 
-@pytest.mark.parametrize("packer", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("packer", PACKERS[1:])
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.6, 0.99])
 def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], share: float) -> None:
     noise = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() for i in range(2000))
@@ -221,14 +246,14 @@ def test_encrypted_zip(tmp_path: Path) -> None:
 
 def test_an_archive_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="No such file"):
-        extract_members(Archive(tmp_path / "x", "x", "0" * 64), {"a": tmp_path / "a"}, lambda _: None)
+        extract_members(Archive(tmp_path / "x", "x", "0" * 64), ["a"], tmp_path.joinpath, LIMITS, lambda _: None)
 
 
 def test_progress(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(b"x" * (3 << 20)))
     advances: list[int] = []
-    extract_members(Archive(path, "x.gz", "0" * 64), {WHOLE_FILE: tmp_path / "a"}, advances.append)
+    extract_members(Archive(path, "x.gz", "0" * 64), [WHOLE_FILE], lambda _: tmp_path / "a", LIMITS, advances.append)
     assert advances == [1 << 20] * 3
 
 

@@ -1,0 +1,13 @@
+"""Reading named members out of archives, without trusting them: told by their first bytes, streamed, never unpacked.
+
+Tar (plain, gzip, bzip2, xz, zstd), zip, and single files (plain or compressed). A member that is itself compressed is
+decompressed too. A tar is read once, to its end, so that the checksum of its compression covers what is kept.
+"""
+
+from __future__ import annotations
+
+from nmt_prep.archives.entry import Archive
+from nmt_prep.archives.extraction import WHOLE_FILE, Extracted, extract_members
+from nmt_prep.archives.names import is_pattern, member_name, without_suffix
+
+__all__ = ["WHOLE_FILE", "Archive", "Extracted", "extract_members", "is_pattern", "member_name", "without_suffix"]

@@ -1,0 +1,87 @@
+"""Compressed streams: gzip, bzip2, xz and zstd, told by their first bytes; several streams in a row are one."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+from collections.abc import Callable
+from typing import IO, cast
+
+import pyarrow as pa
+
+from nmt_prep.archives.entry import Peekable, Readable
+
+_CHUNK = 1 << 18
+_XZ_MEMORY = 256 << 20  # four times what xz -9 makes necessary
+
+_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")  # a first block, or the end of an empty stream
+
+
+def decompressed(stream: Peekable) -> Readable:
+    """What a stream holds, where its first bytes are those of a compression; else the stream.
+
+    No UTF-8 text begins with the marks of gzip, xz and zstd, and none in practice with the ten bytes of bzip2.
+    """
+    head = stream.peek(10)[:10]
+    if head.startswith(_GZIP):
+        return gzip.open(cast("IO[bytes]", stream), "rb")
+    if head.startswith(_XZ):
+        return io.BufferedReader(_Streams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)), _CHUNK)
+    if _BZIP2.match(head):
+        return io.BufferedReader(_Streams(stream, bz2.BZ2Decompressor), _CHUNK)
+    if head.startswith(_ZSTD):
+        return cast("Readable", pa.CompressedInputStream(pa.PythonFile(_Unclosed(stream), mode="r"), "zstd"))
+    return stream
+
+
+class _Streams(io.RawIOBase):
+    """Compressed streams in a row. Padding with zeros is allowed after each, anything else is damage."""
+
+    def __init__(self, stream: Readable, make: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor]) -> None:
+        self._stream = stream
+        self._make = make
+        self._decompressor = make()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if self._decompressor.eof:
+                rest = self._decompressor.unused_data
+                while not rest.strip(b"\0"):
+                    rest = self._stream.read(_CHUNK)
+                    if not rest:
+                        return 0
+                self._decompressor = self._make()
+                data = self._decompressor.decompress(rest.lstrip(b"\0"), len(buffer))
+            else:
+                fresh = self._stream.read(_CHUNK) if self._decompressor.needs_input else b""
+                if self._decompressor.needs_input and not fresh:
+                    raise EOFError("the compressed stream ends too soon")
+                data = self._decompressor.decompress(fresh, len(buffer))
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+
+
+class _Unclosed:
+    """A stream that Arrow may read, but not close."""
+
+    closed = False
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream = stream
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._stream.read(size)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,176 @@
+"""From an archive and the names of members to files that we name: all of them or none."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pyarrow as pa
+
+from nmt_prep.archives.compression import decompressed
+from nmt_prep.archives.entry import Archive, Bounded, Budget, Entry, Peekable
+from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name, nearest, without_suffix
+from nmt_prep.archives.tar import is_tar, tar_entries
+from nmt_prep.archives.zip import STARTS, zip_entries
+from nmt_prep.artefacts import published, writing
+from nmt_prep.config import Extract as Limits
+from nmt_prep.errors import ArchiveError
+
+_CHUNK = 1 << 20
+_NAMES_KEPT = 100_000  # for messages
+_FAULTS = (
+    *(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
+    *(NotImplementedError, RuntimeError),  # what zipfile raises at a compression that it cannot read
+    *(pa.ArrowException, MemoryError, OverflowError),
+)
+
+WHOLE_FILE = ""
+"""In place of a member's name: the file is no archive, and its whole content is wanted."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What a member held, decompressed: SHA-256 and size in bytes."""
+
+    sha256: str
+    size: int
+
+
+def extract_members(
+    archive: Archive,
+    wanted: Iterable[str],
+    place: Callable[[str], Path],
+    limits: Limits,
+    advance: Callable[[int], None],
+) -> dict[str, dict[str, Extracted]]:
+    """Writes the wanted members of an archive, all of them or none.
+
+    Args:
+        archive: the archive, or a single file, whose one member has the file's name without its compression's suffix.
+        wanted: members by their :func:`member_name` or :data:`WHOLE_FILE`; or patterns with ``*`` and ``?`` (within a
+            level) and ``**`` (over levels).
+        place: where to write a member.
+        limits: to what may come out.
+        advance: told of bytes written.
+
+    Returns:
+        By what was wanted, the members that it named or matched, sorted by name.
+
+    Raises:
+        ArchiveError: the archive is damaged or out of all proportion; a member is missing, given twice, encrypted or
+            no regular file; or a name is absolute or climbs out with ``..``.
+        OutputError: a file cannot be written.
+    """
+    patterns = {name: matcher(name) for name in wanted}
+    for name in patterns:
+        if climbs_out(name):
+            raise _refused(archive, name, "not inside the archive")
+    found: dict[str, Extracted] = {}
+    names: list[str] = []
+    with _reading(archive):
+        budget = Budget(archive, limits)
+    with ExitStack() as stack:
+        for entry in stack.enter_context(closing(_entries(archive, budget, patterns))):
+            name = member_name(entry.name)
+            if len(names) < _NAMES_KEPT:
+                names.append(name)
+            if not any(pattern.fullmatch(name) for pattern in patterns.values()):
+                continue
+            if entry.refused in _NOT_MATCHED and name not in patterns:
+                continue
+            if name in found:
+                raise ArchiveError(f"{archive.path}: {name!r} is in it twice, so which one is meant cannot be told")
+            if climbs_out(name) or entry.refused:
+                raise _refused(archive, name, entry.refused or "not inside the archive")
+            beside = stack.enter_context(published(place(name)))
+            found[name] = _copy(_chunks(entry, archive), beside, place(name), budget, advance)
+            budget.check_total(sum(content.size for content in found.values()))
+        result = {name: _matches(pattern, found) for name, pattern in patterns.items()}
+        for name, matched in result.items():
+            if not matched:
+                raise _missing(name, names, archive)
+    return result
+
+
+_NOT_MATCHED = {"a directory"}  # patterns pass over them
+
+
+def _matches(pattern: re.Pattern[str], found: dict[str, Extracted]) -> dict[str, Extracted]:
+    return {name: found[name] for name in sorted(found) if pattern.fullmatch(name)}
+
+
+def _entries(archive: Archive, budget: Budget, wanted: Iterable[str]) -> Generator[Entry, None, None]:
+    """The entries in the order of the archive; of a tar each is read past when the next is asked for."""
+    with _reading(archive), archive.path.open("rb") as file:
+        if file.peek(4)[:4] in STARTS:
+            yield from zip_entries(file, budget)
+        elif _is_tar(archive.path):
+            yield from tar_entries(Bounded(decompressed(file), budget), budget)
+        else:
+            names = {WHOLE_FILE, archive.name, without_suffix(archive.name)}
+            name = next((name for name in wanted if name in names), without_suffix(archive.name))
+            yield Entry(name, "", lambda: cast(Peekable, file))
+
+
+def _is_tar(path: Path) -> bool:
+    with path.open("rb") as file:
+        return is_tar(decompressed(file).read(tarfile.BLOCKSIZE))
+
+
+def _chunks(entry: Entry, archive: Archive) -> Iterator[bytes]:
+    """The content of an entry, decompressed."""
+    with _reading(archive):
+        stream = decompressed(entry.open())
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+
+
+def _copy(
+    chunks: Iterable[bytes], beside: Path, final: Path, budget: Budget, advance: Callable[[int], None]
+) -> Extracted:
+    """Writes the content of a member: every byte that is extracted passes here."""
+    digest, size = hashlib.sha256(), 0
+    with writing(final), beside.open("wb") as file:
+        for chunk in chunks:
+            size += len(chunk)
+            budget.check_member(final.name, size)
+            budget.check_total(size)
+            file.write(chunk)
+            digest.update(chunk)
+            advance(len(chunk))
+    return Extracted(digest.hexdigest(), size)
+
+
+@contextmanager
+def _reading(archive: Archive) -> Iterator[None]:
+    """Turns what goes wrong in reading an archive into an error that says what to do."""
+    try:
+        yield
+    except _FAULTS as error:
+        raise ArchiveError(
+            f"{archive.path} is damaged or cut short ({error or type(error).__name__}); its SHA-256 is "
+            f"{archive.sha256}: compare that with the publisher's, delete the file, and run again to fetch it anew"
+        ) from error
+
+
+def _refused(archive: Archive, name: str, why: str) -> ArchiveError:
+    return ArchiveError(
+        f"{archive.path}: the member {name!r} is refused: it is {why}; only regular files inside the archive are read"
+    )
+
+
+def _missing(name: str, names: list[str], archive: Archive) -> ArchiveError:
+    if name == WHOLE_FILE:
+        listed = ", ".join(map(repr, names[:5]))
+        return ArchiveError(f"{archive.path} is an archive ({listed}, …); name the members to use in the config")
+    what = f"no member that matches {name!r}" if is_pattern(name) else f"no member {name!r}"
+    return ArchiveError(f"{archive.path} has {what}; {nearest(name, names)}: correct the member's name in the config")

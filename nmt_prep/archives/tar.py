@@ -1,0 +1,186 @@
+"""The entries of a tar, in one pass over a stream.
+
+As ``tarfile`` reads them, from which the meaning of a header comes; but an archive that ends without its marker is cut
+short, a damaged header is an error wherever it is, no header can ask for much memory, and no list of entries is kept.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from typing import cast
+
+from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable
+
+_BLOCK = tarfile.BLOCKSIZE
+_CHUNK = 1 << 20
+_LONGEST_EXTENDED_HEADER = 1 << 20
+_ZEROS = bytes(_BLOCK)
+
+_KINDS = {
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.DIRTYPE: "a directory",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a named pipe",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether the first block of a stream is a tar's."""
+    try:
+        tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
+
+
+def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
+    """The entries; each is read past when the next is asked for, and the stream is read to its end.
+
+    Raises:
+        tarfile.TarError: the archive is damaged or cut short.
+        ArchiveError: it has too many entries.
+    """
+    tar = _Tar(stream)
+    count = 0
+    while (info := tar.next_header()) is not None:
+        count += 1
+        budget.check_members(count)
+        section = _Section(tar, info.size if tar.has_data(info) else 0, info.name)
+        sparse = any(name.startswith("GNU.sparse.") for name in info.pax_headers)
+        kind = _KINDS.get(info.type, "" if info.isreg() else f"of the unknown type {info.type!r}")
+        yield Entry(
+            info.name,
+            kind or ("a sparse file" if sparse else ""),
+            lambda section=section: cast(Peekable, io.BufferedReader(section, _CHUNK)),  # type: ignore[misc]
+        )
+        section.skip()
+        tar.skip(-section.size % _BLOCK)
+    while stream.read(_CHUNK):  # to where the compression's checksum is
+        pass
+
+
+class _Tar:
+    """The blocks of a tar."""
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream = stream
+        self._position = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._position += len(data)
+        return data
+
+    def skip(self, size: int) -> None:
+        if len(self.read(size)) < size:
+            raise tarfile.ReadError("it ends within an entry")
+
+    def next_header(self) -> tarfile.TarInfo | None:
+        """The next entry's header, with what extended headers say of it; None at the end of the archive."""
+        name, fields = "", dict[str, str]()
+        while (info := self._header()) is not None:
+            if info.type == tarfile.GNUTYPE_LONGNAME:
+                name = self._extended(info).partition(b"\0")[0].decode("utf-8", "surrogateescape")
+            elif info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE):
+                fields |= _pax_fields(self._extended(info))
+            elif info.type in (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK):
+                self._extended(info)
+            else:
+                info.name = fields.get("path") or name or info.name
+                info.pax_headers = fields
+                if "size" in fields:
+                    info.size = _size(fields["size"])
+                return info
+        if name or fields:
+            raise tarfile.ReadError("it ends after an extended header")
+        return None
+
+    def has_data(self, info: tarfile.TarInfo) -> bool:
+        """Whether an entry's content follows its header: that of links and the like does not."""
+        return info.isreg() or info.type not in tarfile.SUPPORTED_TYPES
+
+    def _header(self) -> tarfile.TarInfo | None:
+        place = self._position
+        block = self.read(_BLOCK)
+        if not block:
+            raise tarfile.ReadError("it ends without the marker of a tar's end: entries may be missing")
+        if len(block) < _BLOCK:
+            raise tarfile.ReadError("it ends within a header")
+        if block == _ZEROS:
+            return None
+        try:
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"bad header at byte {place}: {error}") from error
+        if info.size < 0:
+            raise tarfile.ReadError(f"bad header at byte {place}: negative size")
+        more = info.type == tarfile.GNUTYPE_SPARSE and block[482]
+        while more:
+            block = self.read(_BLOCK)
+            if len(block) < _BLOCK:
+                raise tarfile.ReadError("it ends within a header")
+            more = block[504]
+        return info
+
+    def _extended(self, info: tarfile.TarInfo) -> bytes:
+        if info.size > _LONGEST_EXTENDED_HEADER:
+            raise tarfile.ReadError(f"an extended header of {info.size} bytes")
+        data = self.read(info.size)
+        self.skip(-info.size % _BLOCK)
+        return data
+
+
+class _Section(io.RawIOBase):
+    """The content of an entry."""
+
+    def __init__(self, tar: _Tar, size: int, name: str) -> None:
+        self._tar = tar
+        self.size = size
+        self._left = size
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._tar.read(min(len(buffer), self._left, _CHUNK))
+        if not data and self._left:
+            raise tarfile.ReadError(f"it ends within {self._name!r}")
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+    def skip(self) -> None:
+        """Reads past what is left."""
+        while self._left:
+            data = self._tar.read(min(_CHUNK, self._left))
+            if not data:
+                raise tarfile.ReadError(f"it ends within {self._name!r}")
+            self._left -= len(data)
+
+
+def _pax_fields(data: bytes) -> dict[str, str]:
+    """The ``length key=value`` records of a pax header."""
+    fields: dict[str, str] = {}
+    position = 0
+    while position < len(data) and data[position]:
+        length, space, _ = data[position : position + 20].partition(b" ")
+        if not space or not length.isdigit() or int(length) < len(length) + 3:
+            raise tarfile.ReadError("a malformed pax header")
+        key, equals, value = data[position + len(length) + 1 : position + int(length) - 1].partition(b"=")
+        if not equals or position + int(length) > len(data):
+            raise tarfile.ReadError("a malformed pax header")
+        fields[key.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
+        position += int(length)
+    return fields
+
+
+def _size(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 20:
+        raise tarfile.ReadError("a malformed size in a pax header")
+    return int(text)

@@ -1,0 +1,52 @@
+"""What the sections of a config are made of: their base class, and the types of single values."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+
+Side: TypeAlias = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
+
+_MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_MEMORY_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def _parse_amount(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", value)
+    if match is None or match[2].upper() not in _MEMORY_UNITS:
+        raise ValueError("not an amount of bytes")
+    return int(float(match[1]) * _MEMORY_UNITS[match[2].upper()])
+
+
+def _whole_number(value: object) -> object:
+    """Lets 1e8 stand for an integer, as people write budgets."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
+Count = Annotated[int, BeforeValidator(_whole_number)]
+Amount = Annotated[
+    int,
+    BeforeValidator(_parse_amount),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]}),
+]
+"""A number of bytes, which may be given with a unit."""
+
+
+class Section(BaseModel):
+    """What all sections share: no unknown keys, no coercion of types, no changes once made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Languages(Section):
+    """The two languages."""
+
+    source: Language = Field(description="a language tag such as en, zh or pt-BR")
+    target: Language = Field(description="a language tag such as en, zh or pt-BR")

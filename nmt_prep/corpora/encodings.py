@@ -1,0 +1,75 @@
+"""From text in any encoding to UTF-8, a chunk at a time."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from nmt_prep.errors import InvalidTextError
+
+UTF8_MARK = codecs.BOM_UTF8
+
+_MARKS_THAT_DECODERS_EAT = {
+    "utf-8-sig": (codecs.BOM_UTF8,),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+_MARK_AS_INVALID = "nmt_prep.mark_as_invalid"
+
+# Half a surrogate pair, which no UTF-8 may hold: the line is found to be invalid where all lines are checked.
+codecs.register_error(_MARK_AS_INVALID, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
+
+
+def decoded(
+    chunks: Iterator[bytes], encoding: str, invalid: Literal["error", "drop"], path: Path, counts: Counter[str]
+) -> Iterator[bytes]:
+    """The same text in UTF-8; chunks that are said to be in UTF-8 are passed on unchecked.
+
+    Args:
+        chunks: the bytes of a file.
+        encoding: as Python's codecs name it.
+        invalid: whether bytes that are no text are an error, or become bytes that are not UTF-8.
+        path: what messages name.
+        counts: to be told of ``byte_order_marks`` that the decoder removed.
+
+    Raises:
+        InvalidTextError: bytes that are no text in the encoding.
+    """
+    if encoding == "utf-8":
+        yield from chunks
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
+    position, line = 0, 1
+    for number, chunk in enumerate(_and_the_end(chunks)):
+        if number == 0 and chunk.startswith(_MARKS_THAT_DECODERS_EAT.get(encoding, (b"no such mark",))):
+            counts["byte_order_marks"] += 1
+        position += len(chunk)
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            before = bytes(error.object[: error.start]).decode(error.encoding, "ignore")
+            where = position - len(error.object) + error.start
+            raise text_error(path, line + before.count("\n"), where, error, encoding) from None
+        line += text.count("\n")
+        yield text.encode("utf-8", "surrogatepass")
+
+
+def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, encoding: str) -> InvalidTextError:
+    """The error to raise where bytes are no text, counted from the beginning of the file."""
+    bad = bytes(error.object[error.start : error.end]).hex(" ")
+    name = encoding.upper()
+    hint = ""
+    if encoding == "utf-8" and position == 0 and bytes(error.object[:1]) in (b"\xff", b"\xfe"):
+        hint = " (it may be UTF-16)"
+    return InvalidTextError(
+        f"{path}:{line}: not {name} at byte {position} of the file ({bad}: {error.reason}); "
+        f"set encoding in the config{hint}, mend the line, or set invalid: drop to leave such pairs out"
+    )
+
+
+def _and_the_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    yield from chunks
+    yield b""

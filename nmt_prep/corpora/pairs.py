@@ -1,0 +1,77 @@
+"""From single strings to batches of pairs, for readers that take documents apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.corpora.reader import PairBatch
+from nmt_prep.errors import InvalidTextError
+
+PAIRS_PER_BATCH = 8192
+BATCH_CHARACTERS = 2 << 20
+
+
+class PairBuilder:
+    """Gathers pairs into batches; a text of several lines becomes one line, and a side that is too long a fault.
+
+    Args:
+        max_line_bytes: a longer side is :attr:`Fault.TOO_LONG`.
+        where: what messages call the file.
+    """
+
+    def __init__(self, max_line_bytes: int, where: object) -> None:
+        self._limit = max_line_bytes
+        self._where = where
+        self._sources: list[str] = []
+        self._targets: list[str] = []
+        self._faults: list[int] = []
+        self._characters = 0
+
+    def add(self, source: str | None, target: str | None, fault: int = 0) -> None:
+        """Adds a pair; a side that is None makes it :attr:`Fault.MISSING_SIDE`."""
+        if source is None or target is None:
+            source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
+        if fault:
+            source = target = ""
+        self._sources.append(one_line(source) if "\n" in source else source)
+        self._targets.append(one_line(target) if "\n" in target else target)
+        self._faults.append(fault)
+        self._characters += len(source) + len(target)
+
+    def full(self) -> Iterator[PairBatch]:
+        """A batch, where enough pairs for one are there."""
+        if len(self._sources) >= PAIRS_PER_BATCH or self._characters >= BATCH_CHARACTERS:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[PairBatch]:
+        """A batch of the pairs that are there, where any are."""
+        if not self._sources:
+            return
+        source, target = self._column(self._sources), self._column(self._targets)
+        faults = np.array(self._faults, np.uint8)
+        faults[(faults == 0) & (_longer(source, self._limit) | _longer(target, self._limit))] = Fault.TOO_LONG
+        self._sources, self._targets, self._faults, self._characters = [], [], [], 0
+        yield PairBatch(source, target, faults if faults.any() else None)
+
+    def _column(self, texts: list[str]) -> pa.Array:
+        try:
+            return pa.array(texts, pa.large_string())
+        except UnicodeEncodeError as error:
+            shown = error.object[max(error.start - 20, 0) : error.end].encode("ascii", "backslashreplace").decode()
+            raise InvalidTextError(
+                f"{self._where}: a text holds half of a surrogate pair, which is no character (…{shown}); mend it"
+            ) from error
+
+
+def one_line(text: str) -> str:
+    """A text of several lines on one, with single spaces where the lines were joined."""
+    return " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
+
+
+def _longer(column: pa.Array, limit: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.asarray(pc.greater(pc.binary_length(column), limit).to_numpy(zero_copy_only=False), np.bool_)

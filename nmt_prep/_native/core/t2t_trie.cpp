@@ -19,34 +19,40 @@ std::size_t common_prefix(const Symbols& a, const Symbols& b) {
 // Adds pieces in ascending order: what a piece shares with the one before it is there already.
 class Trie::Builder {
    public:
-    Builder(Trie& trie, std::uint32_t symbols) : trie_(trie) { trie_.roots_.resize(symbols + 1); }
+    Builder(Trie& trie, std::uint32_t symbols) : trie_(trie), nodes_(symbols) {
+        trie_.single_.assign(symbols + 1, -1);
+    }
 
     // `shared`: symbols in common with the piece before; `unique_from`: first symbol that neither neighbour shares.
     void add(const Symbols& piece, std::int32_t id, std::size_t shared, std::size_t unique_from) {
-        path_.resize(std::min(shared, path_.size()));
-        for (std::size_t depth = path_.size(); depth < piece.size(); ++depth) {
-            if (depth > unique_from && piece.size() - depth >= kTailFrom) {
-                Edge& above = edge(path_.back());
-                above.next = kTail | static_cast<std::uint32_t>(trie_.tails_.size());
+        if (piece.size() == 1) {
+            trie_.single_[piece[0]] = id;
+            path_.clear();
+            return;
+        }
+        path_.resize(std::min(shared > 0 ? shared - 1 : 0, path_.size()));
+        for (std::size_t depth = path_.size() + 1; depth < piece.size(); ++depth) {
+            if (depth > unique_from && !path_.empty() && piece.size() - depth >= kTailFrom) {
+                edges_[path_.back()].next = kTail | static_cast<std::uint32_t>(trie_.tails_.size());
                 trie_.tails_.push_back({trie_.tail_symbols_.size(), piece.size() - depth, id});
                 trie_.tail_symbols_.insert(trie_.tail_symbols_.end(), piece.begin() + static_cast<std::ptrdiff_t>(depth),
                                            piece.end());
                 return;
             }
-            if (depth == 0) {
-                path_.push_back({true, piece[0]});
-                continue;
+            std::uint32_t node = piece[0];
+            if (!path_.empty()) {
+                std::uint32_t& next = edges_[path_.back()].next;
+                if (next == 0) next = ++nodes_;
+                node = next;
             }
-            Edge& above = edge(path_.back());
-            if (above.next == 0) above.next = ++nodes_;
-            path_.push_back({false, static_cast<std::uint32_t>(edges_.size())});
-            edges_.push_back({above.next, piece[depth], 0, -1});
+            path_.push_back(static_cast<std::uint32_t>(edges_.size()));
+            edges_.push_back({node, piece[depth], 0, -1});
         }
-        edge(path_.back()).id = id;
+        edges_[path_.back()].id = id;
     }
 
     void finish() {
-        const auto bits = static_cast<std::size_t>(std::max(4, static_cast<int>(std::bit_width(2 * edges_.size()))));
+        const auto bits = static_cast<std::size_t>(std::max(4, static_cast<int>(std::bit_width(edges_.size() + edges_.size() / 3))));
         const auto filter_bits =
             static_cast<std::size_t>(std::max(6, static_cast<int>(std::bit_width(kFilterBitsPerEdge * edges_.size()))));
         trie_.edge_shift_ = 64 - bits;
@@ -64,17 +70,10 @@ class Trie::Builder {
     }
 
    private:
-    struct Step {
-        bool root;
-        std::uint32_t index;  // symbol of the root, or index of the edge
-    };
-
-    Edge& edge(Step step) { return step.root ? trie_.roots_[step.index] : edges_[step.index]; }
-
     Trie& trie_;
     std::vector<Edge> edges_;
-    std::vector<Step> path_;  // of the piece before, one step a symbol
-    std::uint32_t nodes_ = 0;
+    std::vector<std::uint32_t> path_;  // edges of the piece before, from its second symbol on
+    std::uint32_t nodes_;              // last number given to a node
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {
@@ -110,26 +109,27 @@ const Trie::Edge* Trie::find(std::uint32_t node, std::uint32_t symbol) const {
 std::int32_t* Trie::match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids) const {
     const std::uint32_t* at = begin;
     while (at != end) {
-        const Edge* edge = &roots_[*at];
-        std::int32_t id = edge->id;
+        std::int32_t id = single_[*at];
+        std::uint32_t node = *at;
         const std::uint32_t* next = at + 1;
-        for (const std::uint32_t* ahead = next; edge->next != 0 && ahead != end;) {
-            if (edge->next & kTail) {
-                const Tail& tail = tails_[edge->next & ~kTail];
+        for (const std::uint32_t* ahead = next; node != 0 && ahead != end;) {
+            if (node & kTail) {
+                const Tail& tail = tails_[node & ~kTail];
                 if (static_cast<std::size_t>(end - ahead) >= tail.size &&
-                    std::equal(ahead, ahead + tail.size, tail_symbols_.begin() + static_cast<std::ptrdiff_t>(tail.begin))) {
+                    std::equal(ahead, ahead + tail.size, tail_symbols_.data() + tail.begin)) {
                     id = tail.id;
                     next = ahead + tail.size;
                 }
                 break;
             }
-            edge = find(edge->next, *ahead);
+            const Edge* const edge = find(node, *ahead);
             if (edge == nullptr) break;
             ++ahead;
             if (edge->id >= 0) {
                 id = edge->id;
                 next = ahead;
             }
+            node = edge->next;
         }
         if (id < 0) break;
         *ids++ = id;

@@ -9,9 +9,10 @@ namespace nmt_prep::t2t {
 
 using Symbols = std::vector<std::uint32_t>;
 
-// A direct table for the first symbol; then edges in one hash table, which a filter of one bit each guards: most
-// look-ups ask for an edge that is not there, and the filter stays in the first cache. A long end of a piece that
-// nothing shares is compared as a string, so that no piece costs more than its length.
+// The node of a first symbol has that symbol's number, so that the first edge can be looked up before anything else is
+// known. Edges are in one hash table, which a filter of one bit each guards: most look-ups ask for an edge that is not
+// there, and the filter stays in a near cache. A long end of a piece that nothing shares is compared as a string, so
+// that no piece costs more than its length.
 class Trie {
    public:
     Trie() = default;
@@ -46,8 +47,8 @@ class Trie {
     }
     const Edge* find(std::uint32_t node, std::uint32_t symbol) const;
 
-    std::vector<Edge> roots_;  // by symbol
-    std::vector<Edge> edges_;  // hash table
+    std::vector<std::int32_t> single_;  // symbol -> id of the piece that is this symbol alone, -1 for none
+    std::vector<Edge> edges_;           // hash table
     std::vector<std::uint64_t> filter_;
     std::size_t edge_shift_ = 0;
     std::size_t filter_shift_ = 0;

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from nmt_prep import __version__
-from nmt_prep.config import Config, json_schema
+from nmt_prep import __version__, cli_downloads
+from nmt_prep.cli_common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.config import json_schema
 from nmt_prep.config_file import load_config
-from nmt_prep.console import describe, outcome_table, plan_table, where_records_are
+from nmt_prep.console import outcome_table, plan_table, where_records_are
 from nmt_prep.errors import NmtPrepError
-from nmt_prep.progress import BarListener, JsonListener, LineListener, Listener, Progress
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
-
-_LOG_WIDTH = 160
+from nmt_prep.lockfile import lock_path
+from nmt_prep.progress import Progress
 
 app = typer.Typer(
     add_completion=False,
@@ -33,13 +26,9 @@ app = typer.Typer(
     "training-ready batches out.",
 )
 
-ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="The YAML file.", show_default=False)]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key of the config, such as vocab.size=4096.", show_default=False
-    ),
-]
+for _command in (cli_downloads.download, cli_downloads.lock):
+    app.command()(_command)
+
 ForceOption = Annotated[
     list[str] | None,
     typer.Option("--force", metavar="STAGE", help="Run this stage even if it is fresh.", show_default=False),
@@ -53,16 +42,6 @@ def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"nmt-prep {__version__}")
         raise typer.Exit
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ends the program at Ctrl-C with a word on how to go on; typer would end it without one."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on where it stopped", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 @app.callback()
@@ -93,7 +72,7 @@ def run(
     preview: Annotated[
         bool, typer.Option("--preview/--no-preview", help="End by showing a batch (this loads TensorFlow).")
     ] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: QuietOption = False,
     log_json: Annotated[
         Path | None,
         typer.Option("--log-json", metavar="FILE", help="Write one event a line, as JSON.", show_default=False),
@@ -108,9 +87,9 @@ def run(
     from nmt_prep.preview import batch_preview  # noqa: PLC0415  (plan and schema do without)
     from nmt_prep.runner import run as run_stages  # noqa: PLC0415
 
-    checked = _load(config, overrides)
-    console = _console(quiet=quiet)
-    with _interruptible(), Progress(*_listeners(console, quiet=quiet, log_json=log_json)) as progress:
+    checked = load_config(config, overrides or ())
+    console = open_console(quiet=quiet)
+    with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
         outcomes = run_stages(
             checked,
             base_dir=config.parent,
@@ -120,6 +99,7 @@ def run(
             verify=verify,
             wait=wait,
             progress=progress,
+            lock_file=lock_path(config),
         )
     if not quiet:
         console.print(outcome_table(outcomes))
@@ -136,35 +116,20 @@ def plan(
     """List the stages, which of them are fresh, and which would run and why. Runs nothing."""
     from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415
 
-    steps = plan_stages(_load(config, overrides), base_dir=config.parent, force=force or (), verify=verify)
-    _console().print(plan_table(steps))
+    steps = plan_stages(
+        load_config(config, overrides or ()),
+        base_dir=config.parent,
+        force=force or (),
+        verify=verify,
+        lock_file=lock_path(config),
+    )
+    open_console().print(plan_table(steps))
 
 
 @app.command()
 def schema() -> None:
     """Print the JSON schema of a config, with which editors complete and check the YAML."""
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
-
-
-def _console(*, quiet: bool = False) -> Console:
-    """Standard output; where it is no terminal, wide enough for a table in a log."""
-    width = None if sys.stdout.isatty() else _LOG_WIDTH
-    return Console(quiet=quiet, highlight=False, width=width)
-
-
-def _load(path: Path, overrides: list[str] | None) -> Config:
-    return load_config(path, overrides or ())
-
-
-def _listeners(console: Console, *, quiet: bool, log_json: Path | None) -> list[Listener]:
-    listeners: list[Listener] = []
-    if not quiet:
-        terminal = console.is_terminal and console.is_interactive
-        listeners.append(BarListener(console, describe) if terminal else LineListener(sys.stdout, describe))
-    if log_json is not None:
-        log_json.parent.mkdir(parents=True, exist_ok=True)
-        listeners.append(JsonListener(log_json.open("a", encoding="utf-8")))
-    return listeners
 
 
 def run_app() -> int:

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError
+from nmt_prep.sources.catalogues import fill_in
 
 _MAX_NODES = 100_000
 """More values than this, with aliases expanded, is no config but an attack or a mistake."""
@@ -74,13 +75,17 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[_Path, 
         ConfigError: it is not a valid config; the message lists every problem.
     """
     try:
-        return Config.model_validate(_tuples(data))
+        config = Config.model_validate(_tuples(data))
     except ValidationError as error:
         # A list whose items are wrong is reported as too short as well; only an empty one is.
         details = [detail for detail in error.errors() if detail["type"] != "too_short" or not detail["input"]]
         problems = sorted({_problem(detail, lines or {}) for detail in details})
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ConfigError("\n".join([f"{origin}: {count}", *(f"  {problem}" for problem in problems)])) from None
+    try:
+        return fill_in(config)
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: 1 problem\n  {error}") from error
 
 
 def _parse(text: str, origin: str) -> tuple[object, dict[_Path, int]]:

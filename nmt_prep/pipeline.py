@@ -19,6 +19,7 @@ from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine
 from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.lockfile import LockFile
 from nmt_prep.manifest import Counts, Manifest, Workspace, differences, read_manifest
 from nmt_prep.progress import Progress
 from nmt_prep.tasks import TaskLog
@@ -34,6 +35,7 @@ class Context:
         base_dir: what local paths of the config are relative to.
         manifests: of the stages above.
         tasks: runs the stage's tasks, and keeps those that ended before a kill.
+        lock: what downloads must be.
     """
 
     config: Config
@@ -46,6 +48,7 @@ class Context:
     engine: Engine
     progress: Progress
     tasks: TaskLog
+    lock: LockFile
 
 
 @dataclass
@@ -90,6 +93,10 @@ class Stage(ABC):
         """Files outside the run's directory that it reads, by the name that the config gives them."""
         return {}
 
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        """Why the stage must run though its fingerprint and files are as they should be; empty where it need not."""
+        return ""
+
     @abstractmethod
     def run(self, context: Context) -> Result:
         """Does the work."""
@@ -118,11 +125,14 @@ class Outcome:
 class Pipeline:
     """The stages of one config, in order."""
 
-    def __init__(self, stages: Sequence[Stage], config: Config, base_dir: Path, progress: Progress) -> None:
+    def __init__(
+        self, stages: Sequence[Stage], config: Config, base_dir: Path, progress: Progress, lock: LockFile | None = None
+    ) -> None:
         self.stages = stages
         self.config = config
         self.base_dir = base_dir
         self.progress = progress
+        self.lock = lock or LockFile(None)
         self.workspace = Workspace(config.run_dir)
         self._digests = DigestCache(self.workspace.root)
         self._trust = True
@@ -197,7 +207,8 @@ class Pipeline:
             interrupted = self.workspace.partial(stage.directory).exists()
             return "was interrupted" if interrupted else "never run here"
         reasons = differences(manifest, stage.version, stage.settings(self.config), inputs)
-        return "; ".join(reasons) or self._damage(stage, manifest)
+        damage = "; ".join(reasons) or self._damage(stage, manifest)
+        return damage or stage.outdated(manifest, self.config, self.lock)
 
     def _inputs(self, stage: Stage, above: dict[str, Manifest]) -> dict[str, str]:
         """Digests of what a stage reads."""
@@ -244,6 +255,7 @@ class Pipeline:
                 engine=engine,
                 progress=self.progress,
                 tasks=tasks,
+                lock=self.lock,
             )
         )
         tasks.clear()

@@ -10,13 +10,19 @@ from nmt_prep.config import Config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import ConfigError
 from nmt_prep.lock import run_lock
+from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline import Outcome, Pipeline, Step
 from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
 
 
 def plan(
-    config: Config, *, base_dir: str | os.PathLike[str] = ".", force: Iterable[str] = (), verify: bool = False
+    config: Config,
+    *,
+    base_dir: str | os.PathLike[str] = ".",
+    force: Iterable[str] = (),
+    verify: bool = False,
+    lock_file: Path | None = None,
 ) -> list[Step]:
     """Which stages would run, and why. Runs nothing and writes nothing.
 
@@ -25,8 +31,10 @@ def plan(
         base_dir: what the local paths in the config are relative to: the directory of the config file.
         force: names of stages to run even if they are fresh.
         verify: read every published file again instead of trusting its size and times.
+        lock_file: what downloads must be; None is nothing.
     """
-    return Pipeline(STAGES, config, Path(base_dir), Progress()).plan(force=_known(force), verify=verify)
+    pipeline = Pipeline(STAGES, config, Path(base_dir), Progress(), LockFile(lock_file))
+    return pipeline.plan(force=_known(force), verify=verify)
 
 
 def run(
@@ -39,6 +47,8 @@ def run(
     verify: bool = False,
     wait: bool = True,
     progress: Progress | None = None,
+    lock_file: Path | None = None,
+    renew_lock: bool = False,
 ) -> list[Outcome]:
     """Runs the stages that are not fresh, and says what became of each.
 
@@ -51,6 +61,8 @@ def run(
         verify: read every published file again instead of trusting its size and times.
         wait: wait for another run on the same directory to end; otherwise that is an error.
         progress: who is told how it goes; None is nobody.
+        lock_file: what downloads must be, and where those that are not in it are noted; None is nowhere.
+        renew_lock: fetch downloads again, and note them in the lock file whatever it had.
 
     Raises:
         NmtPrepError: a stage failed. What was published before stays, and the next run goes on from there.
@@ -60,7 +72,7 @@ def run(
         _known([until])
     configured = config.engine.workers
     engine = LocalEngine(workers or (None if configured == "auto" else configured))
-    pipeline = Pipeline(STAGES, config, Path(base_dir), progress)
+    pipeline = Pipeline(STAGES, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
 
     def waiting(holder: str) -> None:
         progress.event("waiting", holder=holder, directory=config.output_dir)

@@ -1,22 +1,52 @@
-"""A web server of a test: answers as the test says, and notes what it was asked."""
+"""A web server of a test: answers as the test says, faults and lies included, and notes what it was asked."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-@dataclass
+@dataclass(frozen=True)
 class Answer:
-    """What to send: ``length`` is what Content-Length claims, None for none."""
+    """What to send.
+
+    Attributes:
+        length: what Content-Length claims; -1 is the truth, None is nothing.
+        cut: bytes of the body that are sent before the connection closes; None is all.
+        stall: seconds to say nothing before it closes.
+        chunked: send the body in chunks; where it is cut, the last one does not come.
+        ranges: honour Range and If-Range, against the ETag or Last-Modified among the headers.
+        claim: what Content-Range says in place of the truth; empty is no such header.
+        slow: seconds between bytes.
+    """
 
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     length: int | None = -1
+    cut: int | None = None
+    stall: float = 0.0
+    chunked: bool = False
+    ranges: bool = False
+    claim: str | None = None
+    slow: float = 0.0
+
+    def ranged(self, asked: dict[str, str]) -> Answer:
+        """The part that was asked for, where ranges are honoured."""
+        match = re.fullmatch(r"bytes=(\d+)-", asked.get("Range", ""))
+        known = (self.headers.get("ETag"), self.headers.get("Last-Modified"))
+        if not self.ranges or match is None or asked.get("If-Range") not in known:
+            return self
+        start, total = int(match[1]), len(self.body)
+        if start >= total:
+            return replace(self, status=416, body=b"", headers={"Content-Range": f"bytes */{total}"})
+        claim = f"bytes {start}-{total - 1}/{total}" if self.claim is None else self.claim
+        headers = {**self.headers, "Content-Range": claim} if claim else self.headers
+        return replace(self, status=206, body=self.body[start:], headers=headers)
 
 
 @dataclass
@@ -27,39 +57,61 @@ class WebServer:
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
 
     def give(self, path: str, *answers: Answer | bytes) -> str:
         self.answers[path] = [answer if isinstance(answer, Answer) else Answer(answer) for answer in answers]
         return self.url + path
 
 
+class _Handler(BaseHTTPRequestHandler):
+    running: WebServer
+
+    def do_GET(self) -> None:
+        server = self.running
+        server.asked.append(self.path)
+        server.headers.append(dict(self.headers))
+        waiting = server.answers.get(self.path, [Answer(b"no such file", 404, {"Content-Type": "text/plain"})])
+        answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        self.send(answer.ranged(dict(self.headers)))
+        self.close_connection = True
+
+    def send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if answer.chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif answer.length is not None:
+            self.send_header("Content-Length", str(len(answer.body) if answer.length < 0 else answer.length))
+        self.end_headers()
+        body = answer.body if answer.cut is None else answer.body[: answer.cut]
+        if answer.chunked:
+            chunks = (body[start : start + 1000] for start in range(0, len(body), 1000))
+            body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+            body += b"0\r\n\r\n" if answer.cut is None else b""
+        try:
+            for start in range(0, len(body), 1 if answer.slow else len(body) or 1):
+                self.wfile.write(body[start : start + 1] if answer.slow else body)
+                self.running.closing.wait(answer.slow)
+        except OSError:
+            return  # the other side has heard enough
+        self.running.closing.wait(answer.stall)
+
+    log_message: Callable[..., None] = lambda *_: None
+
+
 @contextmanager
-def web_server() -> Iterator[WebServer]:
-    server: WebServer
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            server.asked.append(self.path)
-            server.headers.append(dict(self.headers))
-            waiting = server.answers.get(self.path, [Answer(b"no such file", 404, {"Content-Type": "text/plain"})])
-            answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
-            self.send_response(answer.status)
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            if answer.length is not None:
-                self.send_header("Content-Length", str(len(answer.body) if answer.length < 0 else answer.length))
-            self.end_headers()
-            self.wfile.write(answer.body)
-            self.close_connection = True
-
-        log_message: Callable[..., None] = lambda *_: None  # noqa: E731
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        server = WebServer(f"http://127.0.0.1:{http.server_port}")
+def web_server(host: str = "127.0.0.1") -> Iterator[WebServer]:
+    handler = type("Handler", (_Handler,), {})
+    with ThreadingHTTPServer((host, 0), handler) as http:
+        server = WebServer(f"http://{host}:{http.server_port}")
+        handler.running = server
         thread = threading.Thread(target=http.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server
         finally:
+            server.closing.set()
             http.shutdown()
             thread.join()

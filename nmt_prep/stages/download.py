@@ -5,19 +5,19 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nmt_prep.artefacts import flush, published, writing
-from nmt_prep.config import Config, Corpus
-from nmt_prep.digests import digest_of
+from nmt_prep.config import Config
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError
-from nmt_prep.fetch import fetch, file_name, local_path
-from nmt_prep.manifest import Counts
+from nmt_prep.lockfile import LockFile
+from nmt_prep.manifest import Counts, Manifest
 from nmt_prep.pipeline import Context, Result, Stage
-from nmt_prep.progress import Progress
-from nmt_prep.store import Store, Stored
+from nmt_prep.sources import DownloadCache, Fetcher, Limits, file_name, local_path, shown
+from nmt_prep.sources.supply import Supply, Wanted
+from nmt_prep.store import Store
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,13 @@ class Needed:
         key: ``<split>/<corpus>/<both|source|target>``.
         mirrors: URLs and paths, the first of which names the file.
         sha256: what the config says that it must be.
+        manual: how to get it, where it is fetched by hand.
     """
 
     key: str
     mirrors: tuple[str, ...]
     sha256: str | None
+    manual: str | None = None
 
     def local(self, base_dir: Path) -> Path | None:
         """Where the file is, if all its mirrors are local: the first that exists. Such a file is not copied."""
@@ -51,8 +53,9 @@ class Needed:
 class Download(Stage):
     """Fetches to ``downloads/<sha256>/<name>`` what is not local.
 
-    A file that was fetched from its first mirror before is kept, as is one with the checksum that the config gives.
-    Details are ``{key: {sha256, size, name, local}}`` by :attr:`Needed.key`; which mirror served does not show.
+    A file that was fetched from its first mirror before is kept, as is one with the checksum that the config or the
+    lock file gives, here or in the cache that runs share. Details are ``{key: {sha256, size, name, local}}`` by
+    :attr:`Needed.key`; which mirror served does not show.
     """
 
     name: ClassVar[str] = "download"
@@ -65,13 +68,27 @@ class Download(Stage):
         for split, corpora in config.splits.items():
             for corpus in corpora:
                 key = f"splits.{split}.{corpus.name}"
-                settings[f"{key}.url"] = corpus.url.model_dump(mode="json", exclude_none=True)
+                urls = corpus.url.model_dump(exclude_none=True)
+                settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
                 settings[f"{key}.sha256"] = corpus.sha256.model_dump(exclude_none=True)
         return settings
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        paths = {needed.key: needed.local(base_dir) for needed in needed_files(config)}
-        return {key: path for key, path in paths.items() if path is not None}
+        paths = {needed: path for needed in needed_files(config) if (path := needed.local(base_dir)) is not None}
+        missing = [(needed, path) for needed, path in paths.items() if needed.manual and not path.exists()]
+        if missing:
+            lines = [f"  {needed.key}: put it at {path}\n    {needed.manual}" for needed, path in missing]
+            raise DownloadError("\n".join(["files that no program can fetch are not there yet:", *lines]))
+        return {needed.key: path for needed, path in paths.items()}
+
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        for needed in needed_files(config):
+            entry: Any = manifest.details[needed.key]
+            if not entry["local"] and lock.path is not None:
+                locked = lock.find(needed.mirrors)
+                if locked is None or locked.sha256 != entry["sha256"]:
+                    return f"{needed.key} is {'not' if locked is None else 'another file'} in {lock.path.name}"
+        return ""
 
     def run(self, context: Context) -> Result:
         needed = list(needed_files(context.config))
@@ -81,10 +98,7 @@ class Download(Stage):
             if file.key in local:
                 details[file.key] = _local_entry(file, local[file.key], context)
         remote = [file for file in needed if file.key not in local]
-        tasks = _distinct(remote)
-        store = Store(context.directory, context.digests)
-        work = partial(fetch_file, store, context.base_dir, context.progress)
-        fetched = dict(zip([task.mirrors[0] for task in tasks], context.tasks.run(work, tasks), strict=True))
+        fetched = _fetch_all(_distinct(remote), context)
         for file in remote:
             stored = fetched[file.mirrors[0]]
             details[file.key] = {"sha256": stored["sha256"], "size": stored["size"], "name": file.name, "local": False}
@@ -106,7 +120,8 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
     for part in ("both", "source", "target"):
         mirrors = getattr(corpus.url, part)
         if mirrors is not None:
-            yield Needed(f"{split}/{corpus.name}/{part}", mirrors, getattr(corpus.sha256, part))
+            key = f"{split}/{corpus.name}/{part}"
+            yield Needed(key, mirrors, getattr(corpus.sha256, part), corpus.manual)
 
 
 def downloaded_file(context: Context, file: Needed) -> tuple[Path, dict[str, Any]]:
@@ -117,43 +132,31 @@ def downloaded_file(context: Context, file: Needed) -> tuple[Path, dict[str, Any
     return path, entry
 
 
-def fetch_file(store: Store, base_dir: Path, progress: Progress, file: Needed) -> dict[str, Any]:
-    """Sees to it that a file is in the store; returns its place, digest and size.
+def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any]]:
+    """Place, digest and size of each file by its first mirror.
 
-    Raises:
-        DownloadError: it cannot be had.
-        OutputError: it cannot be stored.
+    Threads of this process fetch, whatever the engine: they wait for servers, and share one speed and one lock file.
     """
-    key = ["url", file.mirrors[0]]
-    stored = store.find(key)
-    if file.sha256 is not None and (stored is None or stored.sha256 != file.sha256):
-        stored = store.find_digest(file.sha256, file.name)
-    if stored is None:
-        stored = _fetch(store, base_dir, progress, file)
-    return vars(store.note(key, _named(store, stored, file.name)))
-
-
-def _fetch(store: Store, base_dir: Path, progress: Progress, file: Needed) -> Stored:
-    partial_file = store.directory / f".{digest_of(file.mirrors[0])}.partial"
-    fetched = fetch(
-        file.mirrors, base_dir, partial_file, file.sha256, lambda total: progress.meter(file.name, total, "bytes")
+    options = context.config.download
+    limits = Limits(
+        connect_seconds=options.connect_seconds,
+        stall_seconds=options.stall_seconds,
+        retries=options.retries,
+        max_file_bytes=options.max_file_bytes,
+        max_bytes_per_second=options.max_bytes_per_second,
     )
-    final = store.directory / fetched.sha256 / file.name
-    with writing(final):
-        final.parent.mkdir(exist_ok=True)
-        flush(partial_file)
-        partial_file.replace(final)
-        flush(final.parent)
-    return Stored(f"{fetched.sha256}/{file.name}", fetched.sha256, fetched.size)
-
-
-def _named(store: Store, stored: Stored, name: str) -> Stored:
-    """A stored file under the name that its first mirror gives it."""
-    file = f"{stored.sha256}/{name}"
-    if stored.file != file:
-        with published(store.directory / file) as beside:
-            shutil.copyfile(store.directory / stored.file, beside)
-    return replace(stored, file=file)
+    incoming = context.directory / ".incoming"
+    supply = Supply(
+        store=Store(context.directory, context.digests),
+        fetcher=Fetcher(incoming, context.base_dir, limits, context.progress),
+        cache=DownloadCache() if options.cache else None,
+        lock=context.lock,
+    )
+    wanted = [Wanted(file.mirrors, file.name, file.sha256) for file in files]
+    results = dict(LocalEngine(options.parallel).map(supply.get, wanted))
+    context.lock.finish()
+    shutil.rmtree(incoming, ignore_errors=True)
+    return {file.mirrors[0]: vars(results[file]) for file in wanted}
 
 
 def _distinct(files: list[Needed]) -> list[Needed]:
@@ -163,7 +166,7 @@ def _distinct(files: list[Needed]) -> list[Needed]:
         before = merged.setdefault(file.mirrors[0], file)
         if before.sha256 and file.sha256 and before.sha256 != file.sha256:
             raise DownloadError(
-                f"{file.mirrors[0]}: {before.key} expects SHA-256 {before.sha256}, but {file.key} expects "
+                f"{shown(file.mirrors[0])}: {before.key} expects SHA-256 {before.sha256}, but {file.key} expects "
                 f"{file.sha256}; one of them is wrong: correct it in the config"
             )
         mirrors = tuple(dict.fromkeys((*before.mirrors, *file.mirrors)))

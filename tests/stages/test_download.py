@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from nmt_prep import fetch as fetching
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, DownloadError
 from tests.server import Answer, WebServer, web_server
@@ -19,7 +18,6 @@ ABC = hashlib.sha256(b"abc").hexdigest()
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
-    monkeypatch.setattr(fetching, "PAUSES", ())
     monkeypatch.setenv("no_proxy", "*")
     with web_server() as running:
         yield running
@@ -40,7 +38,7 @@ def entry(content: bytes, name: str, local: bool) -> dict[str, object]:
 
 def stored(config: Config) -> dict[str, bytes]:
     root = config.run_dir / "downloads"
-    paths = (path for path in root.rglob("*") if path.is_file() and ".notes" not in path.parts)
+    paths = (path for path in root.rglob("*") if path.is_file() and not {".notes", ".incoming"} & {*path.parts})
     return {str(path.relative_to(root)): path.read_bytes() for path in paths}
 
 
@@ -106,12 +104,11 @@ def test_a_damaged_file_is_fetched_anew(server: WebServer, tmp_path: Path) -> No
 
 
 def test_a_wrong_checksum_leaves_nothing(server: WebServer, tmp_path: Path) -> None:
-    url = server.give("/a.tgz", b"<html>sorry</html>")
+    url = server.give("/a.tgz", b"this is not an abc")
     config = config_of(tmp_path, {"name": "c", "url": url, "sha256": ABC, "source": "a", "target": "b"})
     with pytest.raises(DownloadError, match=rf"^{url}: expected SHA-256 {ABC}, found [0-9a-f]{{64}} \(18 bytes\)"):
         download(config)
-    run_again = config.run_dir / "downloads"
-    assert not any(path.is_file() and not path.name.startswith(".") for path in run_again.rglob("*"))
+    assert stored(config) == {}
 
 
 def test_a_changed_checksum_fetches_anew(server: WebServer, tmp_path: Path) -> None:

@@ -1,0 +1,138 @@
+"""The lock file beside a config: what each download was when it was first fetched, and must be ever after.
+
+``enzh.yaml`` has ``enzh.lock``, in JSON. It belongs under version control: with it, another machine gets the same bytes
+or an error. A checksum in the config comes before it. Local files are not in it. Nothing of it enters a fingerprint.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from nmt_prep.artefacts import publish_json
+from nmt_prep.digests import cache_directory, digest_of
+from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.sources import shown
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Locked:
+    """A download.
+
+    Attributes:
+        address: as the config has it, without secrets; the first of its mirrors.
+        url: where it came from at last; None where it was at hand, and was not fetched.
+        time: when it was fetched, in UTC, such as 2026-01-31T23:59:59Z.
+    """
+
+    address: str
+    sha256: str
+    size: int
+    url: str | None = None
+    etag: str | None = None
+    time: str | None = None
+
+
+def lock_path(config: Path) -> Path:
+    """Where the lock file of a config is."""
+    return config.with_suffix(".lock")
+
+
+class LockFile:
+    """The lock file of a run. Safe to use from threads, and under concurrent runs.
+
+    Args:
+        path: the file; None is a lock that knows nothing and notes nothing.
+        renew: expect nothing, and note what is found.
+    """
+
+    def __init__(self, path: Path | None, *, renew: bool = False) -> None:
+        self.path = path
+        self.renew = renew
+        self._guard = threading.Lock()
+        self._known = {} if path is None or renew else _read(path)
+
+    def find(self, mirrors: Sequence[str]) -> Locked | None:
+        """What a file was when it was locked, by whichever of its mirrors that was."""
+        return next((self._known[shown(address)] for address in mirrors if shown(address) in self._known), None)
+
+    def lacks(self, mirrors: Sequence[str]) -> bool:
+        """Whether there is a lock file to keep, and this file is not in it."""
+        return self.path is not None and shown(mirrors[0]) not in self._known
+
+    def note(self, locked: Locked) -> None:
+        """Notes a download.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        if self.path is None:
+            return
+        with self._guard:
+            if self._known.get(locked.address) != locked:
+                self._known[locked.address] = locked
+                if not self.renew:
+                    self._merge(self.path, [locked])
+
+    def finish(self) -> None:
+        """Ends a renewal: the file then has what was noted, and nothing else.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        if self.path is not None and self.renew:
+            with _exclusive(self.path):
+                _write(self.path, self._known.values())
+
+    @staticmethod
+    def _merge(path: Path, new: Iterable[Locked]) -> None:
+        with _exclusive(path):
+            _write(path, {**_read(path), **{locked.address: locked for locked in new}}.values())
+
+
+@contextmanager
+def _exclusive(path: Path) -> Iterator[None]:
+    """Keeps other runs of the config from writing; the kernel ends it with the process."""
+    directory = cache_directory() / "locks"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with FileLock(directory / digest_of(str(path.resolve()))[:32]):
+            yield
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the lock file {path}: {error.strerror or error}; copy the config to a directory that you "
+            f"may write, and see that {cache_directory()} can be written (NMT_PREP_CACHE)"
+        ) from error
+
+
+def _read(path: Path) -> dict[str, Locked]:
+    try:
+        content = json.loads(path.read_bytes())
+        if content["version"] != _VERSION:
+            raise ConfigError(f"{path}: version {content['version']} of lock files is not known here; update nmt_prep")
+        return {address: Locked(address, **facts) for address, facts in content["files"].items()}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"cannot read the lock file {path}: {error.strerror or error}") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ConfigError(
+            f"{path} is no lock file: restore it, or renew it with `nmt-prep lock --update CONFIG`"
+        ) from error
+
+
+def _write(path: Path, files: Iterable[Locked]) -> None:
+    facts = {
+        locked.address: {key: value for key, value in asdict(locked).items() if value is not None} for locked in files
+    }
+    for fields in facts.values():
+        del fields["address"]
+    publish_json(path, {"version": _VERSION, "files": facts})

@@ -1,0 +1,102 @@
+"""What a corpus's address says: where it leads, what its file is called, and how to show it without its secrets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import url2pathname
+
+from nmt_prep.errors import ConfigError
+
+CLOUD_SCHEMES = {"s3", "gs"}
+"""Schemes that fsspec opens."""
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SECRET = re.compile(r"token|key|secret|sig|pass|pwd|auth|cred|session", re.IGNORECASE)
+_HIDDEN = "***"
+
+
+def scheme_of(address: str) -> str:
+    """The scheme of a URL in lower case, ``opus`` for one of OPUS's ids, ``file`` for a path.
+
+    Raises:
+        ConfigError: it is none of those that can be fetched, or no URL at all.
+    """
+    match = _SCHEME.match(address)
+    if match is None:
+        return "opus" if address.startswith("opus:") else "file"
+    scheme = match[1].lower()
+    if scheme not in {"http", "https", "file", *CLOUD_SCHEMES}:
+        raise ConfigError(
+            f"cannot fetch {shown(address)}: a url is http://, https://, s3://, gs://, file:///path, a path, "
+            "or an id of opus:, mtdata: or sacrebleu:"
+        )
+    if scheme != "file" and not _has_host(address):
+        raise ConfigError(f"cannot fetch {shown(address)}: this is no URL; correct it in the config")
+    return scheme
+
+
+def local_path(address: str, base_dir: Path) -> Path | None:
+    """Where a path or a ``file:`` URL points; None for what is fetched.
+
+    Raises:
+        ConfigError: the address has a scheme that cannot be fetched, or a ``file:`` URL names another machine.
+    """
+    if scheme_of(address) != "file":
+        return None
+    if not address.lower().startswith("file:"):
+        return base_dir / address
+    parts = urlsplit(address)
+    if parts.netloc not in {"", "localhost"}:
+        raise ConfigError(f"cannot fetch {address}: a file: URL is file:///path, without the name of a machine")
+    return base_dir / url2pathname(parts.path)
+
+
+def file_name(address: str) -> str:
+    """The last part of an address's path, with nothing in it that a file system could take amiss."""
+    if address.startswith("opus:"):
+        corpus, _, pair = address.removeprefix("opus:").partition("/")
+        path = f"{corpus}-{pair.replace('/', '-')}.txt.zip"
+    else:
+        path = _path_of(address) if "://" in address else address
+    return re.sub(r"[^A-Za-z0-9._+-]", "_", path.rstrip("/").rpartition("/")[2]).lstrip(".")[-100:] or "download"
+
+
+def shown(address: str) -> str:
+    """An address as messages, manifests and lock files have it: no user, no password, no value that may be a secret.
+
+    Values of a query are hidden where their name speaks of a secret, and where they are as long as a signature.
+    """
+    if _SCHEME.match(address) is None:
+        return address
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return f"{address.partition('://')[0]}://{_HIDDEN}"
+    host = parts.netloc.rpartition("@")[2]
+    query = "&".join(_without_secret(field) for field in parts.query.split("&")) if parts.query else ""
+    return urlunsplit((parts.scheme, host, parts.path, query, ""))
+
+
+def _has_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
+def _path_of(url: str) -> str:
+    try:
+        return unquote(urlsplit(url).path)
+    except ValueError:
+        return ""
+
+
+def _without_secret(field: str) -> str:
+    name, equals, value = field.partition("=")
+    secret = bool(_SECRET.search(name)) or len(value) >= 32 or (not equals and len(name) >= 32)
+    if not secret:
+        return field
+    return f"{name}={_HIDDEN}" if equals else _HIDDEN

@@ -1,0 +1,69 @@
+"""Corpora that are named by an id of a catalogue: what it knows is filled in where the config leaves it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from nmt_prep.config import Config
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.config_section import Languages
+from nmt_prep.errors import ConfigError
+from nmt_prep.sources import mtdata_index, sacrebleu_sets
+from nmt_prep.sources.languages import ordered
+from nmt_prep.sources.opus import parse_id
+
+_MEMBERS = {"source", "target", "member"}
+
+
+def fill_in(config: Config) -> Config:
+    """The config with url, members and format of each corpus that is named by an id.
+
+    Nothing is fetched: OPUS's ids stay until the file is wanted; those of mtdata and sacrebleu become URLs.
+
+    Raises:
+        ConfigError: an id is not known, its languages are not the config's, or its catalogue is not installed.
+    """
+    splits = {
+        split: tuple(_filled(corpus, config.languages, f"splits.{split}.{corpus.name}") for corpus in corpora)
+        for split, corpora in config.splits.items()
+    }
+    return config.model_copy(update={"splits": splits})
+
+
+def _filled(corpus: Corpus, languages: Languages, where: str) -> Corpus:
+    address = corpus.catalogue_id
+    if address is None:
+        return corpus
+    try:
+        known = _CATALOGUES[address.partition(":")[0]](address, languages)
+    except ConfigError as error:
+        raise ConfigError(f"{where}.url: {error}") from error
+    # What the config says comes first: other members than the catalogue's, or another format.
+    given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
+    if _MEMBERS & given.keys():
+        known = {key: value for key, value in known.items() if key not in _MEMBERS}
+    url = known["url"]
+    if isinstance(url, tuple):
+        url = {"both": (*url, *(corpus.url.both or ())[1:])}
+    try:
+        return Corpus.model_validate({**known, **given, "url": url})
+    except ValidationError as error:
+        problems = "; ".join(detail["msg"] for detail in error.errors())
+        raise ConfigError(f"{where}: {address} and the other keys do not fit: {problems}") from None
+
+
+def _opus(address: str, languages: Languages) -> dict[str, Any]:
+    named = parse_id(address)
+    source, target = ordered(named.languages, languages, address)
+    members = {"source": named.member(source), "target": named.member(target)}
+    return {"url": (address,), "format": "plain", **members}
+
+
+_CATALOGUES: Mapping[str, Callable[[str, Languages], dict[str, Any]]] = {
+    "opus": _opus,
+    "mtdata": mtdata_index.describe,
+    "sacrebleu": sacrebleu_sets.describe,
+}

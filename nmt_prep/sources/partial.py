@@ -1,0 +1,181 @@
+"""The bytes of one URL that came so far, kept from one run to the next with what the server said of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from nmt_prep.artefacts import publish_json, writing
+from nmt_prep.errors import DownloadError
+from nmt_prep.progress import Meter
+from nmt_prep.sources.limits import Limits, Pace
+
+_CHUNK = 1 << 20
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server sends of a file.
+
+    Attributes:
+        url: where redirects led.
+        start: position in the file of the first byte of the body.
+        total: size of the whole file in bytes; None where the server does not say.
+        delimited: whether the end of the body can be told from a broken connection.
+        etag: a strong ETag; None for a weak one, or none.
+        modified: Last-Modified.
+        chunks: the body as it is served; an archive's own compression is left alone.
+    """
+
+    url: str
+    start: int
+    total: int | None
+    delimited: bool
+    etag: str | None
+    modified: str | None
+    chunks: Iterator[bytes]
+
+
+@dataclass(frozen=True)
+class Resume:
+    """A file that was begun: ``size`` of ``total`` bytes are there, and the server named its state so."""
+
+    size: int
+    total: int | None
+    etag: str | None
+    modified: str | None
+
+    @property
+    def validator(self) -> str:
+        """What If-Range holds, so that a file that changed is sent whole."""
+        return self.etag or self.modified or ""
+
+
+@dataclass(frozen=True)
+class _Note:
+    """What is written beside a partial file.
+
+    Attributes:
+        url: of whom it is a part, without secrets.
+        flushed: bytes that are on the disk for certain.
+        boot: the start of the machine since which all bytes count, flushed or not.
+    """
+
+    url: str
+    total: int | None
+    etag: str | None
+    modified: str | None
+    flushed: int
+    boot: str | None
+
+
+class Partial:
+    """A file in the making, with a note beside it. Bytes without a note do not count."""
+
+    def __init__(self, directory: Path, name: str, url: str) -> None:
+        self.path = directory / name
+        self._note_path = directory / f"{name}.json"
+        self._url = url
+
+    @property
+    def size(self) -> int:
+        """Bytes that are there."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def resume(self) -> Resume | None:
+        """What can be gone on with; None where nothing can.
+
+        Of a file that is all there the last byte is asked for again, so that the server has its say.
+        """
+        note = self._note()
+        if note is None or not (note.etag or note.modified):
+            return None
+        size = self.size if note.boot is not None and note.boot == _boot() else min(self.size, note.flushed)
+        if note.total is not None:
+            size = min(size, note.total - 1)
+        return Resume(size, note.total, note.etag, note.modified) if size > 0 else None
+
+    def drop(self) -> None:
+        """Forgets all of it."""
+        with writing(self.path):
+            self._note_path.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
+
+    def take(self, answer: Answer, meter: Meter, limits: Limits, pace: Pace) -> str:
+        """Puts the body of an answer behind what is there; returns the SHA-256 of the whole.
+
+        Whatever ends it, the bytes that came stay for another time.
+
+        Raises:
+            DownloadError: the body faults, or the file is larger than files may be.
+            OutputError: the file cannot be written.
+        """
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if answer.start == 0:
+                self.drop()
+                self._write_note(_Note(self._url, answer.total, answer.etag, answer.modified, 0, _boot()))
+        with writing(self.path), self.path.open("a+b") as file:
+            file.truncate(answer.start)
+            file.seek(0)
+            digest, size = hashlib.sha256(), 0
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+                size += len(chunk)
+            meter.advance(size)
+            try:
+                for chunk in answer.chunks:
+                    size += len(chunk)
+                    check_size(self._url, size, limits)
+                    file.write(chunk)
+                    digest.update(chunk)
+                    meter.advance(len(chunk))
+                    pace.spend(len(chunk))
+            finally:
+                file.flush()
+                os.fsync(file.fileno())
+                self._flushed()
+        return digest.hexdigest()
+
+    def _note(self) -> _Note | None:
+        try:
+            return _Note(**json.loads(self._note_path.read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def _flushed(self) -> None:
+        note = self._note()
+        if note is not None:
+            self._write_note(replace(note, flushed=self.size))
+
+    def _write_note(self, note: _Note) -> None:
+        publish_json(self._note_path, asdict(note))
+
+
+def check_size(shown_url: str, size: int, limits: Limits) -> None:
+    """Refuses a file of a size beyond the limit.
+
+    Raises:
+        DownloadError: it is.
+    """
+    if size > limits.max_file_bytes:
+        raise DownloadError(
+            f"{shown_url}: more than the {limits.max_file_bytes:,} bytes that a file may have; "
+            "if it is meant to be so large, raise download.max_file_bytes in the config"
+        )
+
+
+def _boot() -> str | None:
+    """Names the time since the machine was started; None where it has no name."""
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return None

@@ -1,0 +1,162 @@
+"""The way to a server: redirects that are followed, and those that are refused.
+
+Refused are redirects from https to http, to any scheme but those two, in a circle, more than ten of them, and from a
+public address into a private network. The last is decided by the address that the connection reached, not by what a
+name resolved to before; a proxy hides it, and then only addresses that are written out are looked at. A URL that is
+itself in a private network may redirect within it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.utils import select_proxy
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from nmt_prep.errors import DownloadError
+from nmt_prep.sources.address import shown
+
+MAX_REDIRECTS = 10
+
+
+class Route:
+    """One way from a URL to the server that has the file; use it in a ``with`` statement."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        """Where the way has come to."""
+        self._given = url
+        self._from_public = False
+        self._session = _Session()
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, _Adapter(self._reached))
+
+    def __enter__(self) -> Route:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._session.close()
+
+    def get(self, headers: dict[str, str], timeout: tuple[float, float]) -> requests.Response:
+        """Asks for the URL and follows redirects; the body is left to read.
+
+        Certificates are always verified: a variable of the environment can name others to trust, not turn that off.
+
+        Raises:
+            DownloadError: a redirect is refused.
+            requests.RequestException: there is no answer.
+        """
+        seen = {self.url}
+        for _ in range(MAX_REDIRECTS + 1):
+            if self._proxied():
+                self._reached(urlsplit(self.url).hostname or "")
+            response = self._session.get(
+                self.url, headers=headers, timeout=timeout, stream=True, allow_redirects=False, verify=True
+            )
+            location = self._session.get_redirect_target(response)
+            if location is None:
+                return response
+            response.close()
+            self.url = self._next(location)
+            if self.url in seen:
+                raise self._refusal("redirects in a circle")
+            seen.add(self.url)
+        raise self._refusal(f"redirects more than {MAX_REDIRECTS} times")
+
+    def _next(self, location: str) -> str:
+        try:
+            target = urljoin(self.url, location)
+            before, after = urlsplit(self.url), urlsplit(target)
+            same = (before.scheme, before.hostname, before.port) == (after.scheme, after.hostname, after.port)
+        except ValueError:
+            raise self._refusal("redirects to something that is no URL") from None
+        if after.scheme not in {"http", "https"} or not after.hostname:
+            raise self._refusal(f"redirects to {_shown_target(target)}, which is neither http nor https")
+        if (before.scheme, after.scheme) == ("https", "http"):
+            raise self._refusal(f"redirects from https to http ({_shown_target(target)})")
+        if same and "@" in before.netloc and "@" not in after.netloc:
+            target = after._replace(netloc=before.netloc).geturl()
+        return target
+
+    def _reached(self, address: str) -> None:
+        """Looks at the address of a connection that was just made, or at a host where a proxy makes it."""
+        private = is_private(address)
+        if self.url == self._given:
+            self._from_public = not private
+        elif private and self._from_public:
+            raise self._refusal(
+                f"redirects from a public address to a private one ({_shown_target(self.url)}, which is at {address})"
+            )
+
+    def _refusal(self, reason: str) -> DownloadError:
+        return DownloadError(f"{shown(self._given)}: {reason}; refused: use another mirror")
+
+    def _proxied(self) -> bool:
+        settings = self._session.merge_environment_settings(self.url, {}, True, None, None)
+        return select_proxy(self.url, settings["proxies"]) is not None
+
+
+class _Session(requests.Session):
+    """A session that leaves redirects alone: requests would read their bodies, however long, before it returns one."""
+
+    def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
+        return iter(())
+
+
+class _Adapter(HTTPAdapter):
+    """requests' own transport, but that each connection's address is looked at before anything is sent."""
+
+    def __init__(self, reached: Any) -> None:
+        self._reached = reached
+        super().__init__()
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        reached = self._reached
+
+        class Plain(HTTPConnection):
+            def connect(self) -> None:
+                super().connect()
+                reached(_peer(self.sock))
+
+        class Secure(HTTPSConnection):
+            def connect(self) -> None:
+                super().connect()
+                reached(_peer(self.sock))
+
+        class PlainPool(HTTPConnectionPool):
+            ConnectionCls = Plain
+
+        class SecurePool(HTTPSConnectionPool):
+            ConnectionCls = Secure
+
+        self.poolmanager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+
+
+def is_private(address: str) -> bool:
+    """Whether an address is not one of the public internet; a name other than localhost is taken for public."""
+    try:
+        number = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
+    except ValueError:
+        return address.lower().rstrip(".") == "localhost" or address.lower().endswith(".localhost")
+    if isinstance(number, ipaddress.IPv6Address) and number.ipv4_mapped is not None:
+        number = number.ipv4_mapped
+    return not number.is_global or number.is_multicast
+
+
+def _peer(connection: socket.socket | None) -> str:
+    if connection is None:
+        return ""
+    return str(connection.getpeername()[0])
+
+
+def _shown_target(target: str) -> str:
+    """A redirect's target without its query, which is often a signature."""
+    return shown(target.partition("?")[0].partition("#")[0])

@@ -1,0 +1,114 @@
+"""Where a run gets a file from: what it has, what other runs have, and at last the network."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+
+from nmt_prep.artefacts import flush, published, writing
+from nmt_prep.lockfile import Locked, LockFile
+from nmt_prep.sources import DownloadCache, Expected, Fetched, Fetcher, shown
+from nmt_prep.store import Store, Stored
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file to get.
+
+    Attributes:
+        mirrors: addresses of it.
+        name: what it is to be called.
+        sha256: what the config says that it must be.
+    """
+
+    mirrors: tuple[str, ...]
+    name: str
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Supply:
+    """All the places that a file can come from. Safe to use from threads for different files.
+
+    Attributes:
+        store: the run's own files.
+        fetcher: brings what is nowhere at hand.
+        cache: what runs share; None where they do not.
+        lock: what files were when they were first fetched.
+    """
+
+    store: Store
+    fetcher: Fetcher
+    cache: DownloadCache | None
+    lock: LockFile
+
+    def get(self, file: Wanted) -> Stored:
+        """Sees to it that a file is in the store; returns its place, digest and size.
+
+        Raises:
+            DownloadError: it cannot be had, or is another than the config or the lock file says.
+            OutputError: it cannot be stored.
+        """
+        key, address = ["url", file.mirrors[0]], shown(file.mirrors[0])
+        expected = self._expected(file)
+        stored = self._at_hand(key, file, expected)
+        if stored is not None:
+            locked = self.lock.find(file.mirrors)
+            if locked is None or locked.sha256 != stored.sha256:
+                locked = Locked(address, stored.sha256, stored.size)
+            locked = replace(locked, address=address)
+        else:
+            fetched = self.fetcher.fetch(file.mirrors, expected)
+            stored = self._keep(fetched, file.name)
+            locked = Locked(address, fetched.sha256, fetched.size, fetched.url, fetched.etag, fetched.time)
+        stored = self._named(stored, file.name)
+        if self.cache is not None:
+            self.cache.offer(self.store.directory / stored.file, stored.sha256)
+        self.store.note(key, stored)
+        self.lock.note(locked)
+        return stored
+
+    def _expected(self, file: Wanted) -> Expected | None:
+        if file.sha256 is not None:
+            return Expected(file.sha256, "correct sha256 in the config, or use another mirror")
+        locked = self.lock.find(file.mirrors)
+        if locked is None or self.lock.path is None:
+            return None
+        return Expected(
+            locked.sha256,
+            f"{self.lock.path} has what it was at first; use another mirror, or if the change is meant to be, "
+            "renew the lock with `nmt-prep lock --update CONFIG`",
+        )
+
+    def _at_hand(self, key: list[str], file: Wanted, expected: Expected | None) -> Stored | None:
+        """The file without asking the network; by its first mirror only where no digest is known."""
+        if expected is None:
+            return None if self.lock.renew else self.store.find(key)
+        stored = self.store.find(key)
+        if stored is not None and stored.sha256 == expected.sha256:
+            return stored
+        return self.store.find_digest(expected.sha256, file.name) or self._cached(expected.sha256, file.name)
+
+    def _cached(self, sha256: str, name: str) -> Stored | None:
+        final = self.store.directory / sha256 / name
+        if self.cache is None or not self.cache.take(sha256, final):
+            return None
+        return Stored(f"{sha256}/{name}", sha256, final.stat().st_size)
+
+    def _keep(self, fetched: Fetched, name: str) -> Stored:
+        """Publishes what was fetched, which is on the disk already, in one step."""
+        final = self.store.directory / fetched.sha256 / name
+        with writing(final):
+            final.parent.mkdir(exist_ok=True)
+            flush(fetched.path)
+            fetched.path.replace(final)
+            flush(final.parent)
+        return Stored(f"{fetched.sha256}/{name}", fetched.sha256, fetched.size)
+
+    def _named(self, stored: Stored, name: str) -> Stored:
+        """A stored file under the name that its first mirror gives it."""
+        file = f"{stored.sha256}/{name}"
+        if stored.file != file:
+            with published(self.store.directory / file) as beside:
+                shutil.copyfile(self.store.directory / stored.file, beside)
+        return replace(stored, file=file)

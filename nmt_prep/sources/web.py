@@ -1,0 +1,202 @@
+"""One request to a server: the bytes from some point on, or the fault, in words that say what to do."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import requests
+import urllib3
+
+from nmt_prep.errors import DownloadError
+from nmt_prep.sources.address import shown
+from nmt_prep.sources.limits import Clock, Limits, RestartError, TransientError, retry_after
+from nmt_prep.sources.partial import Answer, Resume
+from nmt_prep.sources.route import Route
+
+_CHUNK = 1 << 18
+_STALL_BYTES = 1024
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "nmt_prep"}
+_HTML = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(<!--.{0,500}?-->\s*)?<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)")
+
+
+@contextmanager
+def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock) -> Iterator[Answer]:
+    """Asks a server for a file, or for the rest of it.
+
+    Args:
+        url: an http or https URL.
+        resume: what is there of the file; None to ask for all of it.
+        limits: how long to wait.
+        clock: for dates in Retry-After, and for stalls.
+
+    Raises:
+        TransientError: it may work another time.
+        RestartError: it may work from the start.
+        DownloadError: it will not work.
+    """
+    headers = dict(_HEADERS)
+    if resume is not None:
+        headers |= {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
+    with Route(url) as route, _get(route, url, headers, limits) as response:
+        fault = _fault(response, url, clock)
+        if fault is not None:
+            raise fault
+        start, total = 0, _length(response)
+        if response.status_code == requests.codes.partial_content:
+            if resume is None:
+                raise DownloadError(f"{shown(url)}: sent a part of the file, unasked; use another mirror")
+            start, total = resume.size, _checked_total(response, resume, url)
+        etag = response.headers.get("ETag")
+        yield Answer(
+            url=route.url,
+            start=start,
+            total=total,
+            delimited=total is not None or "chunked" in response.headers.get("Transfer-Encoding", "").lower(),
+            etag=etag if etag is not None and re.fullmatch(r'"[^"]*"', etag) else None,
+            modified=response.headers.get("Last-Modified"),
+            chunks=_chunks(response, url, limits, clock),
+        )
+
+
+def looks_like_html(head: bytes) -> bool:
+    """Whether a file that begins so is a web page."""
+    return _HTML.match(head) is not None
+
+
+def first_words(page: bytes) -> str:
+    """The start of a page that came in place of a file, without its markup."""
+    text = page[:4096].decode("utf-8-sig", "backslashreplace")
+    text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*(>|$)", " ", text)
+    return f": {' '.join(text.split())[:300]!r}"
+
+
+def _get(route: Route, url: str, headers: dict[str, str], limits: Limits) -> requests.Response:
+    try:
+        return route.get(headers, (limits.connect_seconds, limits.stall_seconds))
+    except requests.exceptions.SSLError as error:
+        raise DownloadError(
+            f"{shown(url)}: the server's certificate was not accepted ({_cause(error)}); use another mirror"
+        ) from error
+    except requests.exceptions.Timeout as error:
+        connecting = isinstance(error, requests.exceptions.ConnectTimeout)
+        seconds = limits.connect_seconds if connecting else limits.stall_seconds
+        raise TransientError(
+            f"{shown(url)}: no answer within {seconds:g} s; try again later or add a mirror"
+        ) from error
+    except requests.exceptions.ConnectionError as error:
+        if _caused_by(error, socket.gaierror):
+            host = urlsplit(route.url).hostname
+            raise DownloadError(
+                f"{shown(url)}: the name {host} cannot be resolved; check the url and the network"
+            ) from error
+        raise TransientError(
+            f"{shown(url)}: cannot connect ({_cause(error)}); check the network or add a mirror"
+        ) from error
+    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+        raise DownloadError(
+            f"{shown(url)}: this cannot be asked for, or the answer is not HTTP ({type(error).__name__}); "
+            "check the url in the config"
+        ) from error
+
+
+def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError | None:
+    """What is wrong with an answer's head."""
+    status = response.status_code
+    if status == requests.codes.requested_range_not_satisfiable:
+        return RestartError(f"{shown(url)}: status 416: the file there is shorter than what came before; try again")
+    if status not in {requests.codes.ok, requests.codes.partial_content}:
+        message = f"{shown(url)}: status {status} {response.reason}{_page(response)}; check the url, or add a mirror"
+        if status in _TRANSIENT:
+            return TransientError(message, retry_after(response.headers.get("Retry-After"), clock.today()))
+        return DownloadError(message)
+    if response.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml")):
+        return DownloadError(f"{shown(url)}: an HTML page, not a corpus{_page(response)}; check the url")
+    return None
+
+
+def _page(response: requests.Response) -> str:
+    if not re.match(r"text/|application/(json|xml|xhtml)", response.headers.get("Content-Type", "").lower()):
+        return ""
+    try:
+        return first_words(response.raw.read(4096, decode_content=True))
+    except (urllib3.exceptions.HTTPError, OSError):
+        return ""
+
+
+def _length(response: requests.Response) -> int | None:
+    """What Content-Length says; a transfer in chunks makes it void."""
+    length = response.headers.get("Content-Length", "")
+    chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
+    return int(length) if not chunked and re.fullmatch(r"[0-9]{1,18}", length) else None
+
+
+def _checked_total(response: requests.Response, resume: Resume, url: str) -> int:
+    """The size of the whole file, if a 206 continues what is there.
+
+    Raises:
+        RestartError: it does not.
+    """
+    found = response.headers.get("Content-Range", "")
+    match = _CONTENT_RANGE.fullmatch(found)
+    if match is None:
+        raise RestartError(f"{shown(url)}: a part of the file without its place ({found!r}); try again")
+    first, last = int(match[1]), int(match[2])
+    total = resume.total if match[3] == "*" else int(match[3])
+    if first != resume.size or last < first or total is None or last >= total or total != (resume.total or total):
+        raise RestartError(
+            f"{shown(url)}: asked for bytes from {resume.size} of {resume.total or 'all'}, got {found!r}; try again"
+        )
+    header = "ETag" if resume.etag is not None else "Last-Modified"
+    if response.headers.get(header, resume.validator) != resume.validator:
+        raise RestartError(f"{shown(url)}: the file changed while it was fetched; try again")
+    length = _length(response)
+    if length is not None and length != last - first + 1:
+        raise RestartError(f"{shown(url)}: {found!r} with {length} bytes; try again")
+    return total
+
+
+def _chunks(response: requests.Response, url: str, limits: Limits, clock: Clock) -> Iterator[bytes]:
+    response.raw.enforce_content_length = False
+    begun, came = clock.now(), 0
+    stalled = f"{shown(url)}: next to nothing came for {limits.stall_seconds:g} s; try again later"
+    try:
+        while chunk := response.raw.read1(_CHUNK, decode_content=False):
+            yield chunk
+            came += len(chunk)
+            if (now := clock.now()) - begun >= limits.stall_seconds:
+                if came < _STALL_BYTES:
+                    raise TransientError(stalled)
+                begun, came = now, 0
+    except urllib3.exceptions.ReadTimeoutError as error:
+        raise TransientError(stalled) from error
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        raise TransientError(f"{shown(url)}: the connection broke ({_cause(error)}); try again") from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        yield following
+        inner = getattr(following, "reason", None) or (following.args[0] if following.args else None)
+        following = inner if isinstance(inner, BaseException) else following.__cause__ or following.__context__
+
+
+def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
+    return any(isinstance(cause, kind) for cause in _causes(error))
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost cause in words; what lies around it repeats the URL, secrets and all."""
+    *_, innermost = _causes(error)
+    text = getattr(innermost, "strerror", None) or getattr(innermost, "verify_message", None)
+    return str(text or type(innermost).__name__)

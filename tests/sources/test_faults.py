@@ -1,0 +1,147 @@
+"""Scripts of faults: whatever a server does, the file is one that it has, byte for byte, or there is a clear error."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from nmt_prep.errors import DownloadError
+from tests.server import Answer, WebServer
+from tests.sources.fetching import Scene, sha256
+
+OLD = random.Random(1).randbytes(30_000)
+NEW = random.Random(2).randbytes(30_000)
+LONGER = random.Random(3).randbytes(40_000)
+SHORTER = random.Random(4).randbytes(9_000)
+
+VALIDATORS = {
+    "etag": {"ETag": '"old"'},
+    "date": {"Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"},
+    "both": {"ETag": '"old"', "Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"},
+    "weak": {"ETag": 'W/"old"'},
+    "none": {},
+}
+RESUMABLE = {"etag", "date", "both"}
+CHANGED = {"ETag": '"new"', "Last-Modified": "Sat, 31 Jan 2026 12:00:00 GMT"}
+
+
+def old(headers: dict[str, str], **more: object) -> Answer:
+    return replace(Answer(OLD, headers=headers, ranges=True), **more)  # type: ignore[arg-type]
+
+
+def liar(body: bytes, headers: dict[str, str], claim: str | None, **more: object) -> Answer:
+    """A 206 whatever was asked."""
+    extra = {"Content-Range": claim} if claim is not None else {}
+    return replace(Answer(body, 206, {**headers, **extra}), **more)  # type: ignore[arg-type]
+
+
+SECOND: dict[str, Callable[[dict[str, str]], Answer]] = {
+    "the rest": lambda known: old(known),
+    "all of it for a part": lambda known: Answer(OLD, headers=known),
+    "a changed file": lambda known: Answer(NEW, headers=CHANGED, ranges=True),
+    "a longer file": lambda known: Answer(LONGER, headers=CHANGED, ranges=True),
+    "a shorter file": lambda known: Answer(SHORTER, headers=CHANGED, ranges=True),
+    "another cut": lambda known: old(known, cut=500),
+    "a cut in chunks": lambda known: Answer(OLD, headers=known, chunked=True, cut=17_000),
+    "nothing": lambda known: old(known, cut=0),
+    "a stall": lambda known: old(known, cut=100, stall=0.4),
+    "status 416": lambda known: Answer(b"", 416, {"Content-Range": "bytes */30000"}),
+    "status 416 without a range": lambda known: Answer(b"sorry", 416),
+    "status 429": lambda known: Answer(b"", 429, {"Retry-After": "3"}),
+    "status 500": lambda known: Answer(b"oops", 500, {"Content-Type": "text/plain"}),
+    "status 503": lambda known: Answer(b"", 503, {"Retry-After": "Sat, 31 Jan 2026 12:00:05 GMT"}),
+    "too late a start": lambda known: old(known, claim="bytes 29000-29999/30000"),
+    "too early a start": lambda known: old(known, claim="bytes 0-29999/30000"),
+    "a wrong size": lambda known: old(known, claim="bytes 10000-29999/31000"),
+    "an end before the start": lambda known: old(known, claim="bytes 10000-5000/30000"),
+    "an end after the end": lambda known: old(known, claim="bytes 10000-30000/30000"),
+    "no place": lambda known: old(known, claim=""),
+    "a place in other units": lambda known: old(known, claim="lines 10-20/30"),
+    "several places": lambda known: liar(b"--x", {"Content-Type": "multipart/byteranges; boundary=x"}, None),
+    "a part of the rest": lambda known: liar(OLD[10_000:12_000], known, "bytes 10000-11999/30000"),
+    "an earlier part": lambda known: liar(OLD[9_000:], known, "bytes 9000-29999/30000"),
+    "a later part": lambda known: liar(OLD[11_000:], known, "bytes 11000-29999/30000"),
+    "a part of another file": lambda known: liar(NEW[10_000:], CHANGED, "bytes 10000-29999/30000"),
+    "a part with a length that is not its own": lambda known: liar(
+        OLD[10_000:], known, "bytes 10000-29999/30000", length=7
+    ),
+    "more than all": lambda known: liar(OLD[10_000:] + b"more", known, "bytes 10000-29999/30000", chunked=True),
+}
+
+
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("validator", VALIDATORS)
+@pytest.mark.parametrize("first", ["cut", "cut in chunks"])
+def test_two_faults_and_then_the_file(server: WebServer, scene: Scene, first: str, validator: str, second: str) -> None:
+    known = VALIDATORS[validator]
+    begun = old(known, cut=10_000, chunked=first == "cut in chunks")
+    fault = SECOND[second](known)
+    honest = fault if fault.body in {NEW, LONGER, SHORTER} else old(known)
+    url = server.give("/a.tgz", begun, fault, honest)
+    content, error = scene.attempt(url, stall_seconds=0.15, retries=3)
+    if validator not in RESUMABLE and fault.status == 206:
+        # A part that nobody asked for is no transient fault: there is no telling what it is of.
+        assert error == f"{url}: sent a part of the file, unasked; use another mirror"
+    else:
+        assert error == ""
+        assert content == honest.body
+
+
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("cut", [1, 9_999, 10_000, 29_999])
+def test_with_a_checksum_only_that_file_will_do(server: WebServer, scene: Scene, cut: int, second: str) -> None:
+    known = VALIDATORS["date"]
+    fault = SECOND[second](known)
+    url = server.give("/a.tgz", old(known, cut=cut), fault, old(known), old(known))
+    content, error = scene.attempt(url, expected=sha256(OLD), stall_seconds=0.15, retries=4)
+    if fault.body in {NEW, LONGER, SHORTER}:
+        assert f"expected SHA-256 {sha256(OLD)}, found" in error
+    else:
+        assert content == OLD
+
+
+@pytest.mark.parametrize("second", SECOND)
+def test_the_same_fault_again_and_again_ends(server: WebServer, scene: Scene, second: str) -> None:
+    known = VALIDATORS["etag"]
+    fault = SECOND[second](known)
+    url = server.give("/a.tgz", old(known, cut=10_000), fault)
+    content, error = scene.attempt(url, stall_seconds=0.1, retries=2)
+    assert len(server.asked) <= 5
+    assert content in {OLD, NEW, LONGER, SHORTER} or error.startswith(f"{url}: ")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_faults_by_chance(server: WebServer, scene: Scene, seed: int) -> None:
+    draw = random.Random(seed)
+    known = VALIDATORS[draw.choice(["etag", "both", "weak", "none"])]
+    honest = [name for name in SECOND if name not in {"a changed file", "a longer file", "a shorter file"}]
+    script = [SECOND[draw.choice(honest)](known) for _ in range(draw.randrange(1, 5))]
+    cuts = [old(known, cut=draw.randrange(len(OLD))) for _ in range(draw.randrange(3))]
+    both = [*script, *cuts]
+    draw.shuffle(both)
+    url = server.give("/a.tgz", *both, old(known))
+    for _ in range(3):  # as a user would: run it again
+        content, error = scene.attempt(url, stall_seconds=0.15, retries=draw.randrange(8))
+        assert content == OLD or error.startswith(f"{url}: ")
+
+
+def test_there_are_enough_scenarios() -> None:
+    assert len(SECOND) * (len(VALIDATORS) * 2 + 4 + 1) + 60 >= 200
+
+
+@pytest.mark.parametrize(("claimed", "sent"), [*itertools.product([0, 1, 29_999, 30_001, 10**15], [0, 1, 30_000])])
+def test_a_length_that_is_not_true(server: WebServer, scene: Scene, claimed: int, sent: int) -> None:
+    url = server.give("/a.tgz", Answer(OLD, length=claimed, cut=sent))
+    with pytest.raises(DownloadError, match=r"ended after \d+ of|bytes that a file may have|is empty|expected SHA-256"):
+        scene.fetch(url, expected=sha256(OLD), retries=1)
+
+
+@pytest.mark.parametrize("length", ["", "-1", "30000, 5", "abc", "+30000", "0x10", " "])
+def test_a_length_that_is_none(server: WebServer, scene: Scene, length: str) -> None:
+    url = server.give("/a.tgz", Answer(OLD, length=None, headers={"Content-Length": length}))
+    with pytest.raises(DownloadError, match=r"does not say how long the file is|the answer is not HTTP"):
+        scene.fetch(url, retries=0)

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.sources import Fetched
+from tests.server import Answer, WebServer
+from tests.sources.fetching import Scene, sha256
+
+ABC = sha256(b"abc")
+STRONG = {"ETag": '"one"'}
+
+
+def test_bytes_arrive(server: WebServer, scene: Scene) -> None:
+    content = bytes(range(256)) * 10_000
+    url = server.give("/a.tgz", Answer(content, headers=STRONG))
+    fetched = scene.fetch(url)
+    assert fetched == Fetched(fetched.path, sha256(content), 2_560_000, url, '"one"', "2026-01-31T12:00:00Z")
+    assert fetched.path.read_bytes() == content
+
+
+def test_what_the_server_compressed_stays_compressed(server: WebServer, scene: Scene) -> None:
+    packed = gzip.compress(b"text", mtime=0)
+    url = server.give("/a.gz", Answer(packed, headers={"Content-Encoding": "gzip", "Content-Type": "text/plain"}))
+    assert scene.fetch(url).path.read_bytes() == packed
+    assert server.headers[0]["Accept-Encoding"] == "identity"
+
+
+def test_an_answer_in_chunks(server: WebServer, scene: Scene) -> None:
+    assert scene.fetch(server.give("/a", Answer(b"abc" * 1000, chunked=True))).sha256 == sha256(b"abc" * 1000)
+
+
+def test_an_answer_whose_end_cannot_be_told(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", Answer(b"abc", length=None))
+    with pytest.raises(DownloadError, match=r"does not say how long the file is, .*; give its sha256 in the config"):
+        scene.fetch(url)
+    assert scene.fetch(url, expected=ABC).size == 3
+
+
+def test_status(server: WebServer, scene: Scene) -> None:
+    page = b"<html><head><style>p {}</style></head><body><h1>Gone</h1>\n<p>for good</p></body></html>"
+    url = server.give("/a", Answer(page, 410, {"Content-Type": "text/html; charset=utf-8"}))
+    with pytest.raises(DownloadError) as caught:
+        scene.fetch(url)
+    assert str(caught.value) == f"{url}: status 410 Gone: 'Gone for good'; check the url, or add a mirror"
+    assert server.asked == ["/a"]
+
+
+@pytest.mark.parametrize("kind", ["text/html", "Text/HTML; charset=utf-8", "application/xhtml+xml"])
+def test_a_page_in_place_of_the_file(server: WebServer, scene: Scene, kind: str) -> None:
+    url = server.give("/a.tgz", Answer(b"<p>Please log in</p>", headers={"Content-Type": kind}))
+    with pytest.raises(DownloadError, match=r"a\.tgz: an HTML page, not a corpus: 'Please log in'; check the url"):
+        scene.fetch(url)
+
+
+@pytest.mark.parametrize(
+    "head", [b"<html>", b"<!DOCTYPE html>\n<html>", b"\xef\xbb\xbf \r\n<HTML lang=en>", b"<!-- x -->\n<head>"]
+)
+@pytest.mark.parametrize("expected", [None, ABC])
+def test_a_page_that_says_it_is_an_archive(server: WebServer, scene: Scene, head: bytes, expected: str | None) -> None:
+    page = head + b"<title>Quota exceeded</title><script>f()"
+    url = server.give("/a.tgz", Answer(page, headers={"Content-Type": "application/gzip", **STRONG}))
+    with pytest.raises(DownloadError, match=r"a\.tgz: an HTML page, not a corpus: 'Quota exceeded'; check the url"):
+        scene.fetch(url, expected=expected)
+    assert [*(scene.directory / "incoming").iterdir()] == []
+
+
+@pytest.mark.parametrize("content", [b"<seg>a</seg>", b"html", b"<htmlx>", b"\x1f\x8b<html>"])
+def test_what_is_no_page(server: WebServer, scene: Scene, content: bytes) -> None:
+    assert scene.fetch(server.give("/a", content)).sha256 == sha256(content)
+
+
+def test_an_empty_file(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", b"")
+    with pytest.raises(DownloadError, match=r"the file there is empty; check the url"):
+        scene.fetch(url)
+    assert scene.fetch(url, expected=sha256(b"")).size == 0
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_transient_status_is_tried_again(server: WebServer, scene: Scene, status: int) -> None:
+    url = server.give("/a", Answer(status=status), Answer(status=status), Answer(b"abc"))
+    assert scene.fetch(url).sha256 == ABC
+    assert server.asked == ["/a"] * 3
+    assert scene.pauses == [1.0, 2.0]
+
+
+def test_transient_status_for_ever(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", Answer(status=503))
+    with pytest.raises(DownloadError, match=r"status 503 Service Unavailable; .* \(tried 9 times\)$"):
+        scene.fetch(url, retries=8)
+    assert scene.pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7.0),
+        ("0", 0.0),
+        ("86400", 300.0),
+        ("99999999999999999999", 300.0),
+        ("Sat, 31 Jan 2026 12:00:42 GMT", 42.0),
+        ("Saturday, 31-Jan-26 12:00:42 GMT", 42.0),
+        ("Sat, 31 Jan 2026 11:00:00 GMT", 0.0),
+        ("Sun, 01 Feb 2026 12:00:00 GMT", 300.0),
+        ("soon", 1.0),
+        ("-3", 1.0),
+        ("", 1.0),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after(server: WebServer, scene: Scene, status: int, value: str, seconds: float) -> None:
+    url = server.give("/a", Answer(status=status, headers={"Retry-After": value}), Answer(b"abc"))
+    assert scene.fetch(url).sha256 == ABC
+    assert scene.pauses == [seconds]
+
+
+@pytest.mark.parametrize("sent", [0, 1, 99])
+def test_a_short_body_is_no_file(server: WebServer, scene: Scene, sent: int) -> None:
+    url = server.give("/a", Answer(b"x" * sent, length=100))
+    with pytest.raises(DownloadError, match=rf"the connection ended after {sent} of 100 bytes; .* \(tried 3 times\)$"):
+        scene.fetch(url)
+
+
+def test_wrong_checksum(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", b"abc")
+    with pytest.raises(DownloadError) as caught:
+        scene.fetch(url, expected="0" * 64)
+    assert str(caught.value) == (
+        f"{url}: expected SHA-256 {'0' * 64}, found {ABC} (3 bytes); "
+        "the file was changed or damaged there: correct sha256"
+    )
+
+
+def test_mirrors_in_order(server: WebServer, scene: Scene) -> None:
+    wrong, right, unused = server.give("/w", b"abd"), server.give("/r", b"abc"), server.give("/u", b"abc")
+    assert scene.fetch(f"{server.url}/404", wrong, right, unused, expected=ABC).url == right
+    assert server.asked == ["/404", "/w", "/r"]
+
+
+def test_every_mirror_fails(server: WebServer, scene: Scene) -> None:
+    with pytest.raises(DownloadError) as caught:
+        scene.fetch(f"{server.url}/1", "missing.tgz")
+    first, second, third = str(caught.value).split("\n  ")
+    assert first == "none of 2 mirrors could be used:"
+    assert second == f"{server.url}/1: status 404 Not Found: 'no such file'; check the url, or add a mirror"
+    assert third.startswith(f"cannot read {scene.directory / 'missing.tgz'}: No such file")
+
+
+def test_a_local_mirror(scene: Scene) -> None:
+    (scene.directory / "here").write_bytes(b"abc")
+    assert scene.fetch("here").sha256 == ABC
+    assert (scene.directory / "here").read_bytes() == b"abc"
+
+
+def test_refused_connection(scene: Scene) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/a"
+        with pytest.raises(DownloadError) as caught:
+            scene.fetch(url)
+    assert str(caught.value) == (
+        f"{url}: cannot connect (Connection refused); check the network or add a mirror (tried 3 times)"
+    )
+
+
+def test_unknown_host(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(DownloadError, match=r"^http://no\.example/a: the name no\.example cannot be resolved; check"):
+        scene.fetch("http://no.example/a")
+
+
+def test_a_server_that_says_nothing(scene: Scene) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
+        with pytest.raises(DownloadError, match=r"no answer within 0\.05 s; .* \(tried 3 times\)$"):
+            scene.fetch(url, stall_seconds=0.05)
+
+
+@pytest.mark.parametrize("said", [b"220 ftp ready\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\x16\x03\x01\x00\x00", b""])
+def test_what_is_no_web_server(scene: Scene, said: bytes) -> None:
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(10_000)
+            connection.sendall(said)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=lambda: answer(listening.accept()[0]))
+        thread.start()
+        with pytest.raises(DownloadError, match=r"^http://127\.0\.0\.1:\d+/a: "):
+            scene.fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a", retries=0)
+        thread.join()
+
+
+def test_bytes_that_drip(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", Answer(b"x" * 1000, slow=0.01))
+    with pytest.raises(DownloadError, match=r"next to nothing came for 0\.1 s; .*\(tried 1 times\)$"):
+        scene.fetch(url, stall_seconds=0.1, retries=0)
+
+
+def test_a_full_disk_is_not_the_servers_fault(server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server.give("/a", b"abc")
+    opened = Path.open
+
+    def full(path: Path, mode: str = "r", **options: object) -> object:
+        return opened(Path("/dev/full") if mode == "a+b" else path, "r+b" if mode == "a+b" else mode, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(OutputError, match=r"^cannot write .*incoming.*"):
+        scene.fetch(url)
+    assert server.asked == ["/a"]
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_file_that_is_too_large(server: WebServer, scene: Scene, claimed: bool) -> None:
+    url = server.give("/a", Answer(b"x" * 5000, chunked=not claimed))
+    with pytest.raises(DownloadError, match=r"more than the 4,999 bytes that a file may have; if it is"):
+        scene.fetch(url, max_file_bytes=4999)
+    assert scene.fetch(url, max_file_bytes=5000).size == 5000
+
+
+def test_the_speed_is_kept(server: WebServer, scene: Scene) -> None:
+    scene.fetch(server.give("/a", b"x" * 10_000), max_bytes_per_second=1000)
+    assert sum(scene.pauses) >= 9.5
+
+
+def test_a_file_goes_on_where_it_stopped_in_another_run(server: WebServer, scene: Scene) -> None:
+    content = bytes(range(256)) * 400
+    url = server.give("/a", Answer(content, headers=STRONG, ranges=True, cut=70_000))
+    with pytest.raises(DownloadError, match="the connection ended after 70000 of 102400 bytes"):
+        scene.fetch(url, retries=0)
+    server.give("/a", Answer(content, headers=STRONG, ranges=True))
+    assert scene.fetch(url, retries=0).path.read_bytes() == content
+    assert (server.headers[1]["Range"], server.headers[1]["If-Range"]) == ("bytes=70000-", '"one"')
+
+
+def test_after_the_machine_was_started_anew_only_flushed_bytes_count(server: WebServer, scene: Scene) -> None:
+    content = bytes(range(256)) * 400
+    url = server.give("/a", Answer(content, headers=STRONG, ranges=True, cut=70_000))
+    with pytest.raises(DownloadError):
+        scene.fetch(url, retries=0)
+    [note] = (scene.directory / "incoming").glob("*.json")
+    facts = json.loads(note.read_text())
+    assert facts["flushed"] == 70_000
+    note.write_text(json.dumps({**facts, "boot": "another", "flushed": 50_000}))
+    server.give("/a", Answer(content, headers=STRONG, ranges=True))
+    assert scene.fetch(url).path.read_bytes() == content
+    assert server.headers[1]["Range"] == "bytes=50000-"
+
+
+def test_a_file_that_is_all_there_has_its_last_byte_asked_for(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", Answer(b"abc", headers=STRONG, ranges=True))
+    fetched = scene.fetch(url)
+    fetched.path.replace(fetched.path)  # as a kill right before it was published would leave it
+    assert scene.fetch(url).path.read_bytes() == b"abc"
+    assert server.headers[1]["Range"] == "bytes=2-"
+
+
+@pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"url": "x"}', b"\xff"])
+def test_a_damaged_note_means_from_the_start(server: WebServer, scene: Scene, note: bytes) -> None:
+    url = server.give("/a", Answer(b"abcdef", headers=STRONG, ranges=True, cut=3))
+    with pytest.raises(DownloadError):
+        scene.fetch(url, retries=0)
+    [path] = (scene.directory / "incoming").glob("*.json")
+    path.write_bytes(note)
+    server.give("/a", Answer(b"abcdef", headers=STRONG, ranges=True))
+    assert scene.fetch(url).path.read_bytes() == b"abcdef"
+    assert "Range" not in server.headers[1]
+
+
+def test_progress_counts_faults_anew(server: WebServer, scene: Scene) -> None:
+    content = bytes(range(256)) * 20_000
+    cuts = (Answer(content, headers=STRONG, ranges=True, cut=1_200_000) for _ in range(4))
+    url = server.give("/a", *cuts, Answer(content, headers=STRONG, ranges=True))
+    assert scene.fetch(url, retries=1).path.read_bytes() == content
+    assert scene.pauses == [1.0] * 4
+
+
+def test_without_progress_there_is_an_end(server: WebServer, scene: Scene) -> None:
+    content = bytes(range(256)) * 20_000
+    url = server.give("/a", Answer(content, cut=2_000_000))
+    with pytest.raises(DownloadError, match=r"ended after 2000000 of 5120000 bytes; .* \(tried 3 times\)$"):
+        scene.fetch(url, retries=2)

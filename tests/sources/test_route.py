@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import requests
+
+from nmt_prep.errors import ConfigError, DownloadError
+from nmt_prep.sources import route
+from nmt_prep.sources.route import is_private
+from tests.server import Answer, WebServer, web_server
+from tests.sources.fetching import Scene, sha256
+
+ABC = sha256(b"abc")
+
+
+def to(location: str, status: int = 302) -> Answer:
+    return Answer(b"moved", status, {"Location": location})
+
+
+@pytest.fixture
+def inside() -> Iterator[WebServer]:
+    """Another server, which :func:`fenced` makes a private one."""
+    with web_server("127.0.0.2") as running:
+        yield running
+
+
+@pytest.fixture
+def fenced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes the first loopback address for a public one, and the second for a private one."""
+    monkeypatch.setattr(route, "is_private", lambda address: address != "127.0.0.1")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("location", ["/b", "b", "./b", "//{host}/b", "http://{host}/b", "/b#part", "?to=b"])
+def test_redirects_are_followed(server: WebServer, scene: Scene, status: int, location: str) -> None:
+    server.give("/b", b"abc")
+    server.give("/a?to=b", b"abc")
+    host = server.url.removeprefix("http://")
+    url = server.give("/a", to(location.format(host=host), status))
+    fetched = scene.fetch(url)
+    assert fetched.sha256 == ABC
+    assert fetched.url in {f"{server.url}/b", f"{server.url}/a?to=b"}
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "file:///etc/passwd",
+        "FILE:///etc/passwd",
+        "ftp://host/a",
+        "gopher://host/a",
+        "data:text/plain,abc",
+        "javascript:alert(1)",
+        "s3://bucket/a",
+        "https:",
+        "unix:/run/socket",
+    ],
+)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_to_other_schemes(server: WebServer, scene: Scene, status: int, location: str) -> None:
+    url = server.give("/a", to(location, status))
+    with pytest.raises(DownloadError, match=rf"^{url}: redirects to .*, which is neither http nor https; refused"):
+        scene.fetch(url)
+    assert server.asked == ["/a"]
+
+
+@pytest.mark.parametrize("location", ["http://[::1", "http://host:port/a", "http://[x]/a"])
+def test_redirects_to_what_is_no_url(server: WebServer, scene: Scene, location: str) -> None:
+    url = server.give("/a", to(location))
+    with pytest.raises(DownloadError, match=r"redirects to something that is no URL; refused"):
+        scene.fetch(url)
+
+
+def test_a_redirect_without_a_target(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", Answer(b"", 302))
+    with pytest.raises(DownloadError, match="status 302 Found"):
+        scene.fetch(url)
+
+
+@pytest.mark.parametrize("circle", [["/a"], ["/b", "/a"], ["/b", "/c", "/b"]])
+def test_redirects_in_a_circle(server: WebServer, scene: Scene, circle: list[str]) -> None:
+    for start, end in zip(["/a", *circle], circle, strict=False):
+        server.give(start, to(end))
+    with pytest.raises(DownloadError, match=r"/a: redirects in a circle; refused"):
+        scene.fetch(f"{server.url}/a")
+    assert len(server.asked) == len(circle)
+
+
+@pytest.mark.parametrize(("hops", "arrives"), [(10, True), (11, False)])
+def test_the_number_of_redirects(server: WebServer, scene: Scene, hops: int, arrives: bool) -> None:
+    for hop in range(hops):
+        server.give(f"/{hop}", to(f"/{hop + 1}"))
+    server.give(f"/{hops}", b"abc")
+    if arrives:
+        assert scene.fetch(f"{server.url}/0").sha256 == ABC
+    else:
+        with pytest.raises(DownloadError, match=r"/0: redirects more than 10 times; refused"):
+            scene.fetch(f"{server.url}/0")
+
+
+@pytest.mark.usefixtures("fenced")
+def test_from_a_public_address_to_a_private_one(server: WebServer, inside: WebServer, scene: Scene) -> None:
+    secret = inside.give("/secret", b"abc")
+    url = server.give("/a", to("/b"))
+    server.give("/b", to(f"{secret}?token=hidden"))
+    with pytest.raises(DownloadError) as caught:
+        scene.fetch(url)
+    assert str(caught.value) == (
+        f"{url}: redirects from a public address to a private one ({secret}, which is at 127.0.0.2); "
+        "refused: use another mirror"
+    )
+    assert inside.asked == []
+
+
+@pytest.mark.usefixtures("fenced")
+def test_a_private_url_may_redirect_anywhere(server: WebServer, inside: WebServer, scene: Scene) -> None:
+    server.give("/b", to(inside.give("/c", b"abc")))
+    assert scene.fetch(inside.give("/a", to(f"{server.url}/b"))).sha256 == ABC
+
+
+@pytest.mark.usefixtures("fenced")
+def test_a_private_address_may_be_the_given_one(inside: WebServer, scene: Scene) -> None:
+    assert scene.fetch(inside.give("/a", b"abc")).sha256 == ABC
+
+
+def test_behind_a_proxy_written_addresses_are_looked_at(
+    server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv("http_proxy", server.url)
+    server.give("http://corpora.example/a", to("http://10.0.0.1/b"))
+    server.give("http://corpora.example/b", to("http://corpora.example/c"))
+    server.give("http://corpora.example/c", b"abc")
+    with pytest.raises(DownloadError, match=r"to a private one \(http://10\.0\.0\.1/b, which is at 10\.0\.0\.1\)"):
+        scene.fetch("http://corpora.example/a")
+    assert scene.fetch("http://corpora.example/b").sha256 == ABC
+    assert server.asked == [f"http://corpora.example/{name}" for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("address", "private"),
+    [
+        *((address, True) for address in ("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254")),
+        *((address, True) for address in ("0.0.0.0", "100.64.0.1", "224.0.0.1", "255.255.255.255", "localhost")),
+        *((address, True) for address in ("::1", "[::1]", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "a.localhost")),
+        *((address, False) for address in ("8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "corpora.example")),
+    ],
+)
+def test_is_private(address: str, private: bool) -> None:
+    assert is_private(address) is private
+
+
+def test_a_password_is_sent_to_its_server_alone(server: WebServer, inside: WebServer, scene: Scene) -> None:
+    host = server.url.removeprefix("http://")
+    server.give("/a", to("/b"))
+    server.give("/b", to(inside.give("/c", b"abc")))
+    fetched = scene.fetch(f"http://user:word@{host}/a")
+    assert fetched.url == f"{inside.url}/c"
+    assert [headers.get("Authorization") for headers in server.headers] == ["Basic dXNlcjp3b3Jk"] * 2
+    assert "Authorization" not in inside.headers[0]
+
+
+def test_no_secret_is_in_a_message(server: WebServer, scene: Scene) -> None:
+    host = server.url.removeprefix("http://")
+    server.give("/moved?token=s3cret", to("file:///x?token=s3cret"))
+    server.give("/late?token=s3cret", Answer(status=503))
+    for url in (
+        f"http://user:s3cret@{host}/missing?token=s3cret&page=2",
+        f"http://user:s3cret@{host}/moved?token=s3cret",
+        f"http://user:s3cret@{host}/late?token=s3cret",
+        "http://user:s3cret@127.0.0.1:1/a?token=s3cret",
+        "http://user:s3cret@[::1/a?token=s3cret",
+        "http://user:s3cret@host:port/a?token=s3cret",
+        "http://user:s3cret@/a?token=s3cret",
+        "http://user:s3cret@a..b/a?token=s3cret",
+        f"http://user:s3cret@{'a' * 70}/a?token=s3cret",
+    ):
+        with pytest.raises((ConfigError, DownloadError)) as caught:
+            scene.fetch(url)
+        assert "s3cret" not in str(caught.value)
+    notes = "".join(path.read_text() for path in scene.directory.rglob("*.json"))
+    assert "s3cret" not in notes
+
+
+@pytest.mark.parametrize("name", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "PYTHONHTTPSVERIFY"])
+@pytest.mark.parametrize("value", ["", "0", "false", "/etc/ssl/certs/own.pem"])
+def test_verification_cannot_be_turned_off(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    seen: list[object] = []
+
+    def send(_: object, *__: object, **options: object) -> requests.Response:
+        seen.append(options["verify"])
+        raise requests.exceptions.SSLError("refused")
+
+    for other in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(route._Adapter, "send", send)
+    with pytest.raises(DownloadError, match="the server's certificate was not accepted"):
+        scene.fetch("https://host/a")
+    named = value if name.endswith("CA_BUNDLE") else ""
+    assert seen == [named or True]
+
+
+class _Moved(BaseHTTPRequestHandler):
+    target = ""
+
+    def do_GET(self) -> None:
+        self.send_response(302)
+        self.send_header("Location", self.target)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def secure(server: WebServer, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A server with a certificate that it signed itself, which redirects to one without TLS."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed, which makes the certificate")
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    handler = type("Handler", (_Moved,), {"target": server.give("/b", b"abc")})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+        http.handle_error = lambda *_: None  # type: ignore[method-assign]
+        http.socket = context.wrap_socket(http.socket, server_side=True)
+        thread = Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{http.server_port}/a", certificate
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+def test_a_certificate_that_nobody_vouches_for(secure: tuple[str, Path], scene: Scene) -> None:
+    with pytest.raises(DownloadError, match=r"^https://.*: the server's certificate was not accepted \(.*self.signed"):
+        scene.fetch(secure[0])
+
+
+def test_a_redirect_away_from_tls(
+    secure: tuple[str, Path], server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(secure[1]))
+    with pytest.raises(DownloadError) as caught:
+        scene.fetch(secure[0])
+    assert str(caught.value) == (
+        f"{secure[0]}: redirects from https to http ({server.url}/b); refused: use another mirror"
+    )
+    assert server.asked == []

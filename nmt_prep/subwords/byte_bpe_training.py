@@ -13,6 +13,7 @@ from nmt_prep.errors import TrainingError
 from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
 from nmt_prep.subwords.byte_bpe_vocabulary import (
     GPT2_PATTERN,
+    MAX_TOKENS,
     ByteBPEVocabulary,
     bytes_of,
     is_gpt2_pattern,
@@ -73,10 +74,11 @@ def learn_vocabulary(
     alphabet = _alphabet(counts.tolist(), initial_alphabet, limit_alphabet)
     if clash := {spelled(byte) for byte in alphabet} & set(specials):
         raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; take a longer name")
-    if size < len(specials) + len(alphabet):
+    least = len(specials) + len(alphabet)
+    if not least <= size <= MAX_TOKENS:
         raise TrainingError(
-            f"vocabulary size {size}: it must be {len(specials) + len(alphabet)} or more, for {len(specials)} special "
-            f"tokens and {len(alphabet)} bytes"
+            f"vocabulary size {size}: it must be {least} or more, for {len(specials)} special tokens and "
+            f"{len(alphabet)} bytes, and no more than {MAX_TOKENS}"
         )
 
     def report(found: int) -> None:

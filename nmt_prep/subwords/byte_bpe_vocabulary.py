@@ -23,6 +23,9 @@ GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|
 WHOLE_LINE_PATTERN = r"[\s\S]+"
 """No pre-tokenisation: merges may join anything in a line."""
 
+MAX_TOKENS = 1 << 21
+"""Ids go no further than this."""
+
 # As tiktoken words it: the same matches.
 _SAME_AS_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 
@@ -148,10 +151,10 @@ def _place_tokens(ids: Mapping[str, int], specials: Mapping[str, int], where: st
     """
     count = len(ids) + len(specials)
     largest = max((*ids.values(), *specials.values()), default=-1)
-    if largest >= 2 * count + 1024 or min((*ids.values(), *specials.values()), default=0) < 0:
+    if not 0 <= largest < min(2 * count + 1024, MAX_TOKENS) or min((*ids.values(), *specials.values())) < 0:
         raise VocabularyError(
-            f"{where}: {count} tokens with ids up to {largest}: ids must be 0 or more and lie close together; "
-            "check that the file is whole"
+            f"{where}: {count} tokens with ids up to {largest}: ids must be 0 or more, lie close together, and be less "
+            f"than {MAX_TOKENS}; check that the file is whole"
         )
     tokens = [b""] * (largest + 1)
     names: dict[int, str] = {}

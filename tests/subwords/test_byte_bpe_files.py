@@ -222,7 +222,7 @@ def sequence(*parts: object) -> dict[str, object]:
         (edited(lambda c: c["model"]["vocab"].update(a="x")), "token 'a' has the id 'x', not a number"),
         (edited(lambda c: c["model"]["vocab"].update(a=True)), "token 'a' has the id True"),
         (edited(lambda c: c["model"]["vocab"].update(a=6)), "both have id 6"),
-        (edited(lambda c: c["model"]["vocab"].update(a=10**9)), "ids must be 0 or more and lie close together"),
+        (edited(lambda c: c["model"]["vocab"].update(a=10**9)), "ids must be 0 or more, lie close together"),
         (edited(lambda c: c["model"]["vocab"].update(a=-1)), "ids must be 0 or more"),
         (edited(lambda c: c["model"]["vocab"].update({"▁x": 400})), "'▁x' .* is not spelt with GPT-2's 256 characters"),
         (edited(lambda c: c["model"]["vocab"].update({"": 400})), "token '' "),

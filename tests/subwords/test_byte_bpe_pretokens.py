@@ -3,18 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import regex
-from _nmt_prep_core import gpt2_class, gpt2_pretoken_ends
+from _nmt_prep_core import GPT2_UNICODE_VERSION, gpt2_class, gpt2_pretoken_ends
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError, VocabularyError
 from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
+from scripts.make_pattern_tables import unicode_version
 from tests.reference import byte_bpe as reference
 
 # Characters that the pattern tells apart, more often than chance would have them.
 TELLING = "''''sstrevmldSL  \t\n\r\x0b\x1c\x85\u00a0\u2028\u3000aZéßıñ的中文。，09٣Ⅷ½²_-!…\u200d\u0301👩🏽𠮷𝟘\U0001f1e9"
-LINES = st.text(st.one_of(st.sampled_from(TELLING), st.characters(exclude_categories=["Cs"])), max_size=40)
+LINES = st.text(st.one_of(st.sampled_from(TELLING), st.characters(exclude_categories=["Cs", "Cn"])), max_size=40)
 
 
 def pretokens(line: str) -> list[str]:
@@ -57,6 +58,8 @@ def test_matches_of_the_pattern_in_ascii(line: str) -> None:
 
 
 def test_every_character_has_the_class_that_regex_gives() -> None:
+    if unicode_version() != GPT2_UNICODE_VERSION:
+        pytest.skip(f"the installed regex has Unicode {unicode_version()}, the tables have {GPT2_UNICODE_VERSION}")
     text = "".join(map(chr, range(0x110000)))
     expected = np.full(0x110000, 3)
     for number, pattern in enumerate((r"\p{L}", r"\p{N}", r"\s")):

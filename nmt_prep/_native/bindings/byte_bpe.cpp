@@ -16,17 +16,17 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using byte_bpe::MergeRule;
+using bpe::PairRule;
 using byte_bpe::Model;
 using byte_bpe::WordCounter;
 
 // Python's merges: left, right and merged id of each in turn.
-std::vector<MergeRule> read_merges(const Int32Array& flat, std::size_t tokens) {
+std::vector<PairRule> read_merges(const Int32Array& flat, std::size_t tokens) {
     if (flat.size() % 3 != 0) throw nb::value_error("merges come as three ids each");
-    std::vector<MergeRule> merges;
+    std::vector<PairRule> merges;
     merges.reserve(flat.size() / 3);
     for (std::size_t i = 0; i < flat.size(); i += 3) {
-        const MergeRule rule{flat.data()[i], flat.data()[i + 1], flat.data()[i + 2]};
+        const PairRule rule{flat.data()[i], flat.data()[i + 1], flat.data()[i + 2]};
         for (const std::int32_t id : {rule.left, rule.right, rule.merged})
             if (id < 0 || static_cast<std::size_t>(id) >= tokens) throw nb::value_error("a merge names an id that is none");
         merges.push_back(rule);
@@ -59,7 +59,7 @@ void make_model(Model* place, const std::vector<nb::bytes>& tokens,
         special_texts.emplace_back(id, std::string(text.c_str(), text.size()));
     }
     std::vector<std::string> strings = read_tokens(tokens);
-    std::vector<MergeRule> rules = read_merges(merges, tokens.size());
+    std::vector<PairRule> rules = read_merges(merges, tokens.size());
     nb::gil_scoped_release unlocked;
     new (place) Model(std::move(strings), special_texts, rules, {whole_words, prefix_space});
 }
@@ -115,7 +115,7 @@ nb::list decode_bytes(const Model& model, const Int32Array& values, const Int64A
 NumpyArray<std::int32_t> rank_merges(const std::vector<nb::bytes>& tokens) {
     const std::vector<std::string> strings = read_tokens(tokens);
     SignalPoll poll;
-    std::vector<MergeRule> merges;
+    std::vector<PairRule> merges;
     {
         nb::gil_scoped_release unlocked;
         merges = byte_bpe::merges_of_ranks(strings, poll);

@@ -1,4 +1,4 @@
-// What two neighbouring symbols merge into: a hash table that is filled once and then read.
+// What two neighbouring symbols merge into: a hash table that is filled once and then read, eight bytes a slot.
 #pragma once
 
 #include <cstddef>
@@ -11,42 +11,50 @@ namespace nmt_prep::bpe {
 
 class PairTable {
    public:
+    static constexpr std::size_t kMaxSymbols = std::size_t{1} << 21;
+    static constexpr std::size_t kMaxPairs = (std::size_t{1} << 22) - 1;
+
+    // For at most that many pairs, kMaxPairs or fewer.
     explicit PairTable(std::size_t pairs) {
         while ((std::size_t{1} << (64 - shift_)) < 2 * pairs) --shift_;
-        slots_.assign(std::size_t{1} << (64 - shift_), Slot{});
+        slots_.assign(std::size_t{1} << (64 - shift_), kFree);
+        merged_.reserve(pairs);
     }
 
-    // Sets what a pair merges into, for at most as many pairs as were announced.
-    void set(std::int32_t left, std::int32_t right, Merge merge) {
+    // Adds the pair of the next rank, counted from 0. One that was added before gets this rank.
+    void add(std::int32_t left, std::int32_t right, std::int32_t merged) {
         const std::uint64_t key = key_of(left, right);
         std::size_t at = place(key);
-        while (slots_[at].key != kFree && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
-        slots_[at] = {key, merge};
+        while (slots_[at] != kFree && slots_[at] >> kRankBits != key) at = (at + 1) & (slots_.size() - 1);
+        slots_[at] = key << kRankBits | merged_.size();
+        merged_.push_back(merged);
     }
 
     Merge operator()(std::int32_t left, std::int32_t right) const {
         const std::uint64_t key = key_of(left, right);
         for (std::size_t at = place(key);; at = (at + 1) & (slots_.size() - 1)) {
-            if (slots_[at].key == key) return slots_[at].merge;
-            if (slots_[at].key == kFree) return kNoMerge;
+            const std::uint64_t slot = slots_[at];
+            if (slot == kFree) return kNoMerge;
+            if (slot >> kRankBits == key) {
+                const auto rank = static_cast<std::uint32_t>(slot & kMaxPairs);
+                return make_merge(rank, merged_[rank]);
+            }
         }
     }
 
    private:
-    static constexpr std::uint64_t kFree = ~std::uint64_t{0};
-
-    struct Slot {
-        std::uint64_t key = kFree;
-        Merge merge = kNoMerge;
-    };
+    static constexpr unsigned kSymbolBits = 21;
+    static constexpr unsigned kRankBits = 22;
+    static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // no rank is kMaxPairs
 
     static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
-        return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+        return std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits | static_cast<std::uint32_t>(right);
     }
     std::size_t place(std::uint64_t key) const { return key * 0x9E3779B97F4A7C15u >> shift_; }
 
     unsigned shift_ = 60;
-    std::vector<Slot> slots_;
+    std::vector<std::uint64_t> slots_;
+    std::vector<std::int32_t> merged_;  // by rank
 };
 
 }  // namespace nmt_prep::bpe

@@ -18,11 +18,17 @@ std::array<std::int32_t, 256> ids_of_bytes(const std::vector<std::string>& token
 }
 
 std::vector<std::string_view> merged_tokens(const std::vector<std::string>& tokens,
-                                            const std::vector<MergeRule>& merges) {
+                                            const std::vector<bpe::PairRule>& merges) {
     std::vector<std::string_view> merged;
     merged.reserve(merges.size());
-    for (const MergeRule& rule : merges) merged.push_back(tokens[static_cast<std::size_t>(rule.merged)]);
+    for (const bpe::PairRule& rule : merges) merged.push_back(tokens[static_cast<std::size_t>(rule.merged)]);
     return merged;
+}
+
+bpe::PairTable pair_table(const std::vector<bpe::PairRule>& merges) {
+    bpe::PairTable pairs(merges.size());
+    for (const bpe::PairRule& rule : merges) pairs.add(rule.left, rule.right, rule.merged);
+    return pairs;
 }
 
 // Where dropout draws its numbers from: a keyed hash of what is drawn for, so that no order of drawing matters.
@@ -33,17 +39,16 @@ std::uint64_t draw(std::uint64_t key, std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
-             const std::vector<MergeRule>& merges, ModelOptions options)
+             const std::vector<bpe::PairRule>& merges, ModelOptions options)
     : tokens_(std::move(tokens)),
       texts_(tokens_),
       byte_ids_(ids_of_bytes(tokens_)),
-      pairs_(merges.size()),
+      pairs_(pair_table(merges)),
       cuts_(merged_tokens(tokens_, merges)),
-      options_(options) {
+      characters_(byte_ids_, merges, tokens_, pairs_),
+      options_(options),
+      all_bytes_(std::find(byte_ids_.begin(), byte_ids_.end(), -1) == byte_ids_.end()) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
-    for (std::size_t rank = 0; rank < merges.size(); ++rank)
-        pairs_.set(merges[rank].left, merges[rank].right,
-                   bpe::make_merge(static_cast<std::uint32_t>(rank), merges[rank].merged));
     if (!options_.whole_words) return;
     const std::vector<bool> made = reachable();
     for (std::size_t id = 0; id < tokens_.size(); ++id)
@@ -84,48 +89,81 @@ const std::int32_t* Model::whole_word(const std::uint8_t* word, std::size_t size
     return found == unreachable_.end() ? nullptr : &found->second;
 }
 
-std::int32_t* Model::encode_unit(const std::uint8_t* unit, std::size_t size, std::size_t readable, Scratch& scratch,
-                                 std::int32_t* out) const {
-    if (size > IdCache::kMaxBytes) {
-        spell(unit, size, out);
-        return out + scratch.merger.merge(out, size, pairs_);
-    }
-    const IdCache::Key key = IdCache::key(unit, size, readable);
-    if (const std::size_t count = scratch.cache.find(key, out)) return out + count;
-    spell(unit, size, out);
-    const std::size_t count = scratch.merger.merge(out, size, pairs_);
-    if (count <= IdCache::kMaxIds) scratch.cache.put(key, out, count);
-    return out + count;
-}
-
-std::int32_t* Model::encode_in_units(const std::uint8_t* word, std::size_t size, std::size_t readable,
-                                     Scratch& scratch, std::int32_t* out) const {
-    const std::uint8_t* const readable_end = word + readable;
+// Merges the word between two borders that no token crosses, one after another.
+std::int32_t* Model::merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch,
+                                    std::int32_t* out) const {
     const std::uint8_t* const end = word + size;
     const std::uint8_t* unit = word;
     bpe::Character left = bpe::read_character(word);
-    for (const std::uint8_t* at = word + left.size; at != end;) {
+    for (const std::uint8_t* at = word + left.size;; at += left.size) {
+        if (at == end) return merge_unit(unit, static_cast<std::size_t>(at - unit), left.size, scratch, out);
         const bpe::Character right = bpe::read_character(at);
         if (!cuts_.may_cross(left, right)) {
-            out = encode_unit(unit, static_cast<std::size_t>(at - unit), static_cast<std::size_t>(readable_end - unit),
-                              scratch, out);
+            out = merge_unit(unit, static_cast<std::size_t>(at - unit), left.size, scratch, out);
             unit = at;
         }
         left = right;
-        at += right.size;
     }
-    return encode_unit(unit, static_cast<std::size_t>(end - unit), static_cast<std::size_t>(readable_end - unit),
-                       scratch, out);
 }
 
-std::int32_t* Model::encode_pretoken(const std::uint8_t* word, std::size_t size, std::size_t readable,
-                                     Scratch& scratch, std::int32_t* out) const {
+// Merges one unit, of which the last character has `last` bytes.
+std::int32_t* Model::merge_unit(const std::uint8_t* unit, std::size_t size, std::size_t last, Scratch& scratch,
+                                std::int32_t* out) const {
+    if (size == last && has_entry(size)) {
+        const bpe::CharacterTable::Entry& entry = characters_(unit);
+        std::copy_n(entry.symbols, 3, out);
+        return out + entry.size;
+    }
+    std::int32_t* symbol = out;
+    for (const std::uint8_t* const end = unit + size; unit != end;) {
+        const std::size_t bytes = bpe::read_character(unit).size;
+        if (has_entry(bytes)) {
+            const bpe::CharacterTable::Entry& entry = characters_(unit);
+            if (entry.begins) {
+                std::copy_n(entry.symbols, 3, symbol);
+                symbol += entry.size;
+                unit += bytes;
+                continue;
+            }
+        }
+        spell(unit, bytes, symbol);
+        symbol += bytes;
+        unit += bytes;
+    }
+    return out + scratch.merger.merge(out, static_cast<std::size_t>(symbol - out), pairs_);
+}
+
+Model::Pretoken Model::look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable,
+                                  Scratch& scratch) const {
+    Pretoken pretoken{word, size, {0, 0}};
+    if (size <= IdCache::kMaxBytes) {
+        pretoken.key = IdCache::key(word, size, readable);
+        scratch.words.prefetch(pretoken.key);
+    } else if (size <= PhraseCache::kMaxBytes) {
+        pretoken.key.low = hash_bytes(word, size);
+        scratch.phrases.prefetch(pretoken.key.low);
+    }
+    return pretoken;
+}
+
+std::int32_t* Model::encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const {
+    const auto [word, size, key] = pretoken;
     if (const std::int32_t* const id = whole_word(word, size)) {
         *out = *id;
         return out + 1;
     }
-    if (size <= IdCache::kMaxBytes) return encode_unit(word, size, readable, scratch, out);
-    return encode_in_units(word, size, readable, scratch, out);
+    if (size <= IdCache::kMaxBytes) {
+        if (const std::size_t count = scratch.words.find(key, out)) return out + count;
+        std::int32_t* const end = merge_in_units(word, size, scratch, out);
+        const auto count = static_cast<std::size_t>(end - out);
+        if (count <= IdCache::kMaxIds) scratch.words.put(key, out, count);
+        return end;
+    }
+    if (size > PhraseCache::kMaxBytes) return merge_in_units(word, size, scratch, out);
+    if (const std::size_t count = scratch.phrases.find(key.low, word, size, out)) return out + count;
+    std::int32_t* const end = merge_in_units(word, size, scratch, out);
+    scratch.phrases.put(key.low, word, size, out, static_cast<std::size_t>(end - out));
+    return end;
 }
 
 std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
@@ -140,19 +178,32 @@ std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t s
 
 std::int32_t* Model::encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable,
                                  const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const {
-    const std::uint64_t line_key = options.dropout > 0 ? hash_bytes(line, size) : 0;
-    const auto encode = [&](const std::uint8_t* word, std::size_t length) {
-        if (options.dropout > 0) {
-            const auto at = static_cast<std::uint64_t>(word - line);
-            out = encode_with_dropout(word, length, options.dropout, draw(line_key, options.seed, at), scratch, out);
-        } else {
-            out = encode_pretoken(word, length, readable - static_cast<std::size_t>(word - line), scratch, out);
-        }
+    const auto each_pretoken = [&](const auto& visit) {
+        if (options.split)
+            gpt2::for_each_pretoken(line, size, visit);
+        else if (size > 0)
+            visit(line, size);
     };
-    if (options.split)
-        gpt2::for_each_pretoken(line, size, encode);
-    else if (size > 0)
-        encode(line, size);
+    if (options.dropout > 0) {
+        const std::uint64_t line_key = hash_bytes(line, size);
+        each_pretoken([&](const std::uint8_t* word, std::size_t length) {
+            const std::uint64_t key = draw(line_key, options.seed, static_cast<std::uint64_t>(word - line));
+            out = encode_with_dropout(word, length, options.dropout, key, scratch, out);
+        });
+        return out;
+    }
+    // Pretokens wait in a short queue until the caches' places for them have come from memory.
+    constexpr std::size_t kAhead = 16;
+    Pretoken waiting[kAhead];
+    std::size_t seen = 0;
+    each_pretoken([&](const std::uint8_t* word, std::size_t length) {
+        Pretoken& place = waiting[seen % kAhead];
+        if (seen >= kAhead) out = encode_pretoken(place, scratch, out);
+        place = look_ahead(word, length, readable - static_cast<std::size_t>(word - line), scratch);
+        ++seen;
+    });
+    for (std::size_t i = seen < kAhead ? 0 : seen - kAhead; i < seen; ++i)
+        out = encode_pretoken(waiting[i % kAhead], scratch, out);
     return out;
 }
 
@@ -173,8 +224,8 @@ RaggedIds Model::encode(const TextView& text, std::size_t threads, const EncodeO
             line = reinterpret_cast<const std::uint8_t*>(prefixed.data());
             size = readable = prefixed.size();
         }
-        // At most an id a byte; an entry of the cache is copied whole.
-        std::int32_t* const out = ids.room(size + IdCache::kMaxIds);
+        // At most an id a byte; entries of caches and tables are copied whole.
+        std::int32_t* const out = ids.room(size + PhraseCache::kMaxIds);
         ids.grow(static_cast<std::size_t>(encode_line(line, size, readable, options, *scratch[thread], out) - out));
     };
     RaggedIds rows = encode_lines(text, threads, encode_one, poll);
@@ -198,7 +249,7 @@ Texts Model::decode(const std::int32_t* values, const std::int64_t* offsets, std
     return decode_rows(values, offsets, rows, threads, decode_row, poll);
 }
 
-std::vector<MergeRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll) {
+std::vector<bpe::PairRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll) {
     std::unordered_map<std::string_view, std::int32_t> ids;
     for (std::size_t id = 0; id < tokens.size(); ++id)
         if (!tokens[id].empty()) ids.emplace(tokens[id], static_cast<std::int32_t>(id));
@@ -208,7 +259,7 @@ std::vector<MergeRule> merges_of_ranks(const std::vector<std::string>& tokens, c
         const auto found = ids.find(bytes);
         return found == ids.end() ? -1 : found->second;
     };
-    std::vector<MergeRule> merges;
+    std::vector<bpe::PairRule> merges;
     std::vector<std::int32_t> symbols;
     bpe::Merger merger;
     for (std::size_t id = 0; id < tokens.size(); ++id) {

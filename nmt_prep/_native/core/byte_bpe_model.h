@@ -10,17 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "bpe_characters.h"
 #include "bpe_cuts.h"
 #include "bpe_merge.h"
 #include "bpe_pairs.h"
+#include "byte_bpe_phrases.h"
 #include "id_cache.h"
 #include "text_batch.h"
 
 namespace nmt_prep::byte_bpe {
-
-struct MergeRule {
-    std::int32_t left, right, merged;
-};
 
 struct ModelOptions {
     bool whole_words = false;   // a pretoken that is a token as a whole is that token, whatever the merges say
@@ -38,7 +36,7 @@ class Model {
     // `tokens`: bytes by id, empty where an id stands for no text that merges make. `specials`: id and text. `merges` in
     // the order of their rank; a pair that comes twice counts where it comes last.
     Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
-          const std::vector<MergeRule>& merges, ModelOptions options);
+          const std::vector<bpe::PairRule>& merges, ModelOptions options);
 
     // Throws InvalidTextError, or EncodeError where the vocabulary lacks a byte.
     RaggedIds encode(const TextView& text, std::size_t threads, const EncodeOptions& options, const Poll& poll) const;
@@ -52,21 +50,30 @@ class Model {
 
    private:
     struct Scratch {
-        IdCache cache{15};
+        IdCache words{14};
+        PhraseCache phrases{15};
         bpe::Merger merger;
         std::string line;
     };
 
+    // A pretoken and where caches have it: a key of the cache of words, or a hash in `low` for that of phrases.
+    struct Pretoken {
+        const std::uint8_t* word;
+        std::size_t size;
+        IdCache::Key key;
+    };
+
     std::int32_t* encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable,
                               const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const;
-    std::int32_t* encode_pretoken(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch,
-                                  std::int32_t* out) const;
-    std::int32_t* encode_in_units(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch,
-                                  std::int32_t* out) const;
-    std::int32_t* encode_unit(const std::uint8_t* unit, std::size_t size, std::size_t readable, Scratch& scratch,
-                              std::int32_t* out) const;
+    Pretoken look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch) const;
+    std::int32_t* encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, std::size_t last, Scratch& scratch,
+                             std::int32_t* out) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
                                       Scratch& scratch, std::int32_t* out) const;
+    // Whether the table of characters may be asked about one of that many bytes; if bytes are missing, they must show.
+    bool has_entry(std::size_t bytes) const { return (bytes == 2 || bytes == 3) && all_bytes_; }
     void spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const;
     const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
 
@@ -75,13 +82,15 @@ class Model {
     std::array<std::int32_t, 256> byte_ids_;
     bpe::PairTable pairs_;
     bpe::CutTable cuts_;
+    bpe::CharacterTable characters_;
     ModelOptions options_;
+    bool all_bytes_;
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not make
     mutable ScratchPool<Scratch> scratch_;
 };
 
 // The merges that ranks (a token's id is its rank, as tiktoken has it) stand for: for each token that neighbours can
 // merge into, the last merge on the way to it, in the order of ids.
-std::vector<MergeRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll);
+std::vector<bpe::PairRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll);
 
 }  // namespace nmt_prep::byte_bpe

@@ -3,12 +3,40 @@
 // one after another; together they are the whole line.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "gpt2_classes.h"
 
 namespace nmt_prep::gpt2 {
+
+// Classes of bytes: those of ASCII characters; kBeyond for all others, which takes decoding.
+inline constexpr std::uint8_t kBeyond = 4;
+struct ByteClasses {
+    std::uint8_t of[256];
+    constexpr ByteClasses() : of{} {
+        for (int byte = 0; byte < 256; ++byte)
+            of[byte] = byte >= 0x80                                                            ? kBeyond
+                       : (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z')          ? kLetter
+                       : byte >= '0' && byte <= '9'                                            ? kNumber
+                       : byte == ' ' || (byte >= '\t' && byte <= '\r')                         ? kSpace
+                                                                                               : kOther;
+    }
+};
+inline constexpr ByteClasses kByteClasses;
+
+// Class of the character at `at`, which it moves past.
+inline Class scan_class(const std::uint8_t*& at) {
+    const std::uint8_t known = kByteClasses.of[*at];
+    if (known == kBeyond) return next_class(at);
+    ++at;
+    return static_cast<Class>(known);
+}
 
 // Length of the contraction that begins with the apostrophe at `at`, 0 if none does.
 inline std::size_t contraction(const std::uint8_t* at, const std::uint8_t* end) {
@@ -20,11 +48,31 @@ inline std::size_t contraction(const std::uint8_t* at, const std::uint8_t* end) 
     return (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l') ? 3 : 0;
 }
 
+// How many ASCII letters there are from `at` on, at least as many as there are among the next 16 bytes.
+inline std::size_t ascii_letters(const std::uint8_t* at, const std::uint8_t* end) {
+    const std::uint8_t* const start = at;
+#if defined(__SSE2__)
+    while (end - at >= 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+        // Lower case, then so that letters are the 26 lowest signed values.
+        const __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+        const __m128i moved = _mm_add_epi8(lower, _mm_set1_epi8(static_cast<char>(0x80 - 'a')));
+        const __m128i letters = _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(0x80 + 26)));
+        const unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(letters));
+        if (mask != 0xFFFF) return static_cast<std::size_t>(at - start) + static_cast<std::size_t>(std::countr_one(mask));
+        at += 16;
+    }
+#endif
+    while (at != end && kByteClasses.of[*at] == kLetter) ++at;
+    return static_cast<std::size_t>(at - start);
+}
+
 // End of the run of characters of one class that `at` is in the middle or at the end of.
 inline const std::uint8_t* end_of_run(const std::uint8_t* at, const std::uint8_t* end, Class inside) {
+    if (inside == kLetter) at += ascii_letters(at, end);
     while (at != end) {
         const std::uint8_t* next = at;
-        if (next_class(next) != inside) break;
+        if (scan_class(next) != inside) break;
         at = next;
     }
     return at;
@@ -43,10 +91,10 @@ void for_each_pretoken(const std::uint8_t* at, std::size_t size, Visit&& visit) 
                 continue;
             }
         }
-        Class inside = next_class(at);
+        Class inside = scan_class(at);
         if (*start == ' ' && at != end) {
             const std::uint8_t* next = at;
-            const Class second = next_class(next);
+            const Class second = scan_class(next);
             if (second != kSpace) {
                 inside = second;
                 at = next;
@@ -59,7 +107,7 @@ void for_each_pretoken(const std::uint8_t* at, std::size_t size, Visit&& visit) 
             const std::uint8_t* last = start;
             while (at != end) {
                 const std::uint8_t* next = at;
-                if (next_class(next) != kSpace) break;
+                if (scan_class(next) != kSpace) break;
                 last = at;
                 at = next;
             }

@@ -53,6 +53,12 @@ def decoded(
             before = bytes(error.object[: error.start]).decode(error.encoding, "ignore")
             where = position - len(error.object) + error.start
             raise text_error(path, line + before.count("\n"), where, error, encoding) from None
+        except UnicodeError as error:  # UTF-16 and UTF-32 without a mark
+            start = position - len(chunk)
+            raise InvalidTextError(
+                f"{path}:{line}: not {encoding.upper()} at byte {start} of the file ({error}); set encoding in the "
+                f"config, such as {encoding}-le"
+            ) from None
         line += text.count("\n")
         yield text.encode("utf-8", "surrogatepass")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -54,7 +55,7 @@ class PairBuilder:
             return
         source, target = self._column(self._sources), self._column(self._targets)
         faults = np.array(self._faults, np.uint8)
-        faults[(faults == 0) & (_longer(source, self._limit) | _longer(target, self._limit))] = Fault.TOO_LONG
+        faults[(faults == 0) & (longer(source, self._limit) | longer(target, self._limit))] = Fault.TOO_LONG
         self._sources, self._targets, self._faults, self._characters = [], [], [], 0
         yield PairBatch(source, target, faults if faults.any() else None)
 
@@ -73,5 +74,6 @@ def one_line(text: str) -> str:
     return " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
 
 
-def _longer(column: pa.Array, limit: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def longer(column: pa.Array, limit: int) -> npt.NDArray[np.bool_]:
+    """Which texts have more UTF-8 bytes than ``limit``; bool, shape ``[texts]``."""
     return np.asarray(pc.greater(pc.binary_length(column), limit).to_numpy(zero_copy_only=False), np.bool_)

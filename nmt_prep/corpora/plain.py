@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.config_section import SIDES, Side
-from nmt_prep.corpora.lines import Block, iter_blocks, spans
+from nmt_prep.corpora.lines import Block, Faults, iter_blocks, spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.errors import AlignmentError
 
@@ -74,7 +74,7 @@ class PlainReader(Reader):
 class _Lines:
     """Some lines of one side, and their faults."""
 
-    def __init__(self, text: pa.Array, faults: np.ndarray[tuple[int], np.dtype[np.uint8]] | None) -> None:
+    def __init__(self, text: pa.Array, faults: Faults | None) -> None:
         self.text = text
         self.faults = faults
 
@@ -82,7 +82,7 @@ class _Lines:
     def of(cls, block: Block) -> _Lines:
         return cls(spans(block.data, block.starts, block.ends), block.faults)
 
-    def faults_of(self, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]] | None:
+    def faults_of(self, count: int) -> Faults | None:
         return None if self.faults is None else self.faults[:count]
 
     def after(self, count: int) -> _Lines | None:

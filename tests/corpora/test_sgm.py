@@ -97,3 +97,30 @@ def test_references_to_no_character(tmp_path: Path, entity: str) -> None:
 def test_invalid_utf8(tmp_path: Path) -> None:
     with pytest.raises(InvalidTextError, match=r"a-src\.sgm:3: not UTF-8"):
         read(tmp_path, "sgm", SOURCE.replace(b"One", b"\xff"), SOURCE)
+
+
+SEVERAL = """<refset><doc docid="d1" sysid="A"><seg id="1">甲头</seg><seg id="2">甲一</seg><seg id="3">甲二</seg></doc>
+<doc docid="d1" sysid="B"><seg id="1">乙头</seg><seg id="2">乙一</seg><seg id="3">乙二</seg></doc>
+<doc docid="d2" sysid="A"><seg id="1">甲三</seg></doc><doc docid="d2" sysid="B"><seg id="1">乙三</seg></doc>
+</refset>""".encode()
+
+
+@pytest.mark.parametrize(
+    ("references", "targets"),
+    [
+        ("B", ["乙头", "乙一", "乙二", "乙三"]),
+        (["B", "A"], ["乙头", "甲头", "乙一", "甲一", "乙二", "甲二", "乙三", "甲三"]),
+        ("all", ["甲头", "乙头", "甲一", "乙一", "甲二", "乙二", "甲三", "乙三"]),
+    ],
+)
+def test_several_references(tmp_path: Path, references: str | list[str], targets: list[str]) -> None:
+    assert [target for _, target in read(tmp_path, "sgm", SOURCE, SEVERAL, references=references)] == targets
+
+
+def test_which_of_several_references_must_be_said(tmp_path: Path) -> None:
+    with pytest.raises(
+        AlignmentError, match=r"a-ref\.sgm: doc 'd1', seg '1' has the references 'A', 'B'; set references"
+    ):
+        read(tmp_path, "sgm", SOURCE, SEVERAL)
+    with pytest.raises(AlignmentError, match=r"doc 'd1', seg '1' has no reference 'C', only 'A', 'B'; correct"):
+        read(tmp_path, "sgm", SOURCE, SEVERAL, references="C")

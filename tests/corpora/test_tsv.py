@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.corpora import pieces as module
+from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError, InvalidTextError
-from tests.corpora.builders import read, reader
+from tests.corpora.builders import faults_of, read, reader
 from tests.reference import corpora as reference
 
 
@@ -72,3 +73,17 @@ def test_one_side(tmp_path: Path) -> None:
     opened = reader(tmp_path, "tsv", b"a\tb\nc\td\n")
     assert [array.to_pylist() for array in opened.lines("target")] == [["b", "d"]]
     assert opened.size_in_bytes("target") is None
+
+
+def test_columns_by_name(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbfid\ten\tzh\n1\ta\tb\r\n2\tc\td\n"
+    assert read(tmp_path, "tsv", content, columns={"source": "en", "target": 0}) == [("a", "1"), ("c", "2")]
+    with pytest.raises(CorpusError, match=r"a\.tsv:1: no column of the name 'de' \(it has 'id', 'en', 'zh'\); correct"):
+        read(tmp_path, "tsv", content, columns={"source": "de", "target": "zh"})
+
+
+def test_faulty_lines(tmp_path: Path) -> None:
+    content = b"a\tb\n\xff\n" + b"x" * 60 + b"\nc\td\n"
+    opened = reader(tmp_path, "tsv", content, invalid="drop", max_line_bytes=50)
+    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.TOO_LONG, 0]
+    assert read(tmp_path, "tsv", content, invalid="drop", max_line_bytes=50) == [("a", "b"), ("c", "d")]

@@ -1,0 +1,188 @@
+"""XML documents of any size, read in constant memory, by a parser that a hostile one cannot harm.
+
+A DOCTYPE that only names an external DTD is passed over, and nothing is loaded. One with a subset of its own is
+refused: entities and default attributes are what XML bombs are made of. So are tags without end, nesting without
+bottom and names without number, which would be kept in memory.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+from xml.parsers import expat
+
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.config_section import Languages
+from nmt_prep.corpora.encodings import decoded
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.corpora.pairs import PairBuilder
+from nmt_prep.corpora.pieces import unreadable
+from nmt_prep.corpora.reader import PairBatch, Reader
+from nmt_prep.errors import CorpusError
+
+CHUNK_BYTES = 1 << 16
+"""How much of a document is parsed at once."""
+
+_LONGEST_TOKEN = 4 << 20
+_DEEPEST = 200
+_MOST_NAMES = 10_000
+
+
+class Document:
+    """What a format makes of a document: expat calls ``start`` and ``end``, and pairs go to the builder.
+
+    Attributes:
+        codes: the elements within a text whose content is no text.
+        fault: 0, or why the text gathered last must be dropped.
+    """
+
+    codes: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:
+        self.corpus = corpus
+        self.languages = languages
+        self.path = path
+        self.builder = builder
+        self.fault = 0
+        self.parser = expat.ParserCreate("utf-8" if "encoding" in corpus.model_fields_set else None)
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._enter
+        self.parser.EndElementHandler = self._leave
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.SkippedEntityHandler = self._skipped_entity
+        self._depth = 0
+        self._pieces: list[str] = []
+        self._gathering = False
+        self._code_depth = 0
+
+    @abstractmethod
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element that is not within a text begins."""
+
+    @abstractmethod
+    def end(self, name: str) -> None:
+        """An element ends: one that is not within a text, that holds a text, or that marks a part of one."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """The document has ended."""
+
+    def error(self, what: str) -> CorpusError:
+        """An error that names the place where the parser is."""
+        return CorpusError(f"{self.path}:{self.parser.CurrentLineNumber}: {what}")
+
+    def gather(self) -> None:
+        """From here on characters are text, until :meth:`gathered`."""
+        self.fault = 0
+        self._pieces.clear()
+        self._gathering = True
+        self.parser.CharacterDataHandler = self._pieces.append
+
+    def gathered(self) -> str:
+        """The text gathered; sets ``fault`` where it was too long to keep."""
+        self.parser.CharacterDataHandler = None
+        self._gathering = False
+        return "".join(self._pieces)
+
+    def check(self, fed: int) -> None:
+        """Refuses what would take memory without bound; called with the bytes parsed so far."""
+        if fed - self.parser.CurrentByteIndex > _LONGEST_TOKEN:
+            raise self.error(f"a tag or comment of more than {_LONGEST_TOKEN} bytes; refused, as no document needs it")
+        if len(self.parser.intern) > _MOST_NAMES:
+            raise self.error(f"more than {_MOST_NAMES} different names of elements; refused, as no format has so many")
+        if self._gathering and sum(map(len, self._pieces)) > self.corpus.max_line_bytes:
+            self._pieces.clear()
+            self.fault = Fault.TOO_LONG
+
+    def _enter(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self.error(f"elements {_DEEPEST} deep within each other; refused, as no format nests so deeply")
+        if not self._gathering:
+            self.start(name, attributes)
+        elif self._code_depth or name.rpartition(":")[2] in self.codes:
+            self._code_depth += 1
+            self.parser.CharacterDataHandler = None
+
+    def _leave(self, name: str) -> None:
+        self._depth -= 1
+        if self._code_depth:
+            self._code_depth -= 1
+            if not self._code_depth:
+                self.parser.CharacterDataHandler = self._pieces.append
+        else:
+            self.end(name)
+
+    def _doctype(self, name: str, system_id: str | None, public_id: str | None, has_subset: int) -> None:
+        if has_subset:
+            raise self.error("a DOCTYPE with declarations of its own is refused: remove what is between its [ and ]")
+
+    def _skipped_entity(self, name: str, is_parameter: int) -> None:
+        raise self.error(f"the entity &{name}; is not defined; write the character itself")
+
+
+class XmlReader(Reader):
+    """Reads one XML file of a format that a :class:`Document` knows."""
+
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    options: ClassVar[frozenset[str]] = frozenset({"languages", "encoding", "max_line_bytes"})
+    multilingual: ClassVar[bool] = True
+    document: ClassVar[type[Document]]
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """The pairs of the document.
+
+        Raises:
+            AlignmentError: the sides do not pair up.
+            InvalidTextError: the file is not text in the encoding of the corpus.
+            CorpusError: the document is not well-formed, or asks for what is refused.
+        """
+        path = self.files["both"]
+        builder = PairBuilder(self.corpus.max_line_bytes, path)
+        document = self.document(self.corpus, self.languages, path, builder)
+        fed = 0
+        for chunk in self._chunks(path):
+            _parse(document, chunk, final=False)
+            fed += len(chunk)
+            document.check(fed)
+            yield from builder.full()
+        _parse(document, b"", final=True)
+        document.finish()
+        yield from builder.rest()
+
+    def _chunks(self, path: Path) -> Iterator[bytes]:
+        if "encoding" in self.corpus.model_fields_set:
+            return decoded(_raw_chunks(path), self.corpus.encoding, "error", path, self.counts)
+        return _raw_chunks(path)
+
+
+def matches(wanted: str, tag: str) -> int:
+    """How well a language tag fits the one that is wanted: 2 is the same, 1 is a variant (en-US for en), 0 another."""
+    wanted, tag = wanted.lower().replace("_", "-"), tag.lower().replace("_", "-")
+    return 2 if tag == wanted else int(tag.startswith(f"{wanted}-"))
+
+
+def _raw_chunks(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb", buffering=0) as file:
+            while chunk := file.read(CHUNK_BYTES):
+                yield chunk
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _parse(document: Document, chunk: bytes, *, final: bool) -> None:
+    try:
+        document.parser.Parse(chunk, final)
+    except expat.ExpatError as error:
+        raise CorpusError(
+            f"{document.path}:{error.lineno}: not well-formed XML at column {error.offset + 1} "
+            f"({expat.ErrorString(error.code)}); the file is damaged or cut short: mend it, or fetch it anew"
+        ) from error
+    except (ValueError, LookupError) as error:
+        raise CorpusError(
+            f"{document.path}: the encoding that its first line states is of no use ({error}); set encoding in the "
+            "config"
+        ) from error

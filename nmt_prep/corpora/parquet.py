@@ -1,0 +1,88 @@
+"""A Parquet file with the two sides in columns, which may lie within structures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from nmt_prep.corpora.lines import Fault, Faults
+from nmt_prep.corpora.pairs import PAIRS_PER_BATCH, longer, one_line
+from nmt_prep.corpora.reader import PairBatch, Reader, merged_faults
+from nmt_prep.errors import CorpusError, InvalidTextError
+
+
+class ParquetReader(Reader):
+    """Reads two columns of texts by the names on the way to them; a null drops the pair."""
+
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """The pairs of all rows, some thousand at a time.
+
+        Raises:
+            InvalidTextError: a text is not UTF-8.
+            CorpusError: the file is damaged, or has no such columns of texts.
+        """
+        path, fields = self.files["both"], self.corpus.fields
+        if fields is None:
+            raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")
+        try:
+            with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+                for name in (fields.source, fields.target):
+                    self._check(file.schema_arrow, name)
+                columns = [fields.source, fields.target]
+                for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
+                    source, source_faults = self._column(batch, fields.source)
+                    target, target_faults = self._column(batch, fields.target)
+                    yield PairBatch(source, target, merged_faults(source_faults, target_faults))
+        except (OSError, pa.ArrowException) as error:
+            raise CorpusError(f"cannot read {path} as Parquet: {error}; it is damaged: fetch it anew") from error
+
+    def _check(self, schema: pa.Schema, field: str) -> None:
+        """Sees to it that a field is there and holds text."""
+        names, kind = list(schema.names), pa.struct(list(schema))
+        for part in field.split("."):
+            at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
+            if at < 0:
+                raise CorpusError(
+                    f"{self.files['both']}: there is no field {field!r} (at this level there is "
+                    f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct fields in the config"
+                )
+            kind = kind.field(at).type
+            names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (pa.types.is_string(value) or pa.types.is_large_string(value)):
+            raise CorpusError(
+                f"{self.files['both']}: the field {field!r} is {kind}, not text; correct fields in the config"
+            )
+
+    def _column(self, batch: pa.RecordBatch, field: str) -> tuple[pa.Array, Faults | None]:
+        root, *inner = field.split(".")
+        column = batch.column(batch.schema.get_field_index(root))
+        if inner:
+            column = pc.struct_field(column, inner)
+        texts = column.cast(pa.large_string())
+        try:
+            texts.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InvalidTextError(
+                f"{self.files['both']}: the field {field!r} holds bytes that are not UTF-8 ({error}); write it anew"
+            ) from error
+        missing = texts.is_null() if texts.null_count else None
+        if missing is not None:
+            texts = texts.fill_null("")
+        if pc.any(pc.match_substring(texts, "\n")).as_py():
+            texts = pa.array(
+                [one_line(text) if "\n" in text else text for text in texts.to_pylist()], pa.large_string()
+            )
+        faults = np.zeros(len(texts), np.uint8)
+        faults[longer(texts, self.corpus.max_line_bytes)] = Fault.TOO_LONG
+        if missing is not None:
+            faults[missing.to_numpy(zero_copy_only=False)] = Fault.MISSING_SIDE
+        return texts, faults if faults.any() else None

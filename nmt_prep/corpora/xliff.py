@@ -1,0 +1,85 @@
+"""XLIFF 1.2 and 2.0: units with a source and a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from nmt_prep.config_corpus import Corpus
+from nmt_prep.config_section import Languages
+from nmt_prep.corpora.markup import Document, XmlReader, matches
+from nmt_prep.corpora.pairs import PairBuilder
+from nmt_prep.errors import CorpusError
+
+_UNITS = {"trans-unit", "segment"}
+_ASIDE = {"alt-trans", "match"}  # suggestions, which have sources and targets of their own
+
+
+class _Xliff(Document):
+    """A pair for each ``trans-unit`` (1.2) or ``segment`` (2.0), in the direction that the config asks for."""
+
+    codes: ClassVar[frozenset[str]] = frozenset(
+        {"bpt", "ept", "it", "ph", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp"}
+    )
+
+    def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:
+        super().__init__(corpus, languages, path, builder)
+        self._texts: dict[str, str] = {}
+        self._unit_fault = 0
+        self._in_unit = False
+        self._aside = 0
+        self._direction = ("source", "target")
+        self._directions: set[tuple[str, str]] = set()
+        self._seen = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
+        if name == "xliff" and "srcLang" in attributes:
+            self._set_direction(attributes["srcLang"], attributes.get("trgLang", ""))
+        elif name == "file" and "source-language" in attributes:
+            self._set_direction(attributes["source-language"], attributes.get("target-language", ""))
+        elif name in _UNITS:
+            self._texts, self._unit_fault, self._in_unit = {}, 0, True
+        elif name in _ASIDE:
+            self._aside += 1
+        elif name in ("source", "target") and self._in_unit and not self._aside:
+            self.gather()
+
+    def end(self, name: str) -> None:
+        name = name.rpartition(":")[2]
+        if name in _ASIDE:
+            self._aside -= 1
+        elif name in ("source", "target") and self._gathering:
+            self._texts[name] = self.gathered()
+            self._unit_fault = self._unit_fault or self.fault
+        elif name in _UNITS:
+            self._in_unit = False
+            if self._direction:
+                source, target = (self._texts.get(side) for side in self._direction)
+                self.builder.add(source, target, self._unit_fault)
+                self._seen = True
+
+    def finish(self) -> None:
+        if self._directions and not self._seen:
+            found = ", ".join(f"{source} to {target or 'unstated'}" for source, target in sorted(self._directions))
+            raise CorpusError(
+                f"{self.path} has no unit for {self.languages.source} and {self.languages.target}, only {found}; set "
+                "languages of the corpus in the config as the file tags them"
+            )
+
+    def _set_direction(self, source: str, target: str) -> None:
+        """Which of a unit's texts are source and target of the config; none where the languages are others."""
+        wanted = self.languages
+        self._direction = ()  # type: ignore[assignment]
+        if matches(wanted.source, source) and (not target or matches(wanted.target, target)):
+            self._direction = ("source", "target")
+        elif matches(wanted.target, source) and (not target or matches(wanted.source, target)):
+            self._direction = ("target", "source")
+        if len(self._directions) < 1000:
+            self._directions.add((source, target))
+
+
+class XliffReader(XmlReader):
+    """Reads XLIFF; inline codes are left out, the text of marked spans is kept."""
+
+    document: ClassVar[type[Document]] = _Xliff

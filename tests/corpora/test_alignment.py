@@ -1,0 +1,102 @@
+"""Pair i stays pair i, whatever the text holds; unequal sides are an error."""
+
+from __future__ import annotations
+
+import io
+import json
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nmt_prep.errors import AlignmentError
+from tests.corpora.builders import read
+from tests.corpora.test_catalogues import mo
+from tests.corpora.test_tmx import tmx, unit
+
+SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
+FIELDS = {"fields": {"source": "s", "target": "t"}}
+
+
+def sides(pairs: list[tuple[str, str]]) -> list[bytes]:
+    return ["".join(f"{line}\n" for line in side).encode() for side in zip(*pairs, strict=True)]
+
+
+def table(pairs: list[tuple[str, str]], delimiter: str, quote: str = "") -> bytes:
+    return "".join(f"{quote}{s}{quote}{delimiter}{quote}{t}{quote}\n" for s, t in pairs).encode()
+
+
+def jsonl(pairs: list[tuple[str, str]]) -> bytes:
+    return "".join(json.dumps({"s": s, "t": t}, ensure_ascii=False) + "\n" for s, t in pairs).encode()
+
+
+def parquet(pairs: list[tuple[str, str]]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"s": [s for s, _ in pairs], "t": [t for _, t in pairs]}), buffer)
+    return buffer.getvalue()
+
+
+def sgm(pairs: list[tuple[str, str]], side: int) -> bytes:
+    segments = "\n".join(f'<seg id="{n}">{escape(pair[side])}</seg>' for n, pair in enumerate(pairs))
+    return f'<doc docid="d">\n{segments}\n</doc>'.encode()
+
+
+def packed(  # noqa: PLR0911
+    kind: str, pairs: list[tuple[str, str]]
+) -> tuple[list[bytes], dict[str, Any]]:
+    if kind == "plain":
+        return sides(pairs), {}
+    if kind in ("tsv", "csv"):
+        return [table(pairs, "\t" if kind == "tsv" else ",")], {}
+    if kind == "sgm":
+        return [sgm(pairs, 0), sgm(pairs, 1)], {}
+    if kind == "tmx":
+        return [tmx(*[unit(en=escape(s), zh=escape(t)) for s, t in pairs])], {}
+    if kind == "mo":
+        return [mo("<", *[(s.encode(), t.encode()) for s, t in pairs])], {}
+    if kind == "po":
+        return ["".join(f'msgid "{s}"\nmsgstr "{t}"\n\n' for s, t in pairs).encode()], {}
+    return [jsonl(pairs) if kind == "jsonl" else parquet(pairs)], FIELDS
+
+
+@pytest.mark.parametrize("kind", ["plain", "tsv", "csv", "sgm", "tmx", "jsonl", "parquet", "po", "mo"])
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_odd_separators_end_no_line(tmp_path: Path, kind: str, separator: str) -> None:
+    if (kind == "tmx" and separator in "\r\x0b\x0c\x1c\x1d\x1e\0") or (kind == "mo" and separator == "\0"):
+        pytest.skip("the format cannot hold this character")
+    texts = ["".join(("abc"[:at], separator, "abc"[at:])) for at in range(4)]
+    pairs = [(text, f"{number}") for number, text in enumerate(texts)]
+    pairs += [(f"{number + 4}", text) for number, text in enumerate(texts)]
+    contents, options = packed(kind, pairs)
+    found = (
+        read(tmp_path, kind, *contents, crlf="keep", **options)
+        if kind in ("plain", "tsv", "csv")
+        else read(tmp_path, kind, *contents, **options)
+    )
+    assert found == pairs
+    if kind == "plain":
+        assert len(found) == contents[0].count(b"\n")
+
+
+@pytest.mark.parametrize("kind", ["plain", "sgm"])
+@pytest.mark.parametrize("surplus", [-2, -1, 1, 2])
+@pytest.mark.parametrize("side", [0, 1])
+def test_unequal_counts(tmp_path: Path, kind: str, surplus: int, side: int) -> None:
+    pairs = [(f"s{number}", f"t{number}") for number in range(8)]
+    whole, _ = packed(kind, pairs)
+    other, _ = packed(kind, [(f"s{number}", f"t{number}") for number in range(8 + surplus)])
+    contents = [other[0], whole[1]] if side == 0 else [whole[0], other[1]]
+    with pytest.raises(AlignmentError) as caught:
+        read(tmp_path, kind, *contents)
+    if kind == "plain":
+        counts = [8 + surplus, 8] if side == 0 else [8, 8 + surplus]
+        assert str(caught.value).startswith(
+            f"{tmp_path / 'a.en'} has {counts[0]} lines, but {tmp_path / 'a.zh'} has {counts[1]}; "
+        )
+    else:
+        source, target = tmp_path / "a-src.sgm", tmp_path / "a-ref.sgm"
+        lacking, having = (source, target) if (surplus < 0) == (side == 0) else (target, source)
+        assert f"{lacking}: doc 'd', seg '{min(8, 8 + surplus)}' is missing, but {having} has it" in str(caught.value)

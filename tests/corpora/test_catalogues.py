@@ -1,0 +1,126 @@
+"""PO and MO."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.errors import CorpusError, InvalidTextError
+from tests.corpora.builders import faults_of, pairs_of, read, reader
+
+PO = r"""# a comment
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: here.c:3
+msgctxt "menu"
+msgid "Open \"%s\"\t"
+msgstr "打开“%s”"
+
+msgid ""
+"Two "
+"parts\n"
+msgstr "两"
+"部分\n"
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "%d 个文件"
+msgstr[1] "%d 些文件"
+
+#, c-format, fuzzy
+#| msgid "Old"
+msgid "Fuzzy"
+msgstr "模糊"
+
+msgid "Untranslated"
+msgstr ""
+
+#~ msgid "Obsolete"
+#~ msgstr "旧"
+"""
+
+
+def test_po(tmp_path: Path) -> None:
+    opened = reader(tmp_path, "po", PO.encode())
+    expected = [
+        ('Open "%s"\t', "打开“%s”"),
+        ("Two parts", "两部分"),
+        ("%d file", "%d 个文件"),
+        ("%d files", "%d 些文件"),
+        ("Untranslated", ""),
+    ]
+    assert pairs_of(opened) == expected
+    assert faults_of(opened) == [0, 0, 0, 0, Fault.FUZZY, 0]
+
+
+def test_po_states_its_encoding(tmp_path: Path) -> None:
+    content = PO.replace("UTF-8", "GB18030").encode("gb18030")
+    assert read(tmp_path, "po", content)[0] == ('Open "%s"\t', "打开“%s”")
+    assert read(tmp_path, "po", PO.encode(), encoding="utf-8")[0] == ('Open "%s"\t', "打开“%s”")
+    with pytest.raises(CorpusError, match="its header states the unknown encoding KLINGON"):
+        read(tmp_path, "po", PO.replace("UTF-8", "KLINGON").encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'msgid "a\nmsgstr "b"\n', r"a\.po:1: not a line of a catalogue: 'msgid \"a'"),
+        (b'"a"\n', r"a\.po:1: a text before any msgid"),
+        (b'msgid "\\xe4"\n', r"a\.po:1: \\xe4 stands for a byte"),
+        (b"msgid " + b'"' + b"x" * 200 + b'"', r"a\.po:1: the line is longer than max_line_bytes"),
+        (b'msgid "a"\nmsgstr "\xff"\n', r"a\.po:2: not UTF-8 at byte 18"),
+    ],
+)
+def test_bad_po(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read(tmp_path, "po", content, max_line_bytes=150)
+
+
+def mo(order: str, *entries: tuple[bytes, bytes]) -> bytes:
+    count, strings = len(entries), b""
+    tables: list[list[int]] = [[], []]
+    start = 28 + 16 * count
+    for side in (0, 1):
+        for entry in entries:
+            tables[side] += [len(entry[side]), start + len(strings)]
+            strings += entry[side] + b"\0"
+    head = struct.pack(f"{order}7I", 0x950412DE, 0, count, 28, 28 + 8 * count, 0, 0)
+    return head + struct.pack(f"{order}{4 * count}I", *tables[0], *tables[1]) + strings
+
+
+ENTRIES = [
+    (b"", b"Content-Type: text/plain; charset=UTF-8\n"),
+    (b"menu\x04Open", "打开".encode()),
+    (b"%d file\0%d files", "%d 个\0%d 些".encode()),
+]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_mo(tmp_path: Path, order: str) -> None:
+    assert read(tmp_path, "mo", mo(order, *ENTRIES)) == [("Open", "打开"), ("%d file", "%d 个"), ("%d files", "%d 些")]
+
+
+def test_mo_states_its_encoding(tmp_path: Path) -> None:
+    content = mo("<", (b"", b"charset=gbk\n"), (b"a", "中".encode("gbk")))
+    assert read(tmp_path, "mo", content) == [("a", "中")]
+    with pytest.raises(InvalidTextError, match=r"a\.mo:1: not UTF-8 at byte \d+ of"):
+        read(tmp_path, "mo", content, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"PK\x03\x04" + b"\0" * 40, r"a\.mo does not begin as an MO catalogue does"),
+        (mo("<", *ENTRIES)[:60], "its tables end beyond the file"),
+        (mo("<", *ENTRIES)[:-4], "its strings end beyond the file or overlap"),
+        (struct.pack("<7I", 0x950412DE, 0, 0xFFFFFFFF, 28, 28, 0, 0), "its tables end beyond the file"),
+        (struct.pack("<7I", 0x950412DE, 0, 3, 28, 28, 0, 0) + struct.pack("<2I", 50, 0) * 3, "or overlap"),
+    ],
+)
+def test_bad_mo(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read(tmp_path, "mo", content)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.errors import CorpusError, InvalidTextError
+from tests.corpora.builders import faults_of, read, reader
+
+FLAT = {"source": "en", "target": "zh"}
+NESTED = {"source": "translation.en", "target": "translation.zh"}
+
+
+def test_rows(tmp_path: Path) -> None:
+    content = '{"en": "a\\u2028b", "zh": "一", "id": 1}\r\n\n{"zh": "二\\nlines", "en": ""}'.encode()
+    assert read(tmp_path, "jsonl", content, fields=FLAT) == [("a\u2028b", "一"), ("", "二 lines")]
+
+
+def test_nested_fields(tmp_path: Path) -> None:
+    content = (
+        b'{"translation": {"en": "a", "zh": "b"}}\n{"translation": {"en": null, "zh": "c"}}\n{"translation": null}\n'
+    )
+    opened = reader(tmp_path, "jsonl", content, fields=NESTED)
+    assert faults_of(opened) == [0, Fault.MISSING_SIDE, Fault.MISSING_SIDE]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"en": "a", "zh": "b"', r"a\.jsonl:2: not JSON at column 22 \(Expecting ',' delimiter\)"),
+        (b"[1]", "a JSON object is wanted"),
+        (b"[" * 100_000, "refused as JSON"),
+        (b'{"en": ' + b"1" * 5000 + b"}", "refused as JSON"),
+        (b'{"en": 1, "zh": "b"}', "the field en is no text"),
+        (
+            b'{"en": "a", "ja": "b"}',
+            r"the field zh is missing \(there is 'en', 'ja'\); mend the line, or correct fields",
+        ),
+    ],
+)
+def test_bad_rows(tmp_path: Path, line: bytes, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read(tmp_path, "jsonl", b'{"en": "a", "zh": "b"}\n' + line + b"\n", fields=FLAT)
+
+
+def test_no_object_on_the_way(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"a\.jsonl:1: the field translation is no object"):
+        read(tmp_path, "jsonl", b'{"translation": "a"}', fields=NESTED)
+
+
+def test_half_a_surrogate_pair(tmp_path: Path) -> None:
+    with pytest.raises(InvalidTextError, match=r"a\.jsonl: a text holds half of a surrogate pair, .*\\ud83d"):
+        read(tmp_path, "jsonl", b'{"en": "x\\ud83d", "zh": "b"}', fields=FLAT)
+
+
+def test_faulty_lines(tmp_path: Path) -> None:
+    content = b'{"en": "a", "zh": "b"}\n{"en": "\xff", "zh": "b"}\n{"en": "' + b"x" * 60 + b'", "zh": "b"}\n'
+    opened = reader(tmp_path, "jsonl", content, fields=FLAT, invalid="drop", max_line_bytes=50)
+    assert faults_of(opened) == [0, Fault.INVALID_TEXT, Fault.TOO_LONG]

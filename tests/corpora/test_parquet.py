@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.errors import CorpusError, InvalidTextError
+from tests.corpora.builders import faults_of, pairs_of, read, reader
+
+FLAT = {"source": "en", "target": "zh"}
+NESTED = {"source": "translation.en", "target": "translation.zh"}
+
+
+def parquet(**columns: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def test_columns(tmp_path: Path) -> None:
+    zh = pa.array(["一", "two\nlines"]).dictionary_encode()
+    assert read(tmp_path, "parquet", parquet(en=["a\u2028", ""], zh=zh), fields=FLAT) == [
+        ("a\u2028", "一"),
+        ("", "two lines"),
+    ]
+
+
+def test_nested_columns_and_nulls(tmp_path: Path) -> None:
+    rows = [{"en": "a", "zh": "b", "de": "x"}, {"en": None, "zh": "c"}, None, {"en": "d", "zh": "e" * 60}]
+    opened = reader(tmp_path, "parquet", parquet(id=[1, 2, 3, 4], translation=rows), fields=NESTED, max_line_bytes=50)
+    assert faults_of(opened) == [0, Fault.MISSING_SIDE, Fault.MISSING_SIDE, Fault.TOO_LONG]
+    assert pairs_of(opened) == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "message"),
+    [
+        (
+            parquet(en=["a"], ja=["b"]),
+            FLAT,
+            r"a\.parquet: there is no field 'zh' \(at this level there is 'en', 'ja'\)",
+        ),
+        (parquet(translation=[{"en": "a"}]), NESTED, r"no field 'translation\.zh' \(at this level there is 'en'\)"),
+        (parquet(en=["a"], zh=[1]), FLAT, "the field 'zh' is int64, not text"),
+        (parquet(en=["a"], zh=["b"])[:-20], FLAT, r"cannot read .*a\.parquet as Parquet: .*; it is damaged"),
+        (b"PAR1", FLAT, "it is damaged"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: bytes, fields: dict[str, str], message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read(tmp_path, "parquet", content, fields=fields)
+
+
+def test_invalid_utf8(tmp_path: Path) -> None:
+    bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+    with pytest.raises(InvalidTextError, match="the field 'zh' holds bytes that are not UTF-8"):
+        read(tmp_path, "parquet", parquet(en=["a"], zh=bad), fields=FLAT)

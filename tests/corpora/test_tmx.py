@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.errors import CorpusError
+from tests.corpora.builders import faults_of, pairs_of, read, reader
+
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'
+
+
+def tmx(*units: str) -> bytes:
+    body = "".join(f"<tu>{unit}</tu>\n" for unit in units)
+    return f"{HEAD}{body}</body></tmx>\n".encode()
+
+
+def unit(**texts: str) -> str:
+    tagged = [(tag.replace("_", "-"), text) for tag, text in texts.items()]
+    return "".join(f'<tuv xml:lang="{tag}"><seg>{text}</seg></tuv>' for tag, text in tagged)
+
+
+def test_units(tmp_path: Path) -> None:
+    content = tmx(unit(en="a &amp; b", zh="一"), unit(zh="二", en="c"), unit(EN_us="d", de="x", zh_CN="三"))
+    assert read(tmp_path, "tmx", content) == [("a & b", "一"), ("c", "二"), ("d", "三")]
+
+
+def test_the_same_tag_wins_over_a_variant_and_the_first_over_later_ones(tmp_path: Path) -> None:
+    content = tmx(unit(en_GB="v", en="w", zh="一") + unit(en="x", zh="二"), unit(en_GB="y", en_US="z", zh="三"))
+    assert read(tmp_path, "tmx", content) == [("w", "一"), ("y", "三")]
+
+
+def test_languages_of_the_corpus(tmp_path: Path) -> None:
+    content = tmx(unit(en_GB="v", en_US="w", zh="一"))
+    assert read(tmp_path, "tmx", content, languages={"source": "en-US", "target": "zh"}) == [("w", "一")]
+    with pytest.raises(
+        CorpusError, match=r"a\.tmx has no unit in both en and de, only in en-GB, en-US, zh; set languages"
+    ):
+        read(tmp_path, "tmx", content, languages={"source": "en", "target": "de"})
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ('<bpt i="1">&lt;b&gt;</bpt>bold<ept i="1">&lt;/b&gt;</ept> end', "bold end"),
+        ("a<ph>x<sub>footnote</sub>y</ph>b<it pos='begin'>z</it><ut>u</ut>", "ab"),
+        ("a <hi>high <hi type='b'>er</hi></hi>!", "a high er!"),
+        ("wrapped\n   text\r\n", "wrapped text"),
+        (" kept ", " kept "),
+        ("<![CDATA[a < b]]>", "a < b"),
+        ("a\x85b\u2028c", "a\x85b\u2028c"),
+        ("", ""),
+    ],
+)
+def test_content(tmp_path: Path, content: str, text: str) -> None:
+    assert read(tmp_path, "tmx", tmx(unit(en=content, zh="一"))) == [(text, "一")]
+
+
+def test_a_unit_without_a_side_is_a_fault(tmp_path: Path) -> None:
+    opened = reader(tmp_path, "tmx", tmx(unit(en="a"), unit(en="b", zh="二"), ""))
+    assert faults_of(opened) == [Fault.MISSING_SIDE, 0, Fault.MISSING_SIDE]
+    assert pairs_of(opened) == [("b", "二")]
+
+
+def test_a_long_segment_is_a_fault(tmp_path: Path) -> None:
+    content = tmx(unit(en="x" * 200_000, zh="一"), unit(en="b", zh="二" * 40), unit(en="c", zh="三"))
+    opened = reader(tmp_path, "tmx", content, max_line_bytes=100)
+    assert faults_of(opened) == [Fault.TOO_LONG, Fault.TOO_LONG, 0]
+    assert pairs_of(opened) == [("c", "三")]
+
+
+def test_encodings(tmp_path: Path) -> None:
+    text = tmx(unit(en="é", zh="一")).decode()
+    assert read(tmp_path, "tmx", text.encode("utf-16")) == [("é", "一")]
+    declared = text.replace("?>", ' encoding="gb18030"?>', 1).encode("gb18030")
+    with pytest.raises(
+        CorpusError, match=r"a\.tmx: the encoding that its first line states is of no use .*set encoding"
+    ):
+        read(tmp_path, "tmx", declared)
+    assert read(tmp_path, "tmx", declared, encoding="gb18030") == [("é", "一")]
+
+
+def test_one_side(tmp_path: Path) -> None:
+    opened = reader(tmp_path, "tmx", tmx(unit(en="a"), unit(en="b", zh="二")))
+    assert [array.to_pylist() for array in opened.lines("source")] == [["b"]]

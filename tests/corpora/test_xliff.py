@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.corpora.lines import Fault
+from nmt_prep.errors import CorpusError
+from tests.corpora.builders import faults_of, pairs_of, read, reader
+
+V12 = """<?xml version="1.0"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
+<file original="x" source-language="en-US" target-language="zh-CN" datatype="plaintext"><body><group>
+<trans-unit id="1"><source>One <g id="1">two</g><x id="2"/></source><target>一<bpt id="3">&lt;b&gt;</bpt>二</target>
+<alt-trans><source>no</source><target>no</target></alt-trans></trans-unit>
+<trans-unit id="2"><source>Three</source><seg-source><mrk mtype="seg" mid="0">Three</mrk></seg-source>
+<target><mrk mtype="seg" mid="0">三</mrk></target></trans-unit>
+<trans-unit id="3"><source>Untranslated</source></trans-unit>
+</group></body></file></xliff>
+"""
+V20 = """<xlf:xliff xmlns:xlf="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="zh">
+<xlf:file id="f1"><xlf:unit id="1"><xlf:notes><xlf:note>no</xlf:note></xlf:notes>
+<mtc:matches xmlns:mtc="m"><mtc:match><xlf:source>no</xlf:source><xlf:target>no</xlf:target></mtc:match></mtc:matches>
+<xlf:segment id="s1"><xlf:source>One <xlf:pc id="1">two</xlf:pc><xlf:ph id="2"/></xlf:source>
+<xlf:target>一二</xlf:target></xlf:segment>
+<xlf:ignorable><xlf:source> </xlf:source></xlf:ignorable>
+<xlf:segment><xlf:source>Three</xlf:source><xlf:target>三</xlf:target></xlf:segment></xlf:unit></xlf:file></xlf:xliff>
+"""
+
+
+def test_version_1_2(tmp_path: Path) -> None:
+    opened = reader(tmp_path, "xliff", V12.encode())
+    assert pairs_of(opened) == [("One two", "一二"), ("Three", "三")]
+    assert faults_of(opened) == [0, 0, Fault.MISSING_SIDE]
+
+
+def test_version_2_0(tmp_path: Path) -> None:
+    assert read(tmp_path, "xliff", V20.encode()) == [("One two", "一二"), ("Three", "三")]
+
+
+@pytest.mark.parametrize("document", [V12, V20])
+def test_the_other_direction(tmp_path: Path, document: str) -> None:
+    languages = {"source": "zh", "target": "en"}
+    assert read(tmp_path, "xliff", document.encode(), languages=languages) == [("一二", "One two"), ("三", "Three")]
+
+
+def test_other_languages(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"has no unit for en and de, only en-US to zh-CN; set languages"):
+        read(tmp_path, "xliff", V12.encode(), languages={"source": "en", "target": "de"})

@@ -29,41 +29,80 @@ void Trainer::add_word(std::string_view word, std::uint64_t count) {
     counts_.push_back(count);
 }
 
-std::uint32_t Trainer::pair_of(std::uint64_t key) {
-    const auto [found, is_new] = pair_ids_.emplace(key, static_cast<std::uint32_t>(pair_counts_.size()));
-    if (is_new) pair_counts_.push_back(0);
-    return found->second;
+void PairIndex::grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    --shift_;
+    for (const Slot& slot : old)
+        if (slot.number != kNone) find(slot.key) = slot;
 }
 
 void Trainer::queue(const Candidate& candidate) {
+    if (candidate.count < floor_) {
+        deferred_.push_back(candidate);
+        return;
+    }
     queue_.push_back(candidate);
     std::push_heap(queue_.begin(), queue_.end());
+}
+
+// Takes what occurs often enough by now from the deferred candidates into the queue.
+void Trainer::lower_floor() {
+    floor_ = std::max<std::int64_t>(floor_ / 4, 1);
+    const auto rare = [this](Candidate& candidate) {
+        candidate.count = pair_counts_[candidate.pair];
+        return candidate.count < floor_;
+    };
+    const auto frequent = std::partition(deferred_.begin(), deferred_.end(), rare);
+    queue_.assign(frequent, deferred_.end());
+    deferred_.erase(frequent, deferred_.end());
+    std::make_heap(queue_.begin(), queue_.end());
+}
+
+// The best candidate, with its count as it is now; false if there is none.
+bool Trainer::next(Candidate& top) {
+    for (;;) {
+        while (queue_.empty()) {
+            if (floor_ == 1) return false;
+            lower_floor();
+        }
+        std::pop_heap(queue_.begin(), queue_.end());
+        top = queue_.back();
+        queue_.pop_back();
+        const std::int64_t count = pair_counts_[top.pair];
+        if (top.count == count) return true;
+        top.count = count;
+        queue(top);
+    }
 }
 
 void Trainer::count_pairs() {
     std::vector<std::uint64_t> keys;
     std::vector<std::uint32_t> lengths;
-    const auto each_pair = [&](const auto& visit) {
-        for (std::uint32_t word = 0; word < starts_.size(); ++word)
-            for (std::uint32_t at = starts_[word]; text_[at + 1] != kBetween; ++at)
-                visit(pair_of(key_of(text_[at], text_[at + 1])), at, word);
-    };
-    each_pair([&](std::uint32_t pair, std::uint32_t at, std::uint32_t word) {
-        pair_counts_[pair] += static_cast<std::int64_t>(counts_[word]);
-        if (pair == keys.size()) {
-            keys.push_back(key_of(text_[at], text_[at + 1]));
-            lengths.push_back(0);
+    for (std::uint32_t word = 0; word < starts_.size(); ++word) {
+        for (std::uint32_t at = starts_[word]; text_[at + 1] != kBetween; ++at) {
+            const std::uint64_t key = key_of(text_[at], text_[at + 1]);
+            const std::uint32_t pair = pair_index_(key);
+            if (pair == keys.size()) {
+                keys.push_back(key);
+                lengths.push_back(0);
+                pair_counts_.push_back(0);
+            }
+            ++lengths[pair];
+            pair_counts_[pair] += static_cast<std::int64_t>(counts_[word]);
         }
-        ++lengths[pair];
-    });
-    std::vector<std::size_t> starts(keys.size() + 1, 0);
-    for (std::size_t pair = 0; pair < keys.size(); ++pair) starts[pair + 1] = starts[pair] + lengths[pair];
-    places_.resize(starts.back());
-    std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
-    each_pair([&](std::uint32_t pair, std::uint32_t at, std::uint32_t word) { places_[next[pair]++] = {at, word}; });
-    for (std::uint32_t pair = 0; pair < keys.size(); ++pair)
-        queue_.push_back({pair_counts_[pair], keys[pair], pair, lengths[pair], starts[pair]});
-    std::make_heap(queue_.begin(), queue_.end());
+    }
+    std::vector<std::size_t> ends;
+    std::size_t start = 0;
+    for (std::uint32_t pair = 0; pair < keys.size(); ++pair) {
+        queue({pair_counts_[pair], keys[pair], pair, lengths[pair], start});
+        ends.push_back(start);
+        start += lengths[pair];
+    }
+    places_.resize(start);
+    for (std::uint32_t word = 0; word < starts_.size(); ++word)
+        for (std::uint32_t at = starts_[word]; text_[at + 1] != kBetween; ++at)
+            places_[ends[pair_index_(key_of(text_[at], text_[at + 1]))]++] = {at, word};
 }
 
 std::uint32_t Trainer::change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour, std::uint64_t key) {
@@ -118,7 +157,8 @@ void Trainer::apply_changes() {
     // All counts first: one pair may have changed in two ways.
     std::vector<std::uint32_t> pairs;
     for (const Change& change : changes_) {
-        pairs.push_back(pair_of(change.key));
+        pairs.push_back(pair_index_(change.key));
+        if (pairs.back() == pair_counts_.size()) pair_counts_.push_back(0);
         pair_counts_[pairs.back()] += change.added;
     }
     for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -135,7 +175,12 @@ void Trainer::apply_changes() {
 void Trainer::merge(const Candidate& candidate, const LearntMerge& pair) {
     for (auto* by_symbol : {&left_of_new_, &right_of_new_, &left_of_old_, &right_of_old_})
         by_symbol->resize(symbols_.size(), kNone);
-    for (std::size_t i = 0; i < candidate.length; ++i) merge_at(places_[candidate.start + i], pair);
+    constexpr std::size_t kAhead = 8;
+    const Place* const places = places_.data() + candidate.start;
+    for (std::size_t i = 0; i < candidate.length; ++i) {
+        if (i + kAhead < candidate.length) __builtin_prefetch(&text_[places[i + kAhead].at], 1);
+        merge_at(places[i], pair);
+    }
     apply_changes();
 }
 
@@ -143,15 +188,8 @@ std::vector<LearntMerge> Trainer::learn(std::size_t size, std::uint64_t min_freq
                                         const TrainingProgress& progress) {
     count_pairs();
     std::vector<LearntMerge> merges;
-    while (symbols_.size() < size && !queue_.empty()) {
-        std::pop_heap(queue_.begin(), queue_.end());
-        Candidate top = queue_.back();
-        queue_.pop_back();
-        if (const std::int64_t count = pair_counts_[top.pair]; top.count != count) {
-            top.count = count;
-            queue(top);
-            continue;
-        }
+    Candidate top{};
+    while (symbols_.size() < size && next(top)) {
         if (top.count < 1 || static_cast<std::uint64_t>(top.count) < min_frequency) break;
         const LearntMerge pair{static_cast<std::int32_t>(top.key >> 32), static_cast<std::int32_t>(top.key & 0xFFFFFFFFu),
                                static_cast<std::int32_t>(symbols_.size())};

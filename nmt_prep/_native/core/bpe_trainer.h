@@ -5,7 +5,8 @@
 //
 // Words lie one after another, a place a byte; a symbol is written at its first and at its last place, so that its
 // neighbours are found from its length. Each pair in the queue has the list of places where it was when it was queued;
-// a place where it is no more is passed over. A merge touches only its own places and their neighbours.
+// a place where it is no more is passed over. A merge touches only its own places and their neighbours. As pairs only
+// become rarer, rare ones need not be in the queue before the frequent ones are done.
 //
 // No text is made twice: as long as no merge reaches beyond it, a stretch of text goes the same way wherever it stands,
 // so once one pair has merged into it, no other pair comes to spell it. So a pair with a new symbol is a new pair.
@@ -17,7 +18,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -28,6 +28,39 @@ namespace nmt_prep::bpe {
 
 struct LearntMerge {
     std::int32_t left, right, merged;
+};
+
+// Numbers pairs of symbols in the order in which they come.
+class PairIndex {
+   public:
+    PairIndex() : slots_(std::size_t{1} << 16), shift_(64 - 16) {}
+
+    // Number of a pair, which is the count so far if it is new.
+    std::uint32_t operator()(std::uint64_t key) {
+        if (2 * (count_ + 1) > slots_.size()) grow();
+        Slot& slot = find(key);
+        if (slot.number == kNone) slot = {key, count_++};
+        return slot.number;
+    }
+
+   private:
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+
+    struct Slot {
+        std::uint64_t key = 0;
+        std::uint32_t number = kNone;
+    };
+
+    Slot& find(std::uint64_t key) {
+        std::size_t at = key * 0x9E3779B97F4A7C15u >> shift_;
+        while (slots_[at].number != kNone && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
+        return slots_[at];
+    }
+    void grow();
+
+    std::vector<Slot> slots_;
+    std::uint32_t count_ = 0;
+    unsigned shift_;
 };
 
 // Called now and then with the size of the vocabulary so far; ends the training by throwing.
@@ -85,10 +118,11 @@ class Trainer {
     static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
         return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
     }
-    std::uint32_t pair_of(std::uint64_t key);
     std::uint32_t change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour, std::uint64_t key);
     void count_pairs();
     void queue(const Candidate& candidate);
+    bool next(Candidate& top);
+    void lower_floor();
     void merge(const Candidate& candidate, const LearntMerge& pair);
     void merge_at(Place place, const LearntMerge& pair);
     void apply_changes();
@@ -102,10 +136,12 @@ class Trainer {
     std::vector<std::uint32_t> starts_;     // of words
     std::vector<std::uint64_t> counts_;     // of words
 
-    std::unordered_map<std::uint64_t, std::uint32_t> pair_ids_;
+    PairIndex pair_index_;
     std::vector<std::int64_t> pair_counts_;
     std::vector<Place> places_;
-    std::vector<Candidate> queue_;
+    std::vector<Candidate> queue_;     // a heap of what occurs `floor_` times or more
+    std::vector<Candidate> deferred_;  // the rest
+    std::int64_t floor_ = 64;
 
     // Scratch of one merge: changes, found by the neighbour and the kind of pair.
     std::vector<Change> changes_;

@@ -106,7 +106,14 @@ class Records(Section):
         default_factory=dict,
         description="a number of shards from 1 to 99999 for each split; 1 where left out",
     )
-    layout: Literal["example"] = Field("example", description="example")
+    layout: Literal["example", "chunk", "packed"] = Field(
+        "example",
+        description="example (a tf.train.Example a pair), chunk (about 256 pairs a record) or packed (chunk, with the "
+        "pairs packed into rows)",
+    )
+    row_length: Count = Field(
+        256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
+    )
 
 
 class Input(Section):

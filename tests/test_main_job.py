@@ -52,6 +52,7 @@ def test_the_records_decode_to_the_corpus(place: Path) -> None:
         assert Counter(texts) == Counter(pair(number) for number in numbers)
     assert sorted(path.name for path in (root / "records").iterdir()) == [
         "dataset.json",
+        "index",
         "small-dev-00000-of-00001",
         "small-train-00000-of-00003",
         "small-train-00001-of-00003",

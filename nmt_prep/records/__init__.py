@@ -4,6 +4,7 @@ from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
+    IndexInfo,
     Languages,
     ShardInfo,
     SplitInfo,
@@ -12,7 +13,8 @@ from nmt_prep.records.dataset_json import (
     load_dataset_info,
     write_dataset_info,
 )
-from nmt_prep.records.plan import ShardPlan, shard_name
+from nmt_prep.records.index import ShardIndex, index_path
+from nmt_prep.records.plan import Layout, ShardPlan, shard_name
 from nmt_prep.records.reader import iter_records, read_shard
 from nmt_prep.records.shuffle import GlobalShuffle
 from nmt_prep.records.spill import SpillWriter, append_id
@@ -23,8 +25,11 @@ __all__ = [
     "CorpusInfo",
     "DatasetInfo",
     "GlobalShuffle",
+    "IndexInfo",
     "Languages",
+    "Layout",
     "PairStats",
+    "ShardIndex",
     "ShardInfo",
     "ShardPlan",
     "SpillWriter",
@@ -33,6 +38,7 @@ __all__ = [
     "VocabularyInfo",
     "append_id",
     "check_records",
+    "index_path",
     "iter_records",
     "load_dataset_info",
     "read_shard",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
+from nmt_prep.records.index import index_path
+from nmt_prep.records.plan import Layout
 from nmt_prep.records.reader import iter_records
 
 
@@ -51,10 +53,11 @@ def check_records(
         _check_vocabulary(directory, vocabulary)
     for name in names:
         _check_no_strays(directory, f"{dataset.name}-{name}", dataset.splits[name].shards)
-    for shard in shards:
-        _check_size(directory, shard)
+    files = [file for shard in shards for file in _files_of(directory, shard, dataset.layout)]
+    for file in files:
+        _check_size(file)
     if level == "full":
-        _check_content(directory, shards)
+        _check_content(directory, files)
     return dataset
 
 
@@ -87,43 +90,59 @@ def _check_no_strays(directory: Path, stem: str, shards: Iterable[ShardInfo]) ->
         )
 
 
-def _check_size(directory: Path, shard: ShardInfo) -> None:
+class _File(NamedTuple):
+    """A file that ``dataset.json`` describes, and what there is to say of it if it is another."""
+
+    path: Path
+    bytes: int
+    sha256: str
+    describe: Callable[[], str]
+
+
+def _files_of(directory: Path, shard: ShardInfo, layout: Layout) -> Iterator[_File]:
     path = directory / shard.file
+    yield _File(path, shard.bytes, shard.sha256, lambda: _describe(path, shard, layout))
+    if shard.index is not None:
+        yield _File(index_path(path), shard.index.bytes, shard.index.sha256, lambda: f"the index of {shard.file}")
+
+
+def _check_size(file: _File) -> None:
+    path = file.path
     try:
         size = path.stat().st_size
     except OSError as error:
         raise _unreadable_shard(path, error) from error
-    if size != shard.bytes:
+    if size != file.bytes:
         raise RecordsError(
-            f"{path}: {size} bytes, expected {shard.bytes} ({_describe(path, shard)}); "
-            "restore the shard, or run the encode stage again"
+            f"{path}: {size} bytes, expected {file.bytes} ({file.describe()}); "
+            "restore it, or run the encode stage again"
         )
 
 
-def _check_content(directory: Path, shards: Sequence[ShardInfo]) -> None:
+def _check_content(directory: Path, files: Sequence[_File]) -> None:
     cache = DigestCache(directory.parent)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(lambda shard: _check_digest(directory, shard, cache), shards):
+        for _ in pool.map(lambda file: _check_digest(file, cache), files):
             pass
     cache.save()
 
 
-def _check_digest(directory: Path, shard: ShardInfo, cache: DigestCache) -> None:
-    path = directory / shard.file
+def _check_digest(file: _File, cache: DigestCache) -> None:
+    path = file.path
     try:
         found = cache.digest(path)
     except OSError as error:
         raise _unreadable_shard(path, error) from error
-    if found != shard.sha256:
+    if found != file.sha256:
         raise RecordsError(
-            f"{path}: sha256 {found}, expected {shard.sha256} ({_describe(path, shard)}); "
-            "restore the shard, or run the encode stage again"
+            f"{path}: sha256 {found}, expected {file.sha256} ({file.describe()}); "
+            "restore it, or run the encode stage again"
         )
 
 
-def _describe(path: Path, shard: ShardInfo) -> str:
+def _describe(path: Path, shard: ShardInfo, layout: Layout) -> str:
     try:
-        found = sum(len(inputs) for inputs, _ in iter_records(path))
+        found = sum(len(inputs) for inputs, _ in iter_records(path, layout=layout))
     except RecordsError as error:
         return str(error).removeprefix(f"{path}: ").partition(";")[0]
     if found != shard.pairs:

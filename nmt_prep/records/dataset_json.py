@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, StringConstraints, V
 
 from nmt_prep.artefacts import publish_json
 from nmt_prep.errors import RecordsError
+from nmt_prep.records.plan import Layout
 from nmt_prep.records.stats import PairStats
 
 DATASET_FILE = "dataset.json"
@@ -47,6 +48,7 @@ class VocabularyInfo(_Model):
         eos_id: the id that ends every row.
         bos_id: the id that begins a sentence.
         unk_id: the id of what cannot be expressed.
+        id_layout: numbering of a SentencePiece model's pieces, ``sentencepiece`` or ``fairseq``.
         unicode_version: of the character classes in use, where the dialect depends on them.
     """
 
@@ -59,6 +61,7 @@ class VocabularyInfo(_Model):
     eos_id: int | None = None
     bos_id: int | None = None
     unk_id: int | None = None
+    id_layout: Literal["sentencepiece", "fairseq"] | None = None
     unicode_version: str | None = None
 
 
@@ -76,24 +79,37 @@ class CorpusInfo(_Model):
     pairs: NonNegativeInt
 
 
+class IndexInfo(_Model):
+    """The file ``index/<shard>.index``, see :mod:`nmt_prep.records.index`."""
+
+    bytes: NonNegativeInt
+    sha256: Sha256
+
+
 class ShardInfo(_Model):
-    """One shard file. In layout ``example`` a record is a pair; tokens count EOS."""
+    """One shard file; tokens count EOS.
+
+    Attributes:
+        file: its name.
+        records: TFRecords in it; in layout ``example`` one a pair.
+        pairs: pairs in it.
+        rows: rows that the pairs are packed into, 0 where they are not.
+        source_tokens: ids of all sources.
+        target_tokens: ids of all targets.
+        bytes: its size.
+        sha256: its digest.
+        index: what is known of the shard's index; None where there is none, as in records of earlier versions.
+    """
 
     file: FileName
     records: NonNegativeInt
     pairs: NonNegativeInt
+    rows: NonNegativeInt = 0
     source_tokens: NonNegativeInt
     target_tokens: NonNegativeInt
     bytes: NonNegativeInt
     sha256: Sha256
-
-    @model_validator(mode="after")
-    def _adds_up(self) -> Self:
-        if self.records != self.pairs:
-            raise ValueError(
-                f"a record is a pair, but shard {self.file} has {self.records} records and {self.pairs} pairs"
-            )
-        return self
+    index: IndexInfo | None = None
 
 
 class SplitInfo(_Model):
@@ -155,6 +171,7 @@ class DatasetInfo(_Model):
         name: the config's name, first part of every shard's name.
         config_fingerprint: digest of the config that the records were made from.
         layout: what a record is; ``example`` is one ``tf.train.Example`` a pair.
+        row_length: ids of a row on either side in layout ``packed``, else None.
         seed: seed of the shuffle.
         languages: of the two sides.
         vocab: of the two sides.
@@ -165,7 +182,8 @@ class DatasetInfo(_Model):
     format: Literal[1] = 1
     name: FileName
     config_fingerprint: str
-    layout: Literal["example"] = "example"
+    layout: Layout = "example"
+    row_length: int | None = None
     seed: int
     languages: Languages
     vocab: Vocabularies
@@ -178,7 +196,19 @@ class DatasetInfo(_Model):
             raise ValueError(f"corpora has splits {sorted(self.corpora)}, splits has {sorted(self.splits)}")
         for name, split in self.splits.items():
             _same(f"pairs of all corpora of {name}", sum(c.pairs for c in self.corpora[name]), "pairs", split.pairs)
+            for shard in split.shards:
+                self._check_layout(shard)
+        if (self.row_length is None) == (self.layout == "packed"):
+            raise ValueError(f"layout {self.layout} with row_length {self.row_length}; packed has one, the others not")
         return self
+
+    def _check_layout(self, shard: ShardInfo) -> None:
+        if self.layout == "example" and shard.records != shard.pairs:
+            raise ValueError(
+                f"a record is a pair, but shard {shard.file} has {shard.records} records and {shard.pairs} pairs"
+            )
+        if self.layout != "example" and shard.index is None:
+            raise ValueError(f"shard {shard.file} has no index, which layout {self.layout} needs")
 
 
 def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from nmt_prep.records.shuffle import GlobalShuffle
+
+Layout: TypeAlias = Literal["example", "chunk", "packed"]
+"""What a record is: one pair as a ``tf.train.Example``, about 256 pairs, or about 256 pairs packed into rows."""
+
+PAIRS_PER_BLOCK = 256
+"""Pairs of a chunk, and of each entry of a shard's index."""
 
 MAX_SHARDS = 99_999
 MAX_BUCKETS = 1 << 20
@@ -28,6 +35,8 @@ class ShardPlan:
         shuffle: row to position.
         shards: number of shards, at least 1; some are empty where there are fewer rows.
         buckets_per_shard: at least 1.
+        layout: what a record is.
+        row_length: ids of a row on either side, 1 to 1024, in layout ``packed``.
 
     Raises:
         ValueError: more than 99,999 shards or 2**20 buckets, or fewer than one.
@@ -36,6 +45,8 @@ class ShardPlan:
     shuffle: GlobalShuffle
     shards: int
     buckets_per_shard: int = 1
+    layout: Layout = "example"
+    row_length: int = 256
 
     def __post_init__(self) -> None:
         if not 1 <= self.shards <= MAX_SHARDS:
@@ -46,7 +57,16 @@ class ShardPlan:
             )
 
     @classmethod
-    def within(cls, shuffle: GlobalShuffle, shards: int, *, estimated_bytes: int, bucket_bytes: int) -> ShardPlan:
+    def within(
+        cls,
+        shuffle: GlobalShuffle,
+        shards: int,
+        *,
+        estimated_bytes: int,
+        bucket_bytes: int,
+        layout: Layout = "example",
+        row_length: int = 256,
+    ) -> ShardPlan:
         """Plans buckets that fit a memory share.
 
         Args:
@@ -54,6 +74,8 @@ class ShardPlan:
             shards: number of shards.
             estimated_bytes: expected size of all shards together; a wrong estimate costs memory or speed, no more.
             bucket_bytes: memory for one bucket.
+            layout: as the class.
+            row_length: as the class.
 
         Raises:
             ValueError: as the constructor, or the bound is not positive.
@@ -61,7 +83,7 @@ class ShardPlan:
         if bucket_bytes < 1:
             raise ValueError(f"a bucket needs memory, got {bucket_bytes} bytes")
         buckets = -(-int(estimated_bytes * _SLACK) // (shards * bucket_bytes)) if shards > 0 else 1
-        return cls(shuffle, shards, min(max(buckets, 1), max(MAX_BUCKETS // max(shards, 1), 1)))
+        return cls(shuffle, shards, min(max(buckets, 1), max(MAX_BUCKETS // max(shards, 1), 1)), layout, row_length)
 
     @property
     def rows(self) -> int:

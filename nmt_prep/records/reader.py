@@ -3,32 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple, Self
 
 import numpy as np
-from _nmt_prep_core import parse_pairs
+import numpy.typing as npt
+from _nmt_prep_core import parse_chunks, parse_pairs
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
+from nmt_prep.records.index import SATURATED, ShardIndex
+from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout
 
 _READ_BYTES = 4 << 20
 _ALL = (1 << 63) - 1
 
 
-def read_shard(path: str | Path) -> tuple[Ragged, Ragged]:
+@dataclass(frozen=True)
+class PairColumns:
+    """Consecutive pairs of a shard.
+
+    Attributes:
+        inputs: rows of ids of the sources, each ending in EOS.
+        targets: the same of the targets.
+        corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``'s list for the split; None
+            in layout ``example``, whose records do not say.
+        row_pairs: int32, shape ``[rows]``: pairs in each row, in layout ``packed``; else empty.
+    """
+
+    inputs: Ragged
+    targets: Ragged
+    corpora: npt.NDArray[np.int32] | None
+    row_pairs: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @classmethod
+    def joined(cls, parts: list[Self]) -> Self:
+        """Several in a row, at least one."""
+        if len(parts) == 1:
+            return parts[0]
+        corpora = [part.corpora for part in parts if part.corpora is not None]
+        return cls(
+            _joined([part.inputs for part in parts]),
+            _joined([part.targets for part in parts]),
+            np.concatenate(corpora) if corpora else None,
+            np.concatenate([part.row_pairs for part in parts]),
+        )
+
+
+def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ragged]:
     """All pairs of a shard: rows of ``inputs`` and rows of ``targets``.
 
-    Any valid encoding of the two int64 features is read: packed or not, in any order, other features ignored.
+    Of Examples any valid encoding of the two int64 features is read: packed or not, in any order, other features
+    ignored.
 
     Raises:
-        RecordsError: the file cannot be read, or a record is damaged or not such an Example; names file and byte.
+        RecordsError: the file cannot be read, or a record is damaged or not one of the layout; names file and byte.
     """
-    return _concatenate(list(_parsed(Path(path), None)))
+    pairs = PairColumns.joined([_NO_PAIRS, *(part.pairs for part in _parsed(Path(path), None, layout))])
+    return pairs.inputs, pairs.targets
 
 
-def iter_records(path: str | Path, batch: int = 65_536) -> Iterator[tuple[Ragged, Ragged]]:
-    """Pairs of a shard, ``batch`` at a time (fewer at the end), as :func:`read_shard` reads them.
+def iter_records(path: str | Path, batch: int = 65_536, layout: Layout = "example") -> Iterator[tuple[Ragged, Ragged]]:
+    """Pairs of a shard, ``batch`` records at a time (fewer at the end), as :func:`read_shard` reads them.
 
     Memory is that of a batch and a few MiB.
 
@@ -38,57 +78,108 @@ def iter_records(path: str | Path, batch: int = 65_536) -> Iterator[tuple[Ragged
     """
     if batch < 1:
         raise ValueError(f"a batch has at least one pair, got {batch}")
-    parts: list[tuple[Ragged, Ragged]] = []
+    parts: list[PairColumns] = []
     missing = batch
-    for part in _parsed(Path(path), batch):
-        parts.append(part)
-        missing -= len(part[0])
+    for part in _parsed(Path(path), batch, layout):
+        parts.append(part.pairs)
+        missing -= part.records
         if not missing:
-            yield _concatenate(parts)
-            parts, missing = [], batch
+            pairs, parts, missing = PairColumns.joined(parts), [], batch
+            yield pairs.inputs, pairs.targets
     if parts:
-        yield _concatenate(parts)
+        pairs = PairColumns.joined(parts)
+        yield pairs.inputs, pairs.targets
 
 
-def _parsed(path: Path, batch: int | None) -> Iterator[tuple[Ragged, Ragged]]:
-    """Pairs as they come out of the file; with a batch size, none crosses a multiple of it."""
+def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairColumns:
+    """The pairs of the whole records between two bytes of a shard.
+
+    Raises:
+        RecordsError: as :func:`read_shard`, also where records do not begin and end there.
+    """
+    path = Path(path)
     try:
         with path.open("rb") as file:
-            yield from _parsed_from(path, file, batch)
+            file.seek(start)
+            data = np.frombuffer(file.read(stop - start), np.uint8)
     except OSError as error:
-        raise RecordsError(
-            f"{path}: cannot be read: {error.strerror or error}; restore the file or encode again"
-        ) from error
+        raise _unreadable(path, error) from error
+    part = _parse(path, start, data, _ALL, layout)
+    if part.consumed < stop - start:
+        raise _cut_off(path, start + part.consumed)
+    return part.pairs
 
 
-def _parsed_from(path: Path, file: BinaryIO, batch: int | None) -> Iterator[tuple[Ragged, Ragged]]:
+def index_examples(path: Path) -> ShardIndex:
+    """The index of a shard of layout ``example``, from the shard itself.
+
+    Raises:
+        RecordsError: as :func:`read_shard`.
+    """
+    columns, blocks, start = [np.empty((0, 3), np.uint16)], [], 0
+    for part in _parsed(path, PAIRS_PER_BLOCK, "example"):
+        lengths = np.stack(
+            [part.pairs.inputs.lengths, part.pairs.targets.lengths, np.zeros(len(part.pairs), np.int64)], 1
+        )
+        columns.append(np.minimum(lengths, SATURATED).astype(np.uint16))
+        blocks.append((start, part.records, part.records, 0))
+        start += part.consumed
+    return ShardIndex(np.concatenate(columns), np.array(blocks, np.int64).reshape(-1, 4))
+
+
+class _Part(NamedTuple):
+    """Pairs of some records, with the numbers of records and of bytes."""
+
+    pairs: PairColumns
+    records: int
+    consumed: int
+
+
+def _parsed(path: Path, batch: int | None, layout: Layout) -> Iterator[_Part]:
+    """Records as they come out of the file; with a batch size, no part crosses a multiple of it."""
+    try:
+        with path.open("rb") as file:
+            yield from _parsed_from(path, file, batch, layout)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _parsed_from(path: Path, file: BinaryIO, batch: int | None, layout: Layout) -> Iterator[_Part]:
     data = np.empty(0, np.uint8)
     start = 0  # of data in the file
     missing = batch or _ALL
     while True:
         more = file.read(max(_READ_BYTES, len(data)))
         data = np.concatenate([data, np.frombuffer(more, np.uint8)])
-        while True:
-            values, bounds, others, other_bounds, consumed, error = parse_pairs(data, missing)
-            if error:
-                raise RecordsError(
-                    f"{path}: record at byte {start + consumed}: {error}; restore the file or encode again"
-                )
-            data = data[consumed:]
-            start += consumed
-            if not consumed:
-                break
-            inputs, targets = Ragged(values, bounds), Ragged(others, other_bounds)
-            missing = missing - len(inputs) or batch or _ALL
-            yield inputs, targets
+        while (part := _parse(path, start, data, missing, layout)).consumed:
+            data = data[part.consumed :]
+            start += part.consumed
+            missing = missing - part.records or batch or _ALL
+            yield part
         if not more:
             break
     if len(data):
-        raise RecordsError(f"{path}: record at byte {start}: the file ends within it; restore the file or encode again")
+        raise _cut_off(path, start)
 
 
-def _concatenate(parts: list[tuple[Ragged, Ragged]]) -> tuple[Ragged, Ragged]:
-    return _joined([inputs for inputs, _ in parts]), _joined([targets for _, targets in parts])
+def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], max_records: int, layout: Layout) -> _Part:
+    """The whole records at the beginning of ``data``, which is at byte ``start`` of the file."""
+    corpora, row_pairs = None, np.empty(0, np.int32)
+    if layout == "example":
+        values, bounds, others, other_bounds, consumed, error = parse_pairs(data, max_records)
+        records = len(bounds) - 1
+    else:
+        values, bounds, others, other_bounds, corpora, row_pairs, records, consumed, error = parse_chunks(
+            data, max_records
+        )
+    if error:
+        raise RecordsError(f"{path}: record at byte {start + consumed}: {error}; restore the file or encode again")
+    return _Part(
+        PairColumns(Ragged(values, bounds), Ragged(others, other_bounds), corpora, row_pairs), records, consumed
+    )
+
+
+_NO_PAIRS = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
 
 
 def _joined(parts: list[Ragged]) -> Ragged:
@@ -97,3 +188,11 @@ def _joined(parts: list[Ragged]) -> Ragged:
     offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
     np.cumsum(np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)]), out=offsets[1:])
     return Ragged(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
+
+
+def _cut_off(path: Path, at: int) -> RecordsError:
+    return RecordsError(f"{path}: record at byte {at}: the file ends within it; restore the file or encode again")
+
+
+def _unreadable(path: Path, error: OSError) -> RecordsError:
+    return RecordsError(f"{path}: cannot be read: {error.strerror or error}; restore the file or encode again")

@@ -1,4 +1,4 @@
-"""First half of the shuffle on disk: a task's pairs as finished records, grouped by bucket, in one spill file.
+"""First half of the shuffle on disk: a task's pairs as records, grouped by bucket, in one spill file.
 
 A spill file holds groups of spilled records (see ``core/spill.h``), then the index: where the entries of each bucket
 start (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset and bytes of a
@@ -24,8 +24,10 @@ from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import ShardPlan
 from nmt_prep.records.stats import PairStats
 
-_TRAILER = struct.Struct("<8s4q96s")  # magic, rows, shards, buckets a shard, entries, keys of the shuffle
-_MAGIC = b"nmtspil1"
+_TRAILER = struct.Struct(
+    "<8s5q96s"
+)  # magic, raw ids or not, rows, shards, buckets a shard, entries, keys of the shuffle
+_MAGIC = b"nmtspil2"
 
 
 def append_id(rows: Ragged, id: int) -> Ragged:  # noqa: A002 - the field's word
@@ -61,7 +63,9 @@ class SpillWriter:
         self._path = Path(path)
         self._plan = plan
         self._buffer_bytes = buffer_bytes
-        self._buffer = SpillBuffer(plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard)
+        self._buffer = SpillBuffer(
+            plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.layout != "example"
+        )
         self._grouped = np.empty(0, np.uint8)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
@@ -70,18 +74,19 @@ class SpillWriter:
         with writing(self._path):
             self._file = self._stack.enter_context(beside.open("wb"))
 
-    def add(self, first_row: int, inputs: Ragged, targets: Ragged) -> None:
-        """Takes pairs of consecutive rows.
+    def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> None:
+        """Takes pairs of consecutive rows of one corpus.
 
         Args:
             first_row: number of the first pair in the whole split.
             inputs: ids of the source side, EOS included.
             targets: ids of the target side, EOS included, as many rows.
+            corpus: number of their corpus in ``dataset.json``'s list for the split.
 
         Raises:
             ValueError: the sides differ in rows, or rows are outside the split.
         """
-        self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets)
+        self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
         self._stats += PairStats.of(inputs, targets)
         if self._buffer.bytes >= self._buffer_bytes:
             with writing(self._path):
@@ -159,7 +164,9 @@ class SpillReader:
 
 def _trailer(plan: ShardPlan, entries: int) -> bytes:
     keys = plan.shuffle.keys.astype("<u8").tobytes()
-    return _TRAILER.pack(_MAGIC, plan.rows, plan.shards, plan.buckets_per_shard, entries, keys)
+    return _TRAILER.pack(
+        _MAGIC, plan.layout != "example", plan.rows, plan.shards, plan.buckets_per_shard, entries, keys
+    )
 
 
 def _read_index(
@@ -169,7 +176,7 @@ def _read_index(
     size = file.seek(0, 2)
     trailer = bytearray(_TRAILER.size)
     _read_exactly(file, size - len(trailer), memoryview(trailer))
-    entries = _TRAILER.unpack(trailer)[4]
+    entries = _TRAILER.unpack(trailer)[5]
     if trailer != _trailer(plan, entries):
         raise ValueError("it was not written under this plan")
     index = size - len(trailer) - 16 * entries - 8 * (plan.buckets + 1)

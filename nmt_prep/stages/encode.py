@@ -26,6 +26,7 @@ from nmt_prep.records import (
     DatasetInfo,
     GlobalShuffle,
     Languages,
+    Layout,
     PairStats,
     ShardInfo,
     ShardPlan,
@@ -34,6 +35,7 @@ from nmt_prep.records import (
     Vocabularies,
     VocabularyInfo,
     append_id,
+    index_path,
     shard_name,
     write_dataset_info,
     write_shard,
@@ -62,6 +64,8 @@ class PlanTask:
     shards: int
     estimated_bytes: int
     bucket_bytes: int
+    layout: Layout
+    row_length: int
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class SpillTask:
 
     key: str
     part: Path
+    corpus: int
     first_row: int
     plan: ShardPlan
     spill: Path
@@ -93,6 +98,7 @@ class Encode(Stage):
     name: ClassVar[str] = "encode"
     inputs: ClassVar[tuple[str, ...]] = ("compile", "vocab")
     directory: ClassVar[str] = "records"
+    version: ClassVar[int] = 2
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -101,6 +107,7 @@ class Encode(Stage):
             "languages.source": config.languages.source,
             "languages.target": config.languages.target,
             "records.layout": config.records.layout,
+            "records.row_length": _row_length(config),
             "records.shards": {split: config.shards(split) for split in config.splits},
         }
 
@@ -121,13 +128,24 @@ class Encode(Stage):
             "target_tokens": sum(split.target_tokens for split in splits.values()),
         }
         digests = {shard.file: shard.sha256 for split in splits.values() for shard in split.shards}
+        digests |= {
+            str(index_path(shard.file)): shard.index.sha256
+            for split in splits.values()
+            for shard in split.shards
+            if shard.index is not None
+        }
         return Result(Counts(pairs_in=pairs, pairs_out=pairs, other=tokens), digests=digests)
 
 
 def plan_buckets(task: PlanTask) -> dict[str, Any]:
     """Buckets a shard, for a plan that keeps within the memory of a worker."""
     plan = ShardPlan.within(
-        task.shuffle, task.shards, estimated_bytes=task.estimated_bytes, bucket_bytes=task.bucket_bytes
+        task.shuffle,
+        task.shards,
+        estimated_bytes=task.estimated_bytes,
+        bucket_bytes=task.bucket_bytes,
+        layout=task.layout,
+        row_length=task.row_length,
     )
     return {"buckets_per_shard": plan.buckets_per_shard}
 
@@ -143,7 +161,7 @@ def encode_part(tokenizers: Mapping[Side, Tokenizer], meter: Meter, task: SpillT
                 )
                 for side in SIDES
             )
-            writer.add(row, inputs, targets)
+            writer.add(row, inputs, targets, task.corpus)
             row += len(inputs)
             meter.advance(len(inputs))
         stats = writer.close()
@@ -184,12 +202,14 @@ def _plan(context: Context, parts: Parts) -> dict[str, ShardPlan]:
             shards=config.shards(split),
             estimated_bytes=sum(part["bytes"] for part in listed) + 64 * sum(part["pairs"] for part in listed),
             bucket_bytes=max(share // 3, _SMALLEST_BUFFER),
+            layout=config.records.layout,
+            row_length=config.records.row_length,
         )
         for split, listed in parts.items()
     ]
     results = context.tasks.run(plan_buckets, tasks)
     return {
-        split: ShardPlan(task.shuffle, task.shards, result["buckets_per_shard"])
+        split: ShardPlan(task.shuffle, task.shards, result["buckets_per_shard"], task.layout, task.row_length)
         for split, task, result in zip(parts, tasks, results, strict=True)
     }
 
@@ -207,10 +227,12 @@ def _spill(
     tasks: list[SpillTask] = []
     for split, plan in plans.items():
         row = 0
+        corpora = [corpus.name for corpus in _corpora(parts[split])]
         for number, part in enumerate(parts[split]):
             key = f"spill-{split}-{number:05d}"
             source = context.workspace.root / "compiled" / part["file"]
-            tasks.append(SpillTask(key, source, row, plan, directory / f"{split}-{number:05d}", buffer_bytes))
+            spill, corpus = directory / f"{split}-{number:05d}", corpora.index(part["corpus"])
+            tasks.append(SpillTask(key, source, corpus, row, plan, spill, buffer_bytes))
             row += part["pairs"]
     with context.progress.meter("encode", sum(plan.rows for plan in plans.values())) as meter:
         results = context.tasks.run(functools.partial(encode_part, tokenizers, meter), tasks)
@@ -266,12 +288,17 @@ def _describe(context: Context, splits: Mapping[str, SplitInfo], parts: Parts) -
         name=config.name,
         config_fingerprint=context.fingerprint,
         layout=config.records.layout,
+        row_length=_row_length(config),
         seed=config.seed,
         languages=Languages(source=config.languages.source, target=config.languages.target),
         vocab=Vocabularies(**vocabularies),
         corpora={split: tuple(_corpora(listed)) for split, listed in parts.items()},
         splits=dict(splits),
     )
+
+
+def _row_length(config: Config) -> int | None:
+    return config.records.row_length if config.records.layout == "packed" else None
 
 
 def _corpora(parts: list[dict[str, Any]]) -> list[CorpusInfo]:

@@ -11,6 +11,7 @@ from nmt_prep.errors import OutputError, RecordsError
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
+    IndexInfo,
     Languages,
     PairStats,
     ShardInfo,
@@ -27,7 +28,14 @@ VOCABULARY = VocabularyInfo(
 )
 STATS = PairStats.of(*columns([([5, 1], [6, 7, 1]), ([8, 1], [1])]))
 SHARD = ShardInfo(
-    file="toy-dev-00000-of-00001", records=2, pairs=2, source_tokens=4, target_tokens=4, bytes=104, sha256="1" * 64
+    file="toy-dev-00000-of-00001",
+    records=2,
+    pairs=2,
+    source_tokens=4,
+    target_tokens=4,
+    bytes=104,
+    sha256="1" * 64,
+    index=IndexInfo(bytes=28, sha256="2" * 64),
 )
 
 
@@ -60,6 +68,7 @@ EXPECTED = """{
   },
   "layout": "example",
   "name": "toy",
+  "row_length": null,
   "seed": 1,
   "splits": {
     "dev": {
@@ -78,8 +87,15 @@ EXPECTED = """{
         {
           "bytes": 104,
           "file": "toy-dev-00000-of-00001",
+          "index": {
+            "bytes": 28,
+            "sha256": "2222222222222222222222222222222222222222222222222222222222222222"
+          },
           "pairs": 2,
           "records": 2,
+          "rows": 0,
+          "sha256": "1111111111111111111111111111111111111111111111111111111111111111",
+          "source_tokens": 4,
 """
 
 

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import resource
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.errors import OutputError, RecordsError
-from nmt_prep.records import GlobalShuffle, ShardInfo, ShardPlan, SpillWriter, read_shard, write_shard, writer
+from nmt_prep.records import (
+    GlobalShuffle,
+    IndexInfo,
+    ShardInfo,
+    ShardPlan,
+    SpillWriter,
+    read_shard,
+    write_shard,
+    writer,
+)
 from tests.records.conftest import SEED, Pairs, columns, make_pairs, write_split
 from tests.reference.shuffle import shard_contents
 
@@ -30,6 +40,8 @@ def test_the_bytes_never_change(tmp_path: Path) -> None:
             "0a0405ac02010a130a077461726765747312081a060a04f0a2040172a6fbfa"
         )
     ]
+    index = (tmp_path / "records" / "index" / "toy-train-00000-of-00001.index").read_bytes()
+    assert index == struct.pack("<6H4q8s2q", 1, 3, 0, 3, 2, 0, 0, 2, 2, 0, b"nmtindx1", 2, 1)
     assert done.shards == [
         ShardInfo(
             file="toy-train-00000-of-00001",
@@ -39,6 +51,7 @@ def test_the_bytes_never_change(tmp_path: Path) -> None:
             target_tokens=5,
             bytes=len(done.contents[0]),
             sha256=hashlib.sha256(done.contents[0]).hexdigest(),
+            index=IndexInfo(bytes=len(index), sha256=hashlib.sha256(index).hexdigest()),
         )
     ]
 
@@ -120,7 +133,7 @@ def test_a_missing_or_repeated_spill_file_is_found(tmp_path: Path) -> None:
         write_shard(tmp_path / "shard", plan, 0, spills[:1])
     with pytest.raises(RecordsError, match="two records have position"):
         write_shard(tmp_path / "shard", plan, 0, [*spills, spills[1]])
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "b"]
+    assert sorted(entry.name for entry in tmp_path.rglob("*") if entry.is_file()) == ["a", "b"]
 
 
 def test_a_failing_write_is_an_output_error(tmp_path: Path) -> None:
@@ -135,7 +148,8 @@ def test_a_failing_write_is_an_output_error(tmp_path: Path) -> None:
             make_spill(tmp_path / "again", plan, make_pairs(20))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert list(tmp_path.iterdir()) == [spill]
+    assert [entry for entry in tmp_path.iterdir() if entry.is_file()] == [spill]
+    assert list(tmp_path.rglob(".*")) == []
 
 
 class Failing:
@@ -180,12 +194,13 @@ def test_a_failure_at_any_step_leaves_no_half_shard(
                 write_shard(shard, plan, 0, [spill])
         outcomes.append(shard.exists())
         assert not shard.exists() or shard.read_bytes() == expected
-        assert list(tmp_path.glob(".*")) == []
+        assert list(tmp_path.rglob(".*")) == []
         shard.unlink(missing_ok=True)
         if failing.left > 0:
             break
-    # Three buckets, open and fsync of the file, rename; then open and fsync of the directory, and no failure.
-    assert outcomes == [False] * 6 + [True] * 3
+    # Three buckets, five steps of the index, open and fsync of the file, rename; then open and fsync of the directory,
+    # and no failure.
+    assert outcomes == [False] * 11 + [True] * 3
 
 
 KILLED = """
@@ -208,7 +223,7 @@ def wrap(owner, name):
 for owner, name in [(writer, "Bucket"), (os, "open"), (os, "fsync"), (Path, "replace")]:
     wrap(owner, name)
 plan = ShardPlan(GlobalShuffle(20, 1, "train"), 1, 3)
-for step in range(1, 10):
+for step in range(1, 15):
     child = os.fork()
     if not child:
         left = step
@@ -226,4 +241,4 @@ def test_a_kill_at_any_step_leaves_no_half_shard(tmp_path: Path) -> None:
     make_spill(tmp_path / "spill", ShardPlan(GlobalShuffle(20, SEED, "train"), 1, 3), pairs)
     whole = shard_contents(pairs, 1, SEED, "train")[0].hex()
     run = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["9 absent"] * 6 + [f"9 {whole}"] * 2 + [f"0 {whole}"]
+    assert run.stdout.splitlines() == ["9 absent"] * 11 + [f"9 {whole}"] * 2 + [f"0 {whole}"]

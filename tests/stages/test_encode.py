@@ -75,6 +75,20 @@ def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, m
         nmt_prep.run(corpus_config(place / "run"), base_dir=place)
 
 
+def test_layouts_hold_the_same_pairs(place: Path) -> None:
+    found = {}
+    for layout in ("example", "chunk", "packed"):
+        run = place / layout
+        records = {"shards": {"train": 3}, "layout": layout, "row_length": 64}
+        nmt_prep.run(corpus_config(run, records=records), base_dir=place, workers=2)
+        info = check_records(run / "records")
+        assert (info.layout, info.row_length) == (layout, 64 if layout == "packed" else None)
+        sides = [read_shard(run / "records" / shard.file, info.layout) for shard in info.splits["train"].shards]
+        found[layout] = [list(zip(a.to_lists(), b.to_lists(), strict=True)) for a, b in sides]
+    assert found["example"] == found["chunk"]
+    assert list(map(sorted, found["packed"])) == list(map(sorted, found["chunk"]))
+
+
 @pytest.mark.tensorflow
 def test_tensorflow_alone_reads_the_shards(place: Path) -> None:
     import tensorflow as tf

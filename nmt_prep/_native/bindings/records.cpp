@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.h"
+#include "chunk.h"
 #include "crc32c.h"
 #include "record_reader.h"
+#include "records.h"
 #include "shuffle.h"
-#include "spill.h"
 
 namespace nb = nanobind;
 
@@ -20,30 +20,6 @@ namespace {
 
 using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using WritableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <typename T>
-Result<T> to_numpy(std::unique_ptr<T[]> data, std::size_t size) {
-    T* const raw = data.get();
-    nb::capsule owner(raw, [](void* pointer) noexcept { delete[] static_cast<T*>(pointer); });
-    data.release();
-    return Result<T>(raw, {size}, owner);
-}
-
-template <typename T>
-Result<T> to_numpy(std::vector<T> values) {
-    auto held = std::make_unique<std::vector<T>>(std::move(values));
-    std::vector<T>* const raw = held.get();
-    nb::capsule owner(raw, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-    held.release();
-    return Result<T>(raw->data(), {raw->size()}, owner);
-}
-
-IdColumn column(const Int32Array& values, const Int64Array& offsets) {
-    return {{values.data(), values.size()}, {offsets.data(), offsets.size()}};
-}
-
 Permutation permutation(const UInt64Array& keys, std::int64_t rows) {
     Permutation::Keys fixed;
     if (keys.size() != fixed.size()) throw std::invalid_argument("a shuffle has 12 round keys");
@@ -115,9 +91,9 @@ auto parse(const ByteArray& data, std::size_t max_records) {
 }
 
 void add_pairs(SpillBuffer& buffer, std::int64_t first_row, const Int32Array& inputs, const Int64Array& input_offsets,
-               const Int32Array& targets, const Int64Array& target_offsets) {
+               const Int32Array& targets, const Int64Array& target_offsets, std::uint32_t corpus) {
     nb::gil_scoped_release unlocked;
-    buffer.add(first_row, column(inputs, input_offsets), column(targets, target_offsets));
+    buffer.add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus);
 }
 
 Result<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
@@ -132,43 +108,55 @@ Result<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
     return to_numpy(std::move(flat));
 }
 
-// A bucket that keeps the array it points into.
-struct HeldBucket {
-    ByteArray data;
-    Bucket bucket;
-};
-
 std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
     if (out.size() < held.bucket.largest()) throw std::invalid_argument("the chunk is smaller than the largest record");
     nb::gil_scoped_release unlocked;
     return held.bucket.copy(out.data(), out.size());
 }
 
+Payload payload(bool raw) { return raw ? Payload::RAW : Payload::EXAMPLE; }
+
+// Bytes of each framed record, and what the index says of each pair, three values each.
+auto index(const HeldBucket& held) {
+    std::vector<std::int64_t> bytes;
+    std::vector<std::uint16_t> pairs;
+    {
+        nb::gil_scoped_release unlocked;
+        for (std::size_t i = 0; i < held.bucket.size(); ++i) {
+            const PairInfo info = held.bucket.info(i);
+            bytes.push_back(static_cast<std::int64_t>(info.bytes));
+            for (const std::uint16_t value : indexed(info)) pairs.push_back(value);
+        }
+    }
+    return std::tuple(to_numpy(std::move(bytes)), to_numpy(std::move(pairs)));
+}
+
 void bind_spill(nb::module_& module) {
     nb::class_<SpillBuffer>(module, "SpillBuffer")
         .def(
             "__init__",
-            [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets) {
-                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets));
+            [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets, bool raw) {
+                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(raw));
             },
-            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"))
+            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("raw"))
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
-             nb::arg("target_offsets"))
+             nb::arg("target_offsets"), nb::arg("corpus"))
         .def_prop_ro("bytes", &SpillBuffer::bytes)
         .def("drain", &drain, nb::arg("out"));
     nb::class_<HeldBucket>(module, "Bucket")
         .def(
             "__init__",
-            [](HeldBucket* self, ByteArray data, std::int64_t first, std::int64_t last) {
+            [](HeldBucket* self, ByteArray data, std::int64_t first, std::int64_t last, bool raw) {
                 nb::gil_scoped_release unlocked;
-                Bucket bucket({data.data(), data.size()}, first, last);
+                Bucket bucket({data.data(), data.size()}, first, last, payload(raw));
                 new (self) HeldBucket{std::move(data), std::move(bucket)};
             },
-            nb::arg("data"), nb::arg("first"), nb::arg("last"))
+            nb::arg("data"), nb::arg("first"), nb::arg("last"), nb::arg("raw"))
         .def_prop_ro("largest", [](const HeldBucket& self) { return self.bucket.largest(); })
         .def_prop_ro("source_tokens", [](const HeldBucket& self) { return self.bucket.source_tokens(); })
         .def_prop_ro("target_tokens", [](const HeldBucket& self) { return self.bucket.target_tokens(); })
-        .def("copy", &copy_frames, nb::arg("out"));
+        .def("copy", &copy_frames, nb::arg("out"))
+        .def("index", &index);
 }
 
 }  // namespace
@@ -180,6 +168,7 @@ void bind_records(nb::module_& module) {
     module.def("append_id", &append_id, nb::arg("values"), nb::arg("offsets"), nb::arg("id"));
     module.def("parse_pairs", &parse, nb::arg("data"), nb::arg("max_records"));
     bind_spill(module);
+    bind_chunks(module);
 }
 
 }  // namespace nmt_prep

@@ -18,6 +18,10 @@ struct ParsedPairs {
     std::string error;         // what is wrong with the record at `consumed`; empty if nothing
 };
 
+// Finds the framed record at the beginning of `data`, both checksums checked. False where it is not whole, or, with
+// `error` set, where something is wrong with it.
+bool next_record(std::span<const std::uint8_t> data, std::span<const std::uint8_t>& record, std::string& error);
+
 // Parses the whole records at the beginning of `data`, at most `max_records`, with both checksums of each.
 // Reads nothing outside `data`, whatever it holds.
 ParsedPairs parse_pairs(std::span<const std::uint8_t> data, std::size_t max_records);

@@ -6,25 +6,21 @@
 #include <string>
 
 #include "crc32c.h"
-#include "record_format.h"
+#include "record_frame.h"
 
 namespace nmt_prep {
 namespace {
 
-constexpr std::size_t SPILL_HEADER = 16;
+constexpr std::size_t SPILL_HEADER = 20;
 
 std::size_t frame_size(const std::uint8_t* frame) { return static_cast<std::size_t>(load<std::uint64_t>(frame)) + FRAME_BYTES; }
 
-std::uint8_t* write_spilled(std::uint8_t* out, std::int64_t position, Ids inputs, Ids targets, const ExampleSize& size) {
-    store(out, position);
-    store(out + 8, static_cast<std::uint32_t>(inputs.size()));
-    store(out + 12, static_cast<std::uint32_t>(targets.size()));
-    std::uint8_t* const frame = out + SPILL_HEADER;
-    store(frame, static_cast<std::uint64_t>(size.total));
-    store(frame + 8, masked_crc32c(frame, 8));
-    std::uint8_t* const end = write_example(frame + FRAME_HEADER, inputs, targets, size);
-    store(end, masked_crc32c(frame + FRAME_HEADER, size.total));
-    return end + FRAME_FOOTER;
+std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
+    for (const Ids ids : {inputs, targets}) {
+        if (!ids.empty()) std::memcpy(out, ids.data(), ids.size_bytes());
+        out += ids.size_bytes();
+    }
+    return out;
 }
 
 }  // namespace
@@ -61,7 +57,7 @@ void SpillBuffer::reserve(std::size_t more) {
     capacity_ = capacity;
 }
 
-void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets) {
+void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus) {
     inputs.check();
     targets.check();
     const std::size_t rows = inputs.rows();
@@ -76,15 +72,24 @@ void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdCo
     for (std::size_t index = 0; index < rows; ++index) {
         const Ids source = inputs.row(index);
         const Ids target = targets.row(index);
-        const ExampleSize size = example_size(source, target);
+        const bool raw = payload_ == Payload::RAW;
+        const ExampleSize size = raw ? ExampleSize{source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()}
+                                     : example_size(source, target);
         if (size.total > MAX_RECORD_BYTES) {
             throw std::invalid_argument("row " + std::to_string(first_row + static_cast<std::int64_t>(index)) +
-                                        " makes an Example above 2 GiB");
+                                        " makes a record above 2 GiB");
         }
         const std::size_t bytes = SPILL_HEADER + FRAME_BYTES + size.total;
         reserve(bytes + EXAMPLE_SLACK);
         const std::int64_t position = permutation_.position(first_row + static_cast<std::int64_t>(index));
-        write_spilled(data_.get() + size_, position, source, target, size);
+        std::uint8_t* const header = data_.get() + size_;
+        store(header, position);
+        store(header + 8, static_cast<std::uint32_t>(source.size()));
+        store(header + 12, static_cast<std::uint32_t>(target.size()));
+        store(header + 16, corpus);
+        std::uint8_t* const data = header + SPILL_HEADER + FRAME_HEADER;
+        std::uint8_t* const end = raw ? write_raw(data, source, target) : write_example(data, source, target, size);
+        close_frame(data, end);
         entries_.push_back({layout_.bucket_of(position), size_, bytes});
         size_ += bytes;
     }
@@ -112,7 +117,16 @@ std::vector<Segment> SpillBuffer::drain(std::uint8_t* out) {
     return segments;
 }
 
-Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last) {
+PairInfo Bucket::info(std::size_t index) const {
+    const std::uint8_t* const header = frames_[index] - SPILL_HEADER;
+    return {load<std::uint32_t>(header + 8), load<std::uint32_t>(header + 12), load<std::uint32_t>(header + 16),
+            frame_size(frames_[index])};
+}
+
+const std::uint8_t* Bucket::ids(std::size_t index) const { return frames_[index] + FRAME_HEADER; }
+
+Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload)
+    : payload_(payload) {
     if (first < 0 || last < first) throw std::invalid_argument("a bucket's positions must be a range");
     if (static_cast<std::uint64_t>(last - first) > data.size() / (SPILL_HEADER + FRAME_BYTES)) {
         throw std::runtime_error("records are missing");
@@ -133,8 +147,13 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
         if (slot) throw std::runtime_error("two records have position " + std::to_string(position));
         slot = frame;
         ++found;
-        source_tokens_ += load<std::uint32_t>(data.data() + 8);
-        target_tokens_ += load<std::uint32_t>(data.data() + 12);
+        const auto source = load<std::uint32_t>(data.data() + 8);
+        const auto target = load<std::uint32_t>(data.data() + 12);
+        if (payload == Payload::RAW && length != 4 * (std::uint64_t{source} + target)) {
+            throw std::runtime_error("a record holds another number of ids than it claims");
+        }
+        source_tokens_ += source;
+        target_tokens_ += target;
         largest_ = std::max(largest_, frame_size(frame));
         data = data.subspan(SPILL_HEADER + frame_size(frame));
     }

@@ -1,0 +1,81 @@
+#include "chunk.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "packing.h"
+#include "records.h"
+
+namespace nmt_prep {
+namespace {
+
+constexpr std::int32_t LONGEST_ROW = 1024;
+
+void check_row_length(std::int32_t length) {
+    if (length < 1 || length > LONGEST_ROW) throw std::invalid_argument("rows are 1 to 1024 ids long");
+}
+
+Result<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+    check_row_length(length);
+    if (sources.size() != targets.size()) throw std::invalid_argument("the sides differ in pairs");
+    std::vector<std::int32_t> rows;
+    {
+        nb::gil_scoped_release unlocked;
+        for (const Int32Array* side : {&sources, &targets}) {
+            for (std::size_t i = 0; i < side->size(); ++i) {
+                if (side->data()[i] < 0) throw std::invalid_argument("a length is negative");
+            }
+        }
+        rows = pack_best_fit({sources.data(), sources.size()}, {targets.data(), targets.size()}, length);
+    }
+    return to_numpy(std::move(rows));
+}
+
+// Takes what is complete out of a writer: framed records, three values for each record, three for each pair.
+auto take(ChunkWriter& writer) {
+    auto frames = writer.frames();
+    std::vector<std::int64_t> blocks;
+    std::vector<std::uint16_t> pairs;
+    for (const auto& block : writer.blocks()) blocks.insert(blocks.end(), block.begin(), block.end());
+    for (const IndexedPair& pair : writer.pairs()) pairs.insert(pairs.end(), pair.begin(), pair.end());
+    writer.clear();
+    return std::tuple(to_numpy(std::move(frames)), to_numpy(std::move(blocks)), to_numpy(std::move(pairs)));
+}
+
+auto parse(const ByteArray& data, std::size_t max_records) {
+    ParsedChunks chunks;
+    {
+        nb::gil_scoped_release unlocked;
+        chunks = parse_chunks({data.data(), data.size()}, max_records);
+    }
+    return std::tuple(to_numpy(std::move(chunks.inputs)), to_numpy(std::move(chunks.input_offsets)),
+                      to_numpy(std::move(chunks.targets)), to_numpy(std::move(chunks.target_offsets)),
+                      to_numpy(std::move(chunks.corpora)), to_numpy(std::move(chunks.row_pairs)), chunks.records, chunks.consumed, chunks.error);
+}
+
+}  // namespace
+
+void bind_chunks(nb::module_& module) {
+    module.def("pack_best_fit", &pack_best_fit_of, nb::arg("source_lengths"), nb::arg("target_lengths"), nb::arg("length"));
+    module.def("parse_chunks", &parse, nb::arg("data"), nb::arg("max_records"));
+    nb::class_<ChunkWriter>(module, "ChunkWriter")
+        .def(
+            "__init__",
+            [](ChunkWriter* self, std::size_t pairs, std::int32_t row_length) {
+                if (!pairs) throw std::invalid_argument("a chunk has at least one pair");
+                if (row_length) check_row_length(row_length);
+                new (self) ChunkWriter(pairs, row_length);
+            },
+            nb::arg("pairs"), nb::arg("row_length"))
+        .def(
+            "add", [](ChunkWriter& writer, const HeldBucket& held) { writer.add(held.bucket); }, nb::arg("bucket"),
+            nb::call_guard<nb::gil_scoped_release>())
+        .def("finish", &ChunkWriter::finish, nb::call_guard<nb::gil_scoped_release>())
+        .def("take", &take);
+}
+
+}  // namespace nmt_prep

@@ -1,0 +1,111 @@
+"""A shard's index: what every pair is, and where the shard can be read from, without reading the shard.
+
+It lets training code tell which batches an epoch has (to resume at one of them, or to give all workers equally many)
+from a hundredth of the bytes. The file ``index/<shard>.index`` holds, little-endian:
+
+- for each pair, in the order of the shard, three uint16: tokens of the source, tokens of the target, number of the
+  corpus; 65,535 stands for that and all above;
+- for each block (a record of layout ``chunk`` or ``packed``, 256 records of layout ``example``) four int64: the byte of
+  the shard that it begins at, its records, its pairs, and its rows (0 where pairs are not packed);
+- a trailer: ``nmtindx1``, then the numbers of pairs and of blocks, two int64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.errors import RecordsError
+
+INDEX_DIRECTORY = "index"
+SATURATED = 0xFFFF
+"""Stands for this number and all above."""
+
+_TRAILER = struct.Struct("<8s2q")
+_MAGIC = b"nmtindx1"
+_PAIR_BYTES = 6
+_BLOCK_BYTES = 32
+
+
+def index_path(shard: str | Path) -> Path:
+    """Where the index of a shard is."""
+    shard = Path(shard)
+    return shard.parent / INDEX_DIRECTORY / f"{shard.name}.index"
+
+
+@dataclass(frozen=True)
+class ShardIndex:
+    """The content of an index.
+
+    Attributes:
+        pairs: uint16, shape ``[pairs, 3]``: tokens of the source, tokens of the target, number of the corpus.
+        blocks: int64, shape ``[blocks, 4]``: first byte, records, pairs, rows.
+    """
+
+    pairs: npt.NDArray[np.uint16]
+    blocks: npt.NDArray[np.int64]
+
+    @classmethod
+    def load(cls, shard: str | Path) -> Self:
+        """Maps the index of a shard into memory.
+
+        Raises:
+            RecordsError: it is missing, or not an index.
+        """
+        path = index_path(shard)
+        try:
+            raw = np.memmap(path, np.uint8, "r")
+        except (OSError, ValueError) as error:
+            raise RecordsError(f"{path}: cannot be read: {error}; restore it, or run the encode stage again") from error
+        magic, pairs, blocks = _TRAILER.unpack(raw[-_TRAILER.size :].tobytes().rjust(_TRAILER.size, b"\0"))
+        if magic != _MAGIC or len(raw) != pairs * _PAIR_BYTES + blocks * _BLOCK_BYTES + _TRAILER.size:
+            raise RecordsError(f"{path}: not the index of a shard; restore it, or run the encode stage again")
+        columns, table = np.split(raw[: -_TRAILER.size], [pairs * _PAIR_BYTES])
+        return cls(columns.view("<u2").reshape(-1, 3), np.frombuffer(table.tobytes(), "<i8").reshape(-1, 4))
+
+    @property
+    def lengths(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Tokens of each source and of each target."""
+        return self.pairs[:, 0].astype(np.int64), self.pairs[:, 1].astype(np.int64)
+
+
+class IndexWriter:
+    """Writes an index while its shard is written.
+
+    Args:
+        file: where to.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._size = 0
+        self._pairs = 0
+        self._blocks: list[npt.NDArray[np.int64]] = []
+
+    def add_pairs(self, pairs: npt.NDArray[np.uint16]) -> None:
+        """Adds pairs, three values each."""
+        self._pairs += len(pairs) // 3
+        self._write(pairs.astype("<u2").tobytes())
+
+    def add_blocks(self, blocks: npt.NDArray[np.int64]) -> None:
+        """Adds blocks, int64, shape ``[blocks, 4]``."""
+        self._blocks.append(blocks)
+
+    def finish(self) -> tuple[int, str]:
+        """Completes the index; returns its size in bytes and its SHA-256."""
+        blocks = np.concatenate([np.empty((0, 4), np.int64), *self._blocks])
+        self._write(blocks.astype("<i8").tobytes())
+        self._write(_TRAILER.pack(_MAGIC, self._pairs, len(blocks)))
+        return self._size, self._digest.hexdigest()
+
+    def _write(self, data: bytes) -> None:
+        self._digest.update(data)
+        self._size += len(data)
+        self._file.write(data)

@@ -18,7 +18,7 @@ from filelock import FileLock
 from nmt_prep.artefacts import publish_json
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
-from nmt_prep.sources import shown
+from nmt_prep.sources.address import shown
 
 _VERSION = 1
 

@@ -21,7 +21,7 @@ class Answer:
         chunked: send the body in chunks; where it is cut, the last one does not come.
         ranges: honour Range and If-Range, against the ETag or Last-Modified among the headers.
         claim: what Content-Range says in place of the truth; empty is no such header.
-        slow: seconds between bytes.
+        slow: seconds between pieces, whose size is ``piece``.
     """
 
     body: bytes = b""
@@ -34,6 +34,7 @@ class Answer:
     ranges: bool = False
     claim: str | None = None
     slow: float = 0.0
+    piece: int = 1
 
     def ranged(self, asked: dict[str, str]) -> Answer:
         """The part that was asked for, where ranges are honoured."""
@@ -91,8 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
             body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
             body += b"0\r\n\r\n" if answer.cut is None else b""
         try:
-            for start in range(0, len(body), 1 if answer.slow else len(body) or 1):
-                self.wfile.write(body[start : start + 1] if answer.slow else body)
+            piece = answer.piece if answer.slow else len(body) or 1
+            for start in range(0, len(body), piece):
+                self.wfile.write(body[start : start + piece])
                 self.running.closing.wait(answer.slow)
         except OSError:
             return  # the other side has heard enough

@@ -1,19 +1,6 @@
-"""Where corpora come from: paths, servers, cloud storage, and ids of catalogues."""
+"""Where corpora come from: paths, servers, cloud storage, and ids of catalogues.
 
-from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
-from nmt_prep.sources.cache import DownloadCache
-from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
-from nmt_prep.sources.limits import Clock, Limits
-
-__all__ = [
-    "Clock",
-    "DownloadCache",
-    "Expected",
-    "Fetched",
-    "Fetcher",
-    "Limits",
-    "file_name",
-    "local_path",
-    "scheme_of",
-    "shown",
-]
+:mod:`~nmt_prep.sources.supply` is where to start: it takes a file from what is at hand, else has
+:mod:`~nmt_prep.sources.fetch` bring it. Modules are imported one by one, so that whoever only wants to show a URL does
+not load all that it takes to fetch one.
+"""

@@ -44,6 +44,8 @@ def describe(address: str, languages: Languages) -> dict[str, Any]:
         known["columns"] = (
             {"source": second, "target": first} if entry["swapped"] else {"source": first, "target": second}
         )
+    if known["format"] == "wmt_xml":
+        known["swap"] = entry["swapped"]
     return {**known, "member": members[0]} if members else known
 
 
@@ -84,8 +86,9 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
         raise ConfigError(f"{address} is in a format that is not read here ({found.in_ext or found.ext})")
     members = list(found.in_paths or [])
     url = found.url if isinstance(found.url, str) else list(found.url)
-    if (isinstance(url, list) and len(url) != 2) or len(members) > 2:
-        raise ConfigError(f"{address} consists of more than a file a side; name the files that you need by url")
+    most = 2 if kind in {"plain", "sgm"} else 1
+    if (isinstance(url, list) and len(url) != 2) or len(members) > most:
+        raise ConfigError(f"{address} consists of more files than a corpus here; name the files that you need by url")
     columns = list(found.cols) if found.cols else None
     return {"url": url, "format": kind, "members": members, "columns": columns, "swapped": bool(swapped)}
 

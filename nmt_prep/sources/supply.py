@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from nmt_prep.artefacts import flush, published, writing
 from nmt_prep.lockfile import Locked, LockFile
-from nmt_prep.sources import DownloadCache, Expected, Fetched, Fetcher, shown
+from nmt_prep.sources.address import shown
+from nmt_prep.sources.cache import DownloadCache
+from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
 from nmt_prep.store import Store, Stored
 
 

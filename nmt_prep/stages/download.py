@@ -14,9 +14,12 @@ from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.manifest import Counts, Manifest
-from nmt_prep.pipeline import Context, Result, Stage
-from nmt_prep.sources import DownloadCache, Fetcher, Limits, file_name, local_path, shown
+from nmt_prep.sources.address import file_name, local_path, shown
+from nmt_prep.sources.cache import DownloadCache
+from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.supply import Supply, Wanted
+from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.store import Store
 
 

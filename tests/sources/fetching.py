@@ -10,7 +10,8 @@ from typing import Any
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
-from nmt_prep.sources import Clock, Expected, Fetched, Fetcher, Limits
+from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
+from nmt_prep.sources.limits import Clock, Limits
 
 TODAY = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 

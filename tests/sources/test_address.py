@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.errors import ConfigError
-from nmt_prep.sources import file_name, local_path, scheme_of, shown
+from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 
 
 @pytest.mark.parametrize(

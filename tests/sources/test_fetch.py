@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from nmt_prep.errors import DownloadError, OutputError
-from nmt_prep.sources import Fetched
+from nmt_prep.sources.fetch import Fetched
 from tests.server import Answer, WebServer
 from tests.sources.fetching import Scene, sha256
 

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nmt_prep.errors import ConfigError, DownloadError
+from nmt_prep.sources import address
+from tests.sources.fetching import Scene, sha256
+
+fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """fsspec's file system in memory, as a cloud of its own."""
+    monkeypatch.setattr(address, "CLOUD_SCHEMES", {"memory", "s3", "gs"})
+    system = fsspec.filesystem("memory")
+    yield system
+    system.rm("/", recursive=True)
+
+
+def test_an_object_arrives(bucket: Any, scene: Scene) -> None:
+    content = bytes(range(256)) * 10_000
+    bucket.pipe("/bucket/a.tgz", content)
+    fetched = scene.fetch("memory://bucket/a.tgz", expected=sha256(content))
+    assert (fetched.path.read_bytes(), fetched.url) == (content, "memory://bucket/a.tgz")
+
+
+@pytest.mark.usefixtures("bucket")
+def test_an_object_that_is_not_there(scene: Scene) -> None:
+    with pytest.raises(DownloadError, match=r"^memory://bucket/a: there is no such object; check the url"):
+        scene.fetch("memory://bucket/a")
+
+
+def test_a_wrong_object(bucket: Any, scene: Scene) -> None:
+    bucket.pipe("/bucket/a", b"abd")
+    with pytest.raises(DownloadError, match=r"^memory://bucket/a: expected SHA-256 0000"):
+        scene.fetch("memory://bucket/a", expected="0" * 64)
+
+
+def test_an_object_that_is_too_large(bucket: Any, scene: Scene) -> None:
+    bucket.pipe("/bucket/a", b"abcd")
+    with pytest.raises(DownloadError, match="more than the 3 bytes that a file may have"):
+        scene.fetch("memory://bucket/a", max_file_bytes=3)
+
+
+def test_reading_that_breaks_off_is_tried_again(bucket: Any, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket.pipe("/bucket/a", b"abc")
+    opened, faults = bucket.open, [PermissionError("no"), ValueError("secret"), RuntimeError("secret")]
+
+    def open_(*arguments: Any, **options: Any) -> Any:
+        if faults:
+            raise faults.pop()
+        return opened(*arguments, **options)
+
+    monkeypatch.setattr(type(bucket), "open", lambda _, *arguments, **options: open_(*arguments, **options))
+    with pytest.raises(DownloadError, match=r"^memory://bucket/a: access denied; check the credentials"):
+        scene.fetch("memory://bucket/a")
+    assert scene.pauses == [1.0, 2.0]
+    assert scene.fetch("memory://bucket/a").sha256 == sha256(b"abc")
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/a", "gs://bucket/a"])
+def test_without_the_extra(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    for module in ("fsspec", "s3fs", "gcsfs"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigError, match=rf"^{url} needs fsspec: pip install 'nmt_prep\[cloud\]'$"):
+        scene.fetch(url)
+
+
+@pytest.mark.parametrize(("url", "module"), [("s3://bucket/a", "s3fs"), ("gs://bucket/a", "gcsfs")])
+def test_without_the_library_of_one_cloud(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str, module: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigError, match=rf"^{url} needs .*: pip install 'nmt_prep\[cloud\]'$"):
+        scene.fetch(url)

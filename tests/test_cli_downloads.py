@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.server import Answer, WebServer, web_server
+
+ABC = hashlib.sha256(b"abc").hexdigest()
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with web_server() as running:
+        yield running
+
+
+def nmt_prep(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
+    command = [sys.executable, "-m", "nmt_prep", *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def write_config(place: Path, name: str, url: str, **more: Any) -> Path:
+    data = {
+        "name": name,
+        "languages": {"source": "en", "target": "zh"},
+        "output_dir": str(place / "runs" / name),
+        "seed": 1,
+        "splits": {"train": [{"name": "c", "url": url, "source": "a", "target": "b"}]},
+        **more,
+    }
+    path = place / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return path
+
+
+def locked(place: Path, name: str) -> dict[str, str]:
+    files = json.loads((place / f"{name}.lock").read_text())["files"]
+    return {url: facts["sha256"] for url, facts in files.items()}
+
+
+def test_all_files_of_several_configs_are_fetched(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a", b"abc")
+    configs = [write_config(tmp_path, name, url) for name in ("one", "two")]
+    result = nmt_prep("download", "--all", *configs)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0] == "download: never run here"
+    assert locked(tmp_path, "one") == locked(tmp_path, "two") == {url: ABC}
+    assert nmt_prep("download", *configs, "--quiet").stdout == ""
+    assert server.asked == ["/a", "/a"]
+
+
+def test_a_config_whose_files_cannot_be_had(server: WebServer, tmp_path: Path) -> None:
+    missing = write_config(tmp_path, "one", f"{server.url}/missing")
+    url = server.give("/a", b"abc")
+    right = write_config(tmp_path, "two", url)
+    first = nmt_prep("download", missing, right)
+    assert first.returncode == 1
+    assert first.stderr.startswith(f"nmt-prep: error: {server.url}/missing: status 404 Not Found")
+    assert not (tmp_path / "two.lock").exists()
+    result = nmt_prep("download", "--all", missing, right)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[0] == "nmt-prep: error: 1 of 2 configs could not be fetched:"
+    assert result.stderr.splitlines()[1].startswith(f"{missing}: {server.url}/missing: status 404 Not Found")
+    assert locked(tmp_path, "two") == {url: ABC}
+
+
+def test_the_lock_is_made_kept_and_renewed(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a", b"abc", Answer(b"abd"))
+    config = write_config(tmp_path, "one", url, download={"cache": False})
+    assert nmt_prep("lock", config).returncode == 0
+    assert locked(tmp_path, "one") == {url: ABC}
+    shutil.rmtree(tmp_path / "runs")
+    for command in ("lock", "download"):
+        result = nmt_prep(command, config)
+        assert result.returncode == 1
+        assert f"{url}: expected SHA-256 {ABC}, found " in result.stderr
+        assert "renew the lock with `nmt-prep lock --update CONFIG`" in result.stderr
+    assert nmt_prep("lock", "--update", config).returncode == 0
+    assert locked(tmp_path, "one") == {url: hashlib.sha256(b"abd").hexdigest()}
+    plan = nmt_prep("plan", config)
+    assert plan.stdout.splitlines()[1].split() == ["download", "fresh", "nothing", "changed"]
+
+
+def test_a_missing_extra(tmp_path: Path) -> None:
+    (tmp_path / "sacrebleu.py").write_text("raise ModuleNotFoundError('gone', name='sacrebleu')\n")
+    config = write_config(tmp_path, "one", "sacrebleu:wmt18/en-zh")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    command = [sys.executable, "-m", "nmt_prep", "download", str(config)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[0].startswith("nmt-prep: error: ")
+    assert result.stderr.endswith("sacrebleu:wmt18/en-zh needs sacrebleu: pip install 'nmt_prep[sacrebleu]'\n")

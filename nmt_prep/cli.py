@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep import __version__, cli_downloads
+from nmt_prep import __version__, cli_downloads, cli_text
 from nmt_prep.cli_common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
 from nmt_prep.config import json_schema
 from nmt_prep.config_file import load_config
@@ -16,6 +17,22 @@ from nmt_prep.console import outcome_table, plan_table, where_records_are
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.lockfile import lock_path
 from nmt_prep.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt_prep.pipeline import Outcome
+
+
+class StageName(StrEnum):
+    """The stages, by the names that the command line knows them by."""
+
+    DOWNLOAD = "download"
+    EXTRACT = "extract"
+    COMPILE = "compile"
+    SAMPLE = "sample"
+    VOCAB = "vocab"
+    ENCODE = "encode"
+    REPORT = "report"
+
 
 app = typer.Typer(
     add_completion=False,
@@ -26,12 +43,12 @@ app = typer.Typer(
     "training-ready batches out.",
 )
 
-for _command in (cli_downloads.download, cli_downloads.lock):
+for _command in (cli_downloads.download, cli_downloads.lock, cli_text.encode, cli_text.decode, cli_text.vocab):
     app.command()(_command)
 
 ForceOption = Annotated[
-    list[str] | None,
-    typer.Option("--force", metavar="STAGE", help="Run this stage even if it is fresh.", show_default=False),
+    list[StageName] | None,
+    typer.Option("--force", help="Run this stage even if it is fresh, from its start.", show_default=False),
 ]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Read every published file again instead of trusting size and times.")
@@ -58,7 +75,7 @@ def run(
     config: ConfigArgument,
     overrides: SetOption = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="STAGE", help="Stop after this stage.", show_default=False)
+        StageName | None, typer.Option("--until", help="Stop after this stage.", show_default=False)
     ] = None,
     force: ForceOption = None,
     workers: Annotated[
@@ -89,8 +106,16 @@ def run(
 
     checked = load_config(config, overrides or ())
     console = open_console(quiet=quiet)
+
+    def show(outcomes: list[Outcome]) -> None:
+        console.print(outcome_table(outcomes))
+        if outcomes[-1].stage == "report":
+            console.print(where_records_are(checked), markup=False, soft_wrap=True)
+            if preview:
+                console.print(batch_preview(checked), markup=False, soft_wrap=True)
+
     with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
-        outcomes = run_stages(
+        run_stages(
             checked,
             base_dir=config.parent,
             until=until,
@@ -100,13 +125,8 @@ def run(
             wait=wait,
             progress=progress,
             lock_file=lock_path(config),
+            then=None if quiet else show,
         )
-    if not quiet:
-        console.print(outcome_table(outcomes))
-        if outcomes[-1].stage == "report":
-            console.print(where_records_are(checked), markup=False, soft_wrap=True)
-            if preview:
-                console.print(batch_preview(checked), markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -20,10 +20,23 @@ INTERRUPTED = 130
 _LOG_WIDTH = 160
 
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="The YAML file.", show_default=False)]
+
+
+def _assignments(overrides: list[str] | None) -> list[str] | None:
+    for override in overrides or ():
+        if not all(override.partition("=")[0].strip().split(".")) or "=" not in override:
+            raise typer.BadParameter(f"{override!r}: expected KEY=VALUE, such as vocab.size=4096")
+    return overrides
+
+
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key of the config, such as vocab.size=4096.", show_default=False
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a key of the config, such as vocab.size=4096.",
+        show_default=False,
+        callback=_assignments,
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

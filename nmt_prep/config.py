@@ -1,21 +1,24 @@
 """The schema of a config: one frozen model per section. Reading the YAML file is :mod:`nmt_prep.config_file`'s part.
 
 Every field's description says what is allowed; it appears in error messages and in ``nmt-prep schema``. The corpora
-are in :mod:`nmt_prep.config_corpus`.
+are in :mod:`nmt_prep.config_corpus`, the vocabularies in :mod:`nmt_prep.config_vocab`.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from nmt_prep.config_corpus import Checksums, Columns, Corpus, Fields, Tag, Urls
-from nmt_prep.config_section import SIDES, Amount, Count, Languages, Name, Section, Side
+from nmt_prep.config_section import SIDES, Amount, Count, Languages, Location, Name, Section, Side
+from nmt_prep.config_vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
 
 __all__ = [
     "SIDES",
+    "ByteBPEVocab",
     "Checksums",
     "Columns",
     "Config",
@@ -29,7 +32,9 @@ __all__ = [
     "Records",
     "Sample",
     "Section",
+    "SentencePieceVocab",
     "Side",
+    "T2TVocab",
     "Tag",
     "Urls",
     "Vocab",
@@ -77,28 +82,6 @@ class Sample(Section):
     )
 
 
-class Vocab(Section):
-    """The subword vocabularies."""
-
-    kind: Literal["t2t"] = Field("t2t", description="t2t")
-    size: Count = Field(8192, ge=1, description="an integer >= 1: the approximate number of pieces")
-    shared: bool = Field(False, description="true for one vocabulary for both sides, false for one a side")
-    max_subtoken_length: int | None = Field(
-        200,
-        ge=1,
-        description="an integer >= 1: candidates of this many characters or more are not considered; or null",
-    )
-    reserved: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        (), description="a list of strings that get the ids after <pad> and <EOS>"
-    )
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Vocab:
-        if len(set(self.reserved)) < len(self.reserved) or {"<pad>", "<EOS>"} & set(self.reserved):
-            raise ValueError("reserved has repeated entries, or names <pad> or <EOS>, which are always there")
-        return self
-
-
 class Records(Section):
     """The shards."""
 
@@ -140,7 +123,7 @@ class Config(Section):
 
     name: Name = Field(description="letters, digits, dots, dashes and underscores; part of the files' names")
     languages: Languages = Field(description="{source: …, target: …}")
-    output_dir: str = Field(min_length=1, description="a path, relative to the working directory")
+    output_dir: Location = Field(description="a path, relative to the working directory; ~ is the home directory")
     seed: int = Field(ge=0, lt=2**63, description="an integer >= 0; required, so that no order is left to chance")
     splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(
         description="lists of corpora by split: train, and where there are any, dev and test"
@@ -148,7 +131,7 @@ class Config(Section):
     download: Download = Field(default_factory=lambda: Download(), description="the download section")
     extract: Extract = Field(default_factory=lambda: Extract(), description="the extract section")
     sample: Sample = Field(default_factory=lambda: Sample(), description="the sample section")
-    vocab: Vocab = Field(default_factory=lambda: Vocab(), description="the vocab section")
+    vocab: Vocab = Field(default_factory=lambda: T2TVocab(), description="the vocab section")
     records: Records = Field(default_factory=lambda: Records(), description="the records section")
     input: Input = Field(default_factory=lambda: Input(), description="the input section")
     engine: Engine = Field(default_factory=lambda: Engine(), description="the engine section")
@@ -182,7 +165,7 @@ class Config(Section):
     @property
     def run_dir(self) -> Path:
         """The output directory as a path."""
-        return Path(self.output_dir)
+        return Path(os.path.expanduser(self.output_dir))  # noqa: PTH111 - Path.expanduser fails where there is no home
 
 
 def json_schema() -> dict[str, Any]:

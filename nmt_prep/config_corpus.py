@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from nmt_prep.config_section import SIDES, Amount, Languages, Name, Section, Side
+from nmt_prep.config_section import SIDES, Amount, Languages, Location, Name, Section, Side
 
 if TYPE_CHECKING:
     from nmt_prep.corpora.reader import Reader
@@ -57,7 +57,7 @@ def _text_encoding(value: str) -> str:
 
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", to_lower=True)]
-Mirrors = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+Mirrors = Annotated[tuple[Location, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 Translators = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
     BeforeValidator(_as_tuple),

@@ -15,7 +15,6 @@ from pydantic_core import ErrorDetails
 
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError
-from nmt_prep.sources.catalogues import fill_in
 
 _MAX_NODES = 100_000
 """More values than this, with aliases expanded, is no config but an attack or a mistake."""
@@ -82,6 +81,8 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[_Path, 
         problems = sorted({_problem(detail, lines or {}) for detail in details})
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ConfigError("\n".join([f"{origin}: {count}", *(f"  {problem}" for problem in problems)])) from None
+    from nmt_prep.sources.catalogues import fill_in  # noqa: PLC0415  (so that the command line starts without it)
+
     try:
         return fill_in(config)
     except ConfigError as error:
@@ -170,14 +171,20 @@ def _problem(detail: ErrorDetails, lines: Mapping[_Path, int]) -> str:
     path, model, allowed = _locate(detail["loc"])
     if "both" in path and path not in lines:
         path = path[: path.index("both")]  # the user wrote one value for both sides
+    if detail["type"] == "union_tag_invalid":
+        path = (*path, "kind")
     line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
     where = (_dotted(path) or "config") + (f" (line {line})" if line else "")
     if detail["type"] == "extra_forbidden":
         return f"{where}: unknown key{_suggest(str(path[-1]), model)}"
+    if detail["type"] == "union_tag_invalid":
+        return f"{where}: found {_describe(detail['ctx']['tag'])}; allowed: {detail['ctx']['expected_tags']}"
     if detail["type"] == "missing":
         return f"{where}: this key is required: {allowed}"
     if detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel):
         return f"{where}: {detail['ctx']['error']}"
+    if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
+        return f"{where}: found an empty section; give it keys, or leave it out"
     return f"{where}: found {_describe(detail['input'])}; allowed: {allowed or detail['msg']}"
 
 
@@ -188,7 +195,10 @@ def _locate(location: _Path) -> tuple[_Path, type[BaseModel], str | None]:
     section: type[BaseModel] = Config
     allowed: str | None = None
     for part in location:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if get_origin(kind) in (Union, UnionType):
+            # One model for each kind: pydantic names the kind in the location, which is no key of the config.
+            kind = next((model for model in get_args(kind) if part in _kinds(model)), None)
+        elif isinstance(kind, type) and issubclass(kind, BaseModel):
             section = kind
             path = (*path, part)
             if part not in kind.model_fields:
@@ -201,6 +211,13 @@ def _locate(location: _Path) -> tuple[_Path, type[BaseModel], str | None]:
         else:
             break
     return path, section, allowed
+
+
+def _kinds(model: Any) -> tuple[Any, ...]:
+    """What ``kind`` may be in a model that is told apart by it."""
+    if isinstance(model, type) and issubclass(model, BaseModel) and "kind" in model.model_fields:
+        return get_args(model.model_fields["kind"].annotation)
+    return ()
 
 
 def _strip(annotation: Any) -> Any:
@@ -232,7 +249,7 @@ def _describe(value: object) -> str:
     if isinstance(value, str):
         return f"the text {value!r}" if len(value) <= 80 else f"the text {value[:80]!r}…"
     if isinstance(value, tuple | list):
-        return f"a list of {len(value)}"
+        return f"a list of {len(value)}" if value else "an empty list"
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(str, value))}" if value else "an empty mapping"
     return f"the number {value}" if isinstance(value, int | float) else repr(value)

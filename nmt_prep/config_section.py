@@ -29,6 +29,9 @@ def _whole_number(value: object) -> object:
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Location = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A path or URL: no control characters."""
+
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
 Count = Annotated[int, BeforeValidator(_whole_number)]
 Amount = Annotated[

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from nmt_prep.config import Config
-from nmt_prep.pipeline import Outcome, Step
 from nmt_prep.progress import Fields
-from nmt_prep.records import load_dataset_info
+
+if TYPE_CHECKING:
+    from nmt_prep.pipeline import Outcome, Step
 
 
 def _bisection(fields: Fields) -> str:
@@ -63,6 +65,8 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
 
 def where_records_are(config: Config) -> str:
     """The shards of each split, in words."""
+    from nmt_prep.records import load_dataset_info  # noqa: PLC0415  (so that the command line starts without Arrow)
+
     directory = config.run_dir / "records"
     lines = [f"records: {directory}"]
     splits = load_dataset_info(directory).splits

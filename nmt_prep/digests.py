@@ -20,7 +20,7 @@ def cache_directory() -> Path:
     if chosen := os.environ.get("NMT_PREP_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path("~/.cache").expanduser()) / "nmt_prep"
+    return Path(base or os.path.expanduser("~/.cache")) / "nmt_prep"  # noqa: PTH111 - Path's fails where there is no home
 
 
 def sha256_of(path: Path) -> str:

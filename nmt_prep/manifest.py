@@ -28,10 +28,6 @@ class Workspace:
         """The manifest of a stage."""
         return self.private / "manifests" / f"{stage}.json"
 
-    def partial(self, directory: str) -> Path:
-        """Where a stage's directory grows before it is published."""
-        return self.private / "partial" / directory
-
 
 @dataclass(frozen=True)
 class Counts:

@@ -8,98 +8,21 @@ manifest agrees with what would be done now, and with the files, is fresh and is
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from nmt_prep.artefacts import publish_directory, remove_partial, writing
+from nmt_prep.artefacts import remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
+from nmt_prep.draft import Draft, empty_trash
 from nmt_prep.engines import Engine
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.manifest import Counts, Manifest, Workspace, differences, read_manifest
 from nmt_prep.progress import Progress
+from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.tasks import TaskLog
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a stage is given to work with.
-
-    Attributes:
-        fingerprint: of this stage, as its manifest will say.
-        directory: where to write; for a stage that is rebuilt as a whole this is not yet the published place.
-        base_dir: what local paths of the config are relative to.
-        manifests: of the stages above.
-        tasks: runs the stage's tasks, and keeps those that ended before a kill.
-        lock: what downloads must be.
-    """
-
-    config: Config
-    base_dir: Path
-    workspace: Workspace
-    fingerprint: str
-    directory: Path
-    manifests: dict[str, Manifest]
-    digests: DigestCache
-    engine: Engine
-    progress: Progress
-    tasks: TaskLog
-    lock: LockFile
-
-
-@dataclass
-class Result:
-    """What a stage reports of its work.
-
-    Attributes:
-        counts: numbers for the table of stages and for the report.
-        files: what it published, relative to its directory; None is everything in the directory.
-        digests: of files whose SHA-256 is known from the writing; the others are read.
-        details: what the stages below want to know of the result, as JSON.
-    """
-
-    counts: Counts = field(default_factory=Counts)
-    files: list[str] | None = None
-    digests: dict[str, str] = field(default_factory=dict)
-    details: dict[str, object] = field(default_factory=dict)
-
-
-class Stage(ABC):
-    """One step of the way of the data.
-
-    Attributes:
-        name: as on the command line and in the manifest.
-        version: raised when the same inputs would give other bytes than before.
-        inputs: names of the stages whose output it reads.
-        directory: where its output is, below the run's directory.
-        keeps: true where the directory is a store by digest that is added to, false where it is replaced as a whole.
-    """
-
-    name: ClassVar[str]
-    version: ClassVar[int] = 1
-    inputs: ClassVar[tuple[str, ...]]
-    directory: ClassVar[str]
-    keeps: ClassVar[bool] = False
-
-    @abstractmethod
-    def settings(self, config: Config) -> dict[str, object]:
-        """The part of the config that decides the result: values by dotted key."""
-
-    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        """Files outside the run's directory that it reads, by the name that the config gives them."""
-        return {}
-
-    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        """Why the stage must run though its fingerprint and files are as they should be; empty where it need not."""
-        return ""
-
-    @abstractmethod
-    def run(self, context: Context) -> Result:
-        """Does the work."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +74,8 @@ class Pipeline:
         steps: list[Step] = []
         rerun: set[str] = set()
         for stage in self.stages:
-            follows = " and ".join(name for name in stage.inputs if name in rerun)
-            reason = f"follows {follows}" if follows else self._reason(stage, manifests, force)
+            follows = [name for name in stage.inputs if name in rerun]
+            reason = self._follow(stage, follows) if follows else self._reason(stage, manifests, force)
             if reason:
                 rerun.add(stage.name)
             else:
@@ -169,6 +92,7 @@ class Pipeline:
             NmtPrepError: a stage failed; what the others published stays.
         """
         self._trust = not verify
+        empty_trash(self.workspace.private)
         remove_partial(self.workspace.private)
         manifests: dict[str, Manifest] = {}
         outcomes: list[Outcome] = []
@@ -176,6 +100,8 @@ class Pipeline:
             for stage in self.stages:
                 reason = self._reason(stage, manifests, force)
                 started = time.monotonic()
+                if not reason or stage.name in force:
+                    self._draft(stage).discard()
                 if reason:
                     self.progress.event("stage_started", stage=stage.name, reason=reason)
                     manifests[stage.name] = self._run(stage, manifests, engine)
@@ -204,11 +130,18 @@ class Pipeline:
             return "asked for by --force"
         manifest = read_manifest(self.workspace.manifest(stage.name))
         if manifest is None:
-            interrupted = self.workspace.partial(stage.directory).exists()
-            return "was interrupted" if interrupted else "never run here"
+            return "was interrupted" if self._draft(stage).exists() else "never run here"
         reasons = differences(manifest, stage.version, stage.settings(self.config), inputs)
         damage = "; ".join(reasons) or self._damage(stage, manifest)
         return damage or stage.outdated(manifest, self.config, self.lock)
+
+    def _follow(self, stage: Stage, above: Sequence[str]) -> str:
+        """Why a stage below others that run must run too, its own changes included."""
+        manifest = read_manifest(self.workspace.manifest(stage.name))
+        own = []
+        if manifest is not None:
+            own = differences(manifest, stage.version, stage.settings(self.config), manifest.inputs)
+        return "; ".join([f"follows {' and '.join(above)}", *own])
 
     def _inputs(self, stage: Stage, above: dict[str, Manifest]) -> dict[str, str]:
         """Digests of what a stage reads."""
@@ -236,13 +169,15 @@ class Pipeline:
     def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine) -> Manifest:
         inputs, settings = self._inputs(stage, above), stage.settings(self.config)
         fingerprint = digest_of([stage.name, stage.version, settings, inputs])
-        final = self.workspace.root / stage.directory
-        directory = final if stage.keeps else self.workspace.partial(stage.directory)
-        with writing(directory):
-            directory.mkdir(parents=True, exist_ok=True)
+        draft = self._draft(stage)
         if stage.keeps:
+            directory, notes = self.workspace.root / stage.directory, None
+            with writing(directory):
+                directory.mkdir(parents=True, exist_ok=True)
             remove_partial(directory)
-        tasks = TaskLog(directory, fingerprint, engine, self.progress, resume=not stage.keeps)
+        else:
+            draft.open(fingerprint)
+            directory, notes = draft.output, draft.notes
         result = stage.run(
             Context(
                 config=self.config,
@@ -254,20 +189,11 @@ class Pipeline:
                 digests=self._digests,
                 engine=engine,
                 progress=self.progress,
-                tasks=tasks,
+                tasks=TaskLog(notes, engine, self.progress),
                 lock=self.lock,
             )
         )
-        tasks.clear()
-        names = result.files
-        if names is None:
-            names = sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
-        digests = {name: result.digests.get(name) or self._digests.digest(directory / name) for name in names}
-        self.workspace.manifest(stage.name).unlink(missing_ok=True)
-        if not stage.keeps:
-            publish_directory(directory, final)
-        for name, digest in digests.items():
-            self._digests.remember(final / name, digest)
+        digests = self._digests_of(directory, result)
         manifest = Manifest(
             stage=stage.name,
             version=stage.version,
@@ -278,6 +204,29 @@ class Pipeline:
             counts=result.counts,
             details=result.details,
         )
-        manifest.write(self.workspace.manifest(stage.name))
+        self._publish(stage, manifest)
         # Read back, so that the stages below see the same whether this one ran or was fresh.
         return self._manifest(stage)
+
+    def _digests_of(self, directory: Path, result: Result) -> dict[str, str]:
+        """Digests of all files of a result, each of which must be there."""
+        names = result.files
+        if names is None:
+            names = sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
+        with writing(directory):
+            sizes = {name: (directory / name).stat().st_size for name in names}
+            return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
+
+    def _publish(self, stage: Stage, manifest: Manifest) -> None:
+        """Puts a stage's output in its place, and its manifest last."""
+        final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
+        with writing(path):
+            path.unlink(missing_ok=True)
+        if not stage.keeps:
+            self._draft(stage).publish(final)
+        for name, digest in manifest.files.items():
+            self._digests.remember(final / name, digest)
+        manifest.write(path)
+
+    def _draft(self, stage: Stage) -> Draft:
+        return Draft(self.workspace.private, stage.directory)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
     lines = [f"a batch: source {list(batch.source.shape)}, target {list(batch.target_output.shape)}, int32"]
     vocab = read_manifest(workspace.manifest("vocab"))
     details = vocab.details if vocab is not None else {}
-    tokenizers = {side: load_tokenizer(workspace.root / "vocab" / details[side]["file"]) for side in SIDES}
+    tokenizers = {side: _load(workspace, details[side]) for side in SIDES}
     for row in range(min(_ROWS, len(batch.source))):
         source = batch.source[row, : int(batch.source_sequence_length[row])].numpy().tolist()
         target = batch.target_output[row, : int(batch.target_sequence_length[row])].numpy().tolist()
@@ -62,6 +62,10 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
             lines.append(f"  {side} ids: {' '.join(map(str, ids))}")
             lines.append(f"  {side}:     {_text(tokenizers[side], ids)}")
     return "\n".join(lines)
+
+
+def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:
+    return load_tokenizer(workspace.root / "vocab" / facts["file"], id_layout=facts["id_layout"])
 
 
 @contextmanager

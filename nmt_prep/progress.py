@@ -7,25 +7,26 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Self, TypeAlias
 
+from rich import filesize
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichDisplay
+from rich.progress import Task as RichTask
+from rich.text import Text
+
+from nmt_prep.errors import OutputError
 
 Fields: TypeAlias = "dict[str, object]"
 
 _SECONDS_BETWEEN_LINES = 10.0
+
+
+class StoppedError(Exception):
+    """Ends a task whose run is over because another task failed or the user gave up; no caller ever sees it."""
 
 
 class Listener(ABC):
@@ -58,7 +59,13 @@ class Meter:
         self._lock = threading.Lock()
 
     def advance(self, amount: int) -> None:
-        """Adds to what is done."""
+        """Adds to what is done.
+
+        Raises:
+            StoppedError: the run is being stopped, so there is no use in going on.
+        """
+        if self._progress.stopping.is_set():
+            raise StoppedError
         with self._lock:
             self.done += amount
         self._progress.advanced(self)
@@ -80,9 +87,14 @@ class Meter:
 
 
 class Progress:
-    """Passes what stages report to all listeners; without listeners it is silent."""
+    """Passes what stages report to all listeners; without listeners it is silent.
+
+    Attributes:
+        stopping: set when the run is to end early; every meter sees to it that its task does.
+    """
 
     def __init__(self, *listeners: Listener) -> None:
+        self.stopping = threading.Event()
         self._listeners = listeners
 
     def event(self, name: str, **fields: object) -> None:
@@ -109,18 +121,26 @@ class Progress:
             listener.close()
 
 
+class _Amount(ProgressColumn):
+    """How much is done, how fast, in the unit of each meter."""
+
+    def render(self, task: RichTask) -> Text:
+        if task.fields["unit"] == "bytes":
+            total = f"/{filesize.decimal(int(task.total))}" if task.total is not None else ""
+            return Text(f"{filesize.decimal(int(task.completed))}{total} {filesize.decimal(int(task.speed or 0))}/s")
+        total = f"/{task.total:,.0f}" if task.total is not None else ""
+        return Text(f"{task.completed:,.0f}{total} {task.fields['unit']} {task.speed or 0:,.0f}/s")
+
+
 class BarListener(Listener):
-    """Progress bars on a terminal."""
+    """Progress bars on a terminal, all in one display."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         self._console = console
         self._describe = describe
         self._lock = threading.Lock()
-        self._displays: dict[Meter, tuple[RichDisplay, TaskID]] = {}
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
-        byte_columns = (DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-        count_columns = (MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
-        self._columns = {"bytes": columns + byte_columns, "other": columns + count_columns}
+        self._display: RichDisplay | None = None
+        self._tasks: dict[Meter, TaskID] = {}
 
     def event(self, name: str, fields: Fields) -> None:
         text = self._describe(name, fields)
@@ -129,26 +149,31 @@ class BarListener(Listener):
 
     def advanced(self, meter: Meter) -> None:
         with self._lock:
-            if meter not in self._displays and not meter.ended:
-                self._displays[meter] = self._start(meter)
-            elif meter in self._displays:
-                display, task = self._displays[meter]
-                display.update(task, completed=meter.done, rate=f"{meter.rate:,.0f} {meter.unit}/s")
-                if meter.ended:
-                    del self._displays[meter]
-                    display.stop()
-
-    def _start(self, meter: Meter) -> tuple[RichDisplay, TaskID]:
-        columns = self._columns["bytes" if meter.unit == "bytes" else "other"]
-        display = RichDisplay(*columns, console=self._console, transient=True)
-        display.start()
-        return display, display.add_task(meter.label, total=meter.total, rate="")
+            if meter.ended:
+                self._end(meter)
+            elif meter in self._tasks:
+                self._shown().update(self._tasks[meter], completed=meter.done)
+            else:
+                self._tasks[meter] = self._shown().add_task(meter.label, total=meter.total, unit=meter.unit)
 
     def close(self) -> None:
         with self._lock:
-            for display, _ in self._displays.values():
-                display.stop()
-            self._displays.clear()
+            for meter in list(self._tasks):
+                self._end(meter)
+
+    def _shown(self) -> RichDisplay:
+        if self._display is None:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Amount(), TimeRemainingColumn())
+            self._display = RichDisplay(*columns, console=self._console, transient=True)
+            self._display.start()
+        return self._display
+
+    def _end(self, meter: Meter) -> None:
+        if meter in self._tasks and self._display is not None:
+            self._display.remove_task(self._tasks.pop(meter))
+            if not self._tasks:
+                self._display.stop()
+                self._display = None
 
 
 class LineListener(Listener):
@@ -213,9 +238,13 @@ class JsonListener(Listener):
 
     def _write(self, fields: Fields) -> None:
         line = json.dumps({"time": time.time(), **fields}, ensure_ascii=False, default=str)
-        with self._lock:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        try:
+            with self._lock:
+                self._stream.write(line + "\n")
+                self._stream.flush()
+        except OSError as error:
+            raise OutputError(f"cannot write the log {self._stream.name}: {error.strerror or error}") from error
 
     def close(self) -> None:
-        self._stream.close()
+        with suppress(OSError):
+            self._stream.close()

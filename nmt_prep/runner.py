@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nmt_prep.config import Config
@@ -49,6 +49,7 @@ def run(
     progress: Progress | None = None,
     lock_file: Path | None = None,
     renew_lock: bool = False,
+    then: Callable[[list[Outcome]], None] | None = None,
 ) -> list[Outcome]:
     """Runs the stages that are not fresh, and says what became of each.
 
@@ -63,22 +64,32 @@ def run(
         progress: who is told how it goes; None is nobody.
         lock_file: what downloads must be, and where those that are not in it are noted; None is nowhere.
         renew_lock: fetch downloads again, and note them in the lock file whatever it had.
+        then: called with the outcomes at the end, while no other run may touch the directory yet.
 
     Raises:
         NmtPrepError: a stage failed. What was published before stays, and the next run goes on from there.
     """
     progress = progress or Progress()
+    progress.stopping.clear()
     if until is not None:
         _known([until])
     configured = config.engine.workers
-    engine = LocalEngine(workers or (None if configured == "auto" else configured))
+    engine = LocalEngine(workers or (None if configured == "auto" else configured), progress.stopping)
     pipeline = Pipeline(STAGES, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
 
     def waiting(holder: str) -> None:
         progress.event("waiting", holder=holder, directory=config.output_dir)
 
     with run_lock(pipeline.workspace, wait=wait, waiting=waiting):
-        return pipeline.run(engine, until=until, force=_known(force), verify=verify)
+        try:
+            outcomes = pipeline.run(engine, until=until, force=_known(force), verify=verify)
+        except BaseException as error:
+            progress.event("run_failed", error=type(error).__name__, message=str(error))
+            raise
+        progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))
+        if then is not None:
+            then(outcomes)
+        return outcomes
 
 
 def _known(names: Iterable[str]) -> frozenset[str]:

@@ -1,18 +1,17 @@
 """A stage's tasks: pure functions from input part to output part and counts, each kept once it has ended.
 
 A task writes its files under their final names in one step each, then its result is noted. After a kill, tasks whose
-result is noted for the same fingerprint are not run again.
+result is noted are not run again.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from nmt_prep.artefacts import publish_json, writing
+from nmt_prep.artefacts import publish_json
 from nmt_prep.engines import Engine
 from nmt_prep.progress import Progress
 
@@ -30,46 +29,50 @@ T = TypeVar("T", bound=Task)
 
 
 class TaskLog:
-    """Runs tasks on an engine and notes the results beside the stage's growing output.
+    """Runs tasks on an engine, and notes each result where the next run finds it if this one is cut short."""
 
-    With ``resume`` the directory belongs to this stage's fingerprint alone: what was made for another one is removed.
-    """
+    def __init__(self, notes: Path | None, engine: Engine, progress: Progress) -> None:
+        """Takes up the notes of an interrupted run, where there are any.
 
-    def __init__(self, directory: Path, fingerprint: str, engine: Engine, progress: Progress, *, resume: bool) -> None:
-        self._directory = directory
-        self._notes = directory / ".tasks"
+        Args:
+            notes: directory of the notes; None notes nothing.
+            engine: where tasks run.
+            progress: is told how many need not be run.
+        """
+        self._notes = notes
         self._engine = engine
         self._progress = progress
-        self._resume = resume
-        if resume:
-            owner = self._notes / "fingerprint.json"
-            if not owner.exists() or json.loads(owner.read_bytes()) != fingerprint:
-                with writing(directory):
-                    shutil.rmtree(directory, ignore_errors=True)
-                    self._notes.mkdir(parents=True)
-                publish_json(owner, fingerprint)
 
-    def run(self, function: Callable[[T], dict[str, Any]], tasks: Sequence[T]) -> list[dict[str, Any]]:
+    def run(
+        self, function: Callable[[T], dict[str, Any]], tasks: Sequence[T], *, engine: Engine | None = None
+    ) -> list[dict[str, Any]]:
         """Results of all tasks, in the order of ``tasks``, whatever the order in which they ran.
 
         A result must be what JSON can hold, so that a result read back equals one just made.
+
+        Args:
+            function: from a task to its result.
+            tasks: with keys that differ.
+            engine: where to run these tasks, if not where all others do.
+
+        Raises:
+            OutputError: a result cannot be noted.
         """
         results: dict[str, dict[str, Any]] = {}
         waiting = []
         for task in tasks:
-            note = self._notes / f"{task.key}.json"
-            if self._resume and note.exists():
+            note = self._note(task)
+            if note is not None and note.exists():
                 results[task.key] = json.loads(note.read_bytes())
             else:
                 waiting.append(task)
         if results:
             self._progress.event("tasks_resumed", done=len(results), total=len(tasks))
-        for task, result in self._engine.map(function, waiting):
-            if self._resume:
-                publish_json(self._notes / f"{task.key}.json", result)
+        for task, result in (engine or self._engine).map(function, waiting):
+            if (note := self._note(task)) is not None:
+                publish_json(note, result)
             results[task.key] = json.loads(json.dumps(result))
         return [results[task.key] for task in tasks]
 
-    def clear(self) -> None:
-        """Forgets the notes, before the output is published."""
-        shutil.rmtree(self._notes, ignore_errors=True)
+    def _note(self, task: Task) -> Path | None:
+        return None if self._notes is None else self._notes / f"{task.key}.json"

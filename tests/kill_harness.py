@@ -20,9 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import nmt_prep
+from nmt_prep.corpora import parts
 from tests.corpus import corpus_config, tree, write_corpus
 
 CHANGES = {"records": {"shards": {"train": 3}}}
+
+
+# Several parts, so that a stage has several tasks.
+parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 
 
 def run(place: Path, output: Path) -> None:

@@ -113,7 +113,15 @@ def test_schema_and_version() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["run"], ["run", "c.yaml", "--workers", "0"], ["fly"], ["run", "c.yaml", "--colour"]],
+    [
+        ["run"],
+        ["run", "c.yaml", "--workers", "0"],
+        ["run", "c.yaml", "--until", "encod"],
+        ["plan", "c.yaml", "--force", "encod"],
+        ["run", "c.yaml", "--set", "vocab"],
+        ["fly"],
+        ["run", "c.yaml", "--colour"],
+    ],
 )
 def test_wrong_usage_ends_with_status_2(arguments: list[str]) -> None:
     result = nmt_prep(*arguments)
@@ -155,7 +163,9 @@ def test_a_mistake_ends_with_a_message_and_status_1(place: Path, mistake: str) -
     spoil, changes, expected = MISTAKES[mistake]
     config = write_config(place)
     if changes:
-        config.write_text(config.read_text().replace("vocab:\n  size: 200", "vocab:\n  sise: 200"))
+        text = config.read_text()
+        assert "vocab:\n  size: 200" in text
+        config.write_text(text.replace("vocab:\n  size: 200", "vocab:\n  sise: 200"))
     spoil(place)
     result = nmt_prep("run", config, "--no-preview")
     assert result.returncode == 1

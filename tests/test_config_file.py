@@ -78,12 +78,12 @@ splits:
       sourse: s.en
       target: s.zh
     - {name: b, url: [], source: a, target: b}
-vocab: {size: 0, sise: 3, kind: bpe, shared: maybe}
+vocab: {size: 0, sise: 3, shared: maybe}
 engine: {workers: 0, memory: 2 parsecs}
 records: {shards: {train: 0}}
 """
     assert problems(tmp_path, text) == [
-        "c.yaml: 11 problems",
+        "c.yaml: 10 problems",
         (
             "  engine.memory (line 13): found the text '2 parsecs'; "
             "allowed: an amount of memory >= 256MB, such as 512MB or 2GB"
@@ -96,15 +96,14 @@ records: {shards: {train: 0}}
         ),
         "  seed (line 4): found the text 'one'; allowed: an integer >= 0; required, so that no order is left to chance",
         (
-            "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, encoding, "
-            "fields, format, header, invalid, languages, manual, max_line_bytes, member, name, placeholder, references, "
-            "role, sha256, source, swap, systems, tag, target, url)"
+            "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, "
+            "encoding, fields, format, header, invalid, languages, manual, max_line_bytes, member, name, "
+            "placeholder, references, role, sha256, source, swap, systems, tag, target, url)"
         ),
         (
-            "  splits.train.1.url (line 11): found a list of 0; "
+            "  splits.train.1.url (line 11): found an empty list; "
             "allowed: a URL or path, or a list of mirrors of the same file"
         ),
-        "  vocab.kind (line 12): found the text 'bpe'; allowed: t2t",
         (
             "  vocab.shared (line 12): found the text 'maybe'; "
             "allowed: true for one vocabulary for both sides, false for one a side"
@@ -113,7 +112,7 @@ records: {shards: {train: 0}}
             "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: kind, max_subtoken_length, "
             "reserved, shared, size)"
         ),
-        "  vocab.size (line 12): found the number 0; allowed: an integer >= 1: the approximate number of pieces",
+        "  vocab.size (line 12): found the number 0; allowed: an integer >= 1: the number of pieces (approximate for t2t)",
     ]
 
 
@@ -142,6 +141,20 @@ records: {shards: {train: 0}}
 )
 def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
     assert expected in "\n".join(problems(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("vocab", "expected"),
+    [
+        ("kind: bpe", "vocab.kind (line 11): found the text 'bpe'; allowed: 't2t', 'byte_bpe', 'sentencepiece'"),
+        ("kind: byte_bpe, max_subtoken_length: 5", "vocab.max_subtoken_length (line 11): unknown key"),
+        ("kind: byte_bpe, eos: <pad>", "vocab (line 11): pad, eos, bos and reserved must all differ"),
+        ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number up to 1"),
+        ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway"),
+    ],
+)
+def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str) -> None:
+    assert expected in "\n".join(problems(tmp_path, MINIMAL + f"vocab: {{{vocab}}}\n"))
 
 
 def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:

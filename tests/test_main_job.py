@@ -12,10 +12,18 @@ from typing import Any
 import pytest
 
 import nmt_prep
+from nmt_prep.corpora import parts
 from nmt_prep.records import read_shard
 from tests.corpus import corpus_config, pair, tree, write_corpus
 
 STAGES = ["download", "extract", "compile", "sample", "vocab", "encode", "report"]
+
+
+@pytest.fixture(autouse=True)
+def several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts so small that each corpus has several: several tasks a stage."""
+    monkeypatch.setattr(parts, "PART_BYTES", 4000)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 1000)
 
 
 @pytest.fixture
@@ -32,7 +40,7 @@ def run(place: Path, output: str = "run", workers: int = 2, **changes: Any) -> l
 
 
 def records(root: Path, split: str = "train") -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    pairs = []
+    pairs: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for path in sorted((root / "records").glob(f"small-{split}-*")):
         inputs, targets = read_shard(path)
         rows = zip(inputs.to_lists(), targets.to_lists(), strict=True)
@@ -109,7 +117,8 @@ def test_the_bytes_do_not_depend_on_workers_or_memory(place: Path, workers: int)
 def test_the_bytes_do_not_depend_on_the_hash_seed(place: Path) -> None:
     run(place)
     program = (
-        "import sys; from pathlib import Path; from tests.test_main_job import run; "
+        "import sys; from pathlib import Path; from nmt_prep.corpora import parts; "
+        "from tests.test_main_job import run; parts.PART_BYTES = 4000; parts.ROW_GROUP_BYTES = 1000; "
         "run(Path(sys.argv[1]), output=sys.argv[2])"
     )
     for seed in ("0", "1"):

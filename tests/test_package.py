@@ -7,6 +7,8 @@ import sys
 import pytest
 
 import nmt_prep
+from nmt_prep.cli import StageName
+from nmt_prep.stages import STAGES
 
 
 def python(program: str) -> str:
@@ -21,6 +23,15 @@ def python(program: str) -> str:
 )
 def test_importing_does_not_load_tensorflow(module: str) -> None:
     assert python(f"import sys, {module}; print('tensorflow' in sys.modules)") == "False\n"
+
+
+def test_the_command_line_starts_without_what_only_its_commands_need() -> None:
+    program = "import sys, nmt_prep.cli; print(sorted({'tensorflow', 'pyarrow', 'sentencepiece'} & set(sys.modules)))"
+    assert python(program) == "[]\n"
+
+
+def test_the_command_line_knows_every_stage() -> None:
+    assert [stage.value for stage in StageName] == [stage.name for stage in STAGES]
 
 
 def test_every_public_name_is_there_and_no_other() -> None:

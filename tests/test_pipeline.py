@@ -11,8 +11,9 @@ from nmt_prep.config_file import check_config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.manifest import Counts
-from nmt_prep.pipeline import Context, Pipeline, Result, Stage
+from nmt_prep.pipeline import Pipeline
 from nmt_prep.progress import Progress
+from nmt_prep.stage import Context, Result, Stage
 
 
 class Read(Stage):

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nmt_prep.engines import LocalEngine
+from nmt_prep.engines import HereEngine, LocalEngine
 from nmt_prep.progress import Progress
 from nmt_prep.tasks import TaskLog
 
@@ -20,8 +21,9 @@ class Square:
 TASKS = [Square(f"square-{number}", number) for number in range(10)]
 
 
-def log(directory: Path, fingerprint: str = "f", *, resume: bool = True) -> TaskLog:
-    return TaskLog(directory, fingerprint, LocalEngine(2), Progress(), resume=resume)
+def log(directory: Path, *, workers: int = 2, notes: bool = True) -> TaskLog:
+    directory.mkdir(exist_ok=True)
+    return TaskLog(directory if notes else None, LocalEngine(workers), Progress())
 
 
 def test_results_come_in_the_order_of_tasks_and_as_json_has_them(tmp_path: Path) -> None:
@@ -41,30 +43,20 @@ def test_tasks_that_ended_before_a_failure_are_not_run_again(tmp_path: Path) -> 
             raise RuntimeError("power")
         return {"square": task.number**2}
 
-    engine = LocalEngine(1)
     with pytest.raises(RuntimeError, match="power"):
-        TaskLog(tmp_path, "f", engine, Progress(), resume=True).run(work, TASKS)
-    results = TaskLog(tmp_path, "f", engine, Progress(), resume=True).run(work, TASKS)
+        log(tmp_path, workers=1).run(work, TASKS)
+    results = log(tmp_path, workers=1).run(work, TASKS)
     assert results == [{"square": number**2} for number in range(10)]
     assert ran == [0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9]
 
 
-def test_another_fingerprint_starts_from_an_empty_directory(tmp_path: Path) -> None:
-    log(tmp_path).run(lambda task: {"was": "old"}, TASKS)
-    (tmp_path / "part").touch()
-    results = log(tmp_path, "g").run(lambda task: {"is": "new"}, TASKS)
-    assert results == [{"is": "new"}] * 10
-    assert not (tmp_path / "part").exists()
-
-
-def test_without_resume_the_directory_is_left_alone_and_nothing_is_noted(tmp_path: Path) -> None:
-    (tmp_path / "store").touch()
-    log(tmp_path, resume=False).run(lambda task: {"n": task.number}, TASKS)
-    assert [path.name for path in tmp_path.iterdir()] == ["store"]
-
-
-def test_clear_forgets(tmp_path: Path) -> None:
-    noted = log(tmp_path)
-    noted.run(lambda task: {}, TASKS)
-    noted.clear()
+def test_without_a_place_for_notes_nothing_is_noted(tmp_path: Path) -> None:
+    results = log(tmp_path, notes=False).run(lambda task: {"n": task.number}, TASKS)
+    assert [result["n"] for result in results] == list(range(10))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_may_be_run_in_this_thread(tmp_path: Path) -> None:
+    results = log(tmp_path).run(lambda task: {"thread": threading.get_ident()}, TASKS, engine=HereEngine())
+    assert results == [{"thread": threading.get_ident()}] * 10
+    assert len(list(tmp_path.iterdir())) == 10

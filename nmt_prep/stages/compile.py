@@ -23,8 +23,8 @@ from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import write_parts
 from nmt_prep.errors import CorpusError
 from nmt_prep.manifest import Counts
-from nmt_prep.pipeline import Context, Result, Stage
 from nmt_prep.progress import Meter
+from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.extract import extracted_files
 
 __all__ = ["Compile", "iter_pairs", "row_groups"]

@@ -19,7 +19,6 @@ from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.errors import VocabularyError
 from nmt_prep.manifest import Counts
-from nmt_prep.pipeline import Context, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.records import (
     CorpusInfo,
@@ -40,6 +39,7 @@ from nmt_prep.records import (
     write_dataset_info,
     write_shard,
 )
+from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 
 _BASE_MEMORY = 200_000_000
@@ -180,7 +180,7 @@ def _load_tokenizers(context: Context) -> dict[Side, Tokenizer]:
     loaded: dict[Side, Tokenizer] = {}
     for side in SIDES:
         path = context.workspace.root / "vocab" / details[side]["file"]
-        loaded[side] = load_tokenizer(path)
+        loaded[side] = load_tokenizer(path, id_layout=details[side]["id_layout"])
         if loaded[side].fingerprint != details[side]["fingerprint"]:
             raise VocabularyError(f"{path} does not read back as it was built; run again with --force vocab")
     return loaded

@@ -15,8 +15,8 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.config import Extract as Limits
 from nmt_prep.errors import AlignmentError
 from nmt_prep.manifest import Counts
-from nmt_prep.pipeline import Context, Result, Stage
 from nmt_prep.progress import Meter
+from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.download import Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
 

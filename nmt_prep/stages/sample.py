@@ -21,8 +21,8 @@ from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.config_section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.manifest import Counts
-from nmt_prep.pipeline import Context, Result, Stage
 from nmt_prep.progress import Meter
+from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.compile import reading_settings
 from nmt_prep.stages.extract import extracted_files
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,12 +10,25 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from nmt_prep.artefacts import publish_json
-from nmt_prep.config import SIDES, Config, Vocab
-from nmt_prep.corpora.lines import iter_lines
+from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, T2TVocab
+from nmt_prep.config_vocab import Vocab
+from nmt_prep.corpora.lines import iter_lines, text_bytes
+from nmt_prep.engines import HereEngine
 from nmt_prep.manifest import Counts
-from nmt_prep.pipeline import Context, Result, Stage
 from nmt_prep.progress import Progress
-from nmt_prep.subwords import T2TTokenizer
+from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.subwords import (
+    ByteBPETokenizer,
+    ProgressCallback,
+    SentencePieceTokenizer,
+    T2TTokenizer,
+    Tokenizer,
+    load_tokenizer,
+)
+from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
+
+SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
+"""How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +41,14 @@ class VocabularyTask:
     options: Vocab
     progress: Progress
     threads: int
+    memory: int
 
 
 class Vocabulary(Stage):
-    """Builds the vocabulary files that Tensor2Tensor would have named ``vocab.<problem>.<size>.subwords``."""
+    """Builds the vocabulary files, and ``vocab.json`` that describes them.
+
+    Tensor2Tensor's are named as it names them: ``vocab.<problem>.<size>.subwords``.
+    """
 
     name: ClassVar[str] = "vocab"
     inputs: ClassVar[tuple[str, ...]] = ("sample",)
@@ -46,18 +63,19 @@ class Vocabulary(Stage):
         config = context.config
         sides = {"shared": SIDES} if config.vocab.shared else {side: (side,) for side in SIDES}
         sample = context.workspace.root / "sample"
-        tasks = [
-            VocabularyTask(
+        built: dict[str, dict[str, Any]] = {}
+        for key, read in sides.items():  # one after the other: each may need most of the memory
+            task = VocabularyTask(
                 key=key,
                 samples=tuple(sample / f"{side}.txt" for side in read),
                 output=context.directory / vocabulary_name(config, key),
                 options=config.vocab,
                 progress=context.progress,
-                threads=max(1, context.engine.workers // len(sides)),
+                threads=context.engine.workers,
+                memory=config.engine.memory,
             )
-            for key, read in sides.items()
-        ]
-        built = dict(zip(sides, context.tasks.run(build_vocabulary, tasks), strict=True))
+            # In this thread: the trainers look for Ctrl-C there.
+            built[key] = context.tasks.run(build_vocabulary, [task], engine=HereEngine())[0]
         details: dict[str, object] = {side: built["shared" if config.vocab.shared else side] for side in SIDES}
         publish_json(context.directory / "vocab.json", details)
         sizes = {f"{key}_pieces": int(facts["size"]) for key, facts in built.items()}
@@ -65,36 +83,29 @@ class Vocabulary(Stage):
 
 
 def vocabulary_name(config: Config, key: str) -> str:
-    """File name of a side's vocabulary: as Tensor2Tensor's, with the language where there is one a side."""
+    """File name of a side's vocabulary, with the language where there is one a side."""
     stem = f"vocab.{config.name}.{config.vocab.size}.subwords"
-    if key == "shared":
-        return stem
-    if config.languages.source == config.languages.target:
-        return f"{stem}.{key}"
-    return f"{stem}.{getattr(config.languages, key)}"
+    if config.vocab.kind != "t2t":
+        stem = f"vocab.{config.name}.{config.vocab.size}"
+    language = "" if key == "shared" else f".{getattr(config.languages, key)}"
+    if language and config.languages.source == config.languages.target:
+        language = f".{key}"
+    return f"{stem}{language}{SUFFIXES[config.vocab.kind]}"
 
 
 def build_vocabulary(task: VocabularyTask) -> dict[str, Any]:
     """Trains and writes one vocabulary; returns what ``dataset.json`` says of it."""
-
-    def report(event: str, fields: Any) -> None:
-        task.progress.event(f"vocab_{event}", side=task.key, **fields)
-
-    tokenizer = T2TTokenizer.train(
-        _lines(task),
-        task.options.size,
-        max_subtoken_length=task.options.max_subtoken_length,
-        reserved=task.options.reserved,
-        progress=report,
-        threads=task.threads,
-    )
+    tokenizer = _train(task)
     tokenizer.save(task.output)
+    layout = task.options.id_layout if isinstance(task.options, SentencePieceVocab) else None
+    tokenizer = load_tokenizer(task.output, id_layout=layout)
     return {
         "file": task.output.name,
         "kind": tokenizer.dialect,
+        "id_layout": layout,
         "size": len(tokenizer),
         "fingerprint": tokenizer.fingerprint,
-        "unicode_version": tokenizer.unicode_version,
+        "unicode_version": getattr(tokenizer, "unicode_version", None),
         "pad_id": tokenizer.pad_id,
         "eos_id": tokenizer.eos_id,
         "bos_id": tokenizer.bos_id,
@@ -102,10 +113,57 @@ def build_vocabulary(task: VocabularyTask) -> dict[str, Any]:
     }
 
 
+def _train(task: VocabularyTask) -> Tokenizer:
+    with task.progress.meter(f"vocab {task.key}: vocabularies tried", unit="steps") as meter:
+
+        def report(event: str, fields: Mapping[str, int | float | str]) -> None:
+            task.progress.event(f"vocab_{event}", side=task.key, **fields)
+            meter.advance(1)
+
+        return _trained(task.options, _lines(task), report, task)
+
+
+def _trained(options: Vocab, lines: Iterator[pa.Array], report: ProgressCallback, task: VocabularyTask) -> Tokenizer:
+    if isinstance(options, T2TVocab):
+        return T2TTokenizer.train(
+            lines,
+            options.size,
+            max_subtoken_length=options.max_subtoken_length,
+            reserved=options.reserved,
+            progress=report,
+            threads=task.threads,
+            memory=task.memory,
+        )
+    if isinstance(options, ByteBPEVocab):
+        return ByteBPETokenizer.train(
+            lines,
+            options.size,
+            min_frequency=options.min_frequency,
+            pad=options.pad,
+            eos=options.eos,
+            bos=options.bos,
+            reserved=options.reserved,
+            pattern=options.pattern or GPT2_PATTERN,
+            progress=report,
+            threads=task.threads,
+        )
+    return SentencePieceTokenizer.train(
+        lines,
+        options.size,
+        model_type=options.model_type,
+        character_coverage=options.character_coverage,
+        byte_fallback=options.byte_fallback,
+        user_defined_symbols=options.reserved,
+        normalization_rule_name=options.normalization,
+        progress=report,
+        **options.options,
+    )
+
+
 def _lines(task: VocabularyTask) -> Iterator[pa.Array]:
     size = sum(path.stat().st_size for path in task.samples)
-    with task.progress.meter(f"vocab {task.key}: counting tokens", size, "bytes") as meter:
+    with task.progress.meter(f"vocab {task.key}: reading the sample", size, "bytes") as meter:
         for path in task.samples:
             for lines in iter_lines(path):
                 yield lines
-                meter.advance(lines.nbytes)
+                meter.advance(text_bytes(lines) + len(lines))

@@ -19,7 +19,7 @@ from _nmt_prep_core import UNICODE_VERSION, T2TModel
 from nmt_prep.artefacts import published
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
-from nmt_prep.errors import VocabularyError
+from nmt_prep.errors import TrainingError, VocabularyError
 from nmt_prep.subwords.t2t_training import EOS, PAD, TokenCounts, build_pieces, checked_text
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
 
@@ -51,6 +51,7 @@ class T2TTokenizer(Tokenizer):
         reserved: Sequence[str] = (),
         progress: ProgressCallback | None = None,
         threads: int | None = None,
+        memory: int | None = None,
     ) -> Self:
         """Builds the vocabulary that Tensor2Tensor builds from the same lines.
 
@@ -61,13 +62,20 @@ class T2TTokenizer(Tokenizer):
             reserved: the caller's own tokens; they get the ids from 2 on.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
             threads: native threads to use; None is one per available core.
+            memory: bytes that the training may take; None sets no bound.
 
         Raises:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: there are no tokens, or the options are impossible.
+            TrainingError: there are no tokens, the options are impossible, or the training would not fit the memory.
         """
         counts = TokenCounts()
         counts.add(lines, threads)
+        if memory is not None and counts.training_bytes > memory:
+            raise TrainingError(
+                f"the distinct tokens of these lines need about {counts.training_bytes / 1e9:.1f} GB to train from, "
+                f"but {memory / 1e9:.1f} GB are allowed; allow more (engine.memory), or give fewer lines "
+                "(sample.bytes_per_corpus)"
+            )
         return cls.from_counts(counts, size, max_subtoken_length, reserved, progress)
 
     @classmethod

@@ -94,4 +94,4 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of what decides the ids: dialect, pieces, options, Unicode version. Equal fingerprints encode alike."""
+        """SHA-256 (hex) of what decides the ids: dialect, pieces, options, Unicode version. Equal ones encode alike."""

@@ -95,6 +95,7 @@ void bind_t2t(nb::module_& module) {
         .def(nb::init<>())
         .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
         .def("add_token", &TokenCounter::add_token, nb::arg("token"), nb::arg("count"))
+        .def("characters", &TokenCounter::characters, nb::call_guard<nb::gil_scoped_release>())
         .def("items", &count_items);
     nb::class_<Candidate>(module, "T2TCandidate").def("__len__", [](const Candidate& candidate) {
         return candidate.pieces.size();

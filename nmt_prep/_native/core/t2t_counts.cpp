@@ -87,6 +87,15 @@ void TokenCounter::add_token(std::string_view token, std::int64_t count) {
     tables_.front().add(token, count);
 }
 
+std::int64_t TokenCounter::characters() {
+    std::int64_t total = 0;
+    for (const TokenCount& entry : merged().entries()) {
+        total += 1 + std::count_if(entry.token.begin(), entry.token.end(),
+                                   [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; });
+    }
+    return total;
+}
+
 const CountTable& TokenCounter::merged() {
     if (tables_.empty()) tables_.resize(1);
     for (; tables_.size() > 1; tables_.pop_back())

@@ -54,6 +54,9 @@ class TokenCounter {
     // Counts one token `count` times more.
     void add_token(std::string_view token, std::int64_t count);
 
+    // Characters of all distinct tokens, and one more for each: what training's memory grows with.
+    std::int64_t characters();
+
     // All counts in one table, which stays valid until the next add.
     const CountTable& merged();
 

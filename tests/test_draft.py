@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.draft import Draft, empty_trash
+
+FIRST, SECOND = "1" * 64, "2" * 64
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing may handle it."""
+
+
+@contextmanager
+def killed_at(number: int, monkeypatch: pytest.MonkeyPatch, *, backwards: bool) -> Iterator[None]:
+    """Dies at the number-th change of the file system; lists directories in either order."""
+    count = 0
+
+    def counting(function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count >= number:
+                raise Killed
+            return function(*arguments, **options)
+
+        return wrapped
+
+    scandir = os.scandir
+
+    @contextmanager
+    def ordered(*arguments: Any) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with scandir(*arguments) as entries:
+            yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync"):
+            patch.setattr(os, name, counting(getattr(os, name)))
+        patch.setattr(os, "scandir", ordered)
+        yield
+
+
+def fill(draft: Draft) -> None:
+    """What tasks do: a file, then the note of it."""
+    for number in range(3):
+        (draft.output / f"file-{number}").write_text("x")
+        (draft.notes / f"task-{number}.json").write_text("{}")
+
+
+def assert_no_note_without_its_file(draft: Draft, fingerprint: str) -> None:
+    draft.open(fingerprint)
+    for number in range(3):
+        if (draft.notes / f"task-{number}.json").exists():
+            assert (draft.output / f"file-{number}").exists()
+
+
+def test_a_draft_is_taken_up_by_the_same_fingerprint_alone(tmp_path: Path) -> None:
+    draft = Draft(tmp_path, "records")
+    assert not draft.exists()
+    draft.open(FIRST)
+    fill(draft)
+    Draft(tmp_path, "records").open(FIRST)
+    assert len(list(draft.output.iterdir())) == len(list(draft.notes.iterdir())) == 3
+    Draft(tmp_path, "records").open(SECOND)
+    assert list(draft.output.iterdir()) == list(draft.notes.iterdir()) == []
+
+
+def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) -> None:
+    draft = Draft(tmp_path / "private", "records")
+    draft.open(FIRST)
+    fill(draft)
+    draft.publish(tmp_path / "records")
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert not draft.exists()
+    assert not (tmp_path / "private" / "trash").exists()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("number", range(1, 40))
+def test_a_kill_while_throwing_away_never_leaves_notes_of_missing_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, backwards: bool
+) -> None:
+    draft = Draft(tmp_path / "private", "records")
+    draft.open(FIRST)
+    fill(draft)
+    with killed_at(number, monkeypatch, backwards=backwards):
+        try:
+            draft.open(SECOND)
+            fill(draft)
+            draft.publish(tmp_path / "records")
+        except Killed:
+            pass
+    for fingerprint in (FIRST, SECOND, FIRST):
+        assert_no_note_without_its_file(Draft(tmp_path / "private", "records"), fingerprint)
+
+
+def test_trash_of_a_killed_run_is_emptied(tmp_path: Path) -> None:
+    (tmp_path / "trash" / "old").mkdir(parents=True)
+    empty_trash(tmp_path)
+    assert list(tmp_path.iterdir()) == []

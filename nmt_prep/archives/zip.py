@@ -20,7 +20,6 @@ _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64_BYTES = 20
 _LONGEST_COMMENT = 0xFFFF
-_IN_ZIP64 = 0xFFFFFFFF
 _ENTRY_BYTES = 46  # of the directory, without the name
 _LOCAL_HEADER_BYTES = 30  # without the name
 _ENCRYPTED = 0x1
@@ -63,12 +62,10 @@ def _count_entries(file: BufferedReader, most: int) -> int:
     at = tail.rfind(STARTS[1])
     if at < 0 or len(tail) - at < _END.size:
         raise zipfile.BadZipFile("it ends without a zip's directory")
-    _, _, _, _, _, size, offset, _ = _END.unpack_from(tail, at)
+    size = _END.unpack_from(tail, at)[5]
     end = tail_start + at
-    if _IN_ZIP64 in (size, offset):
-        place = end - _LOCATOR_64_BYTES - _END_64.size
-        if place < 0:
-            raise zipfile.BadZipFile("the zip64 directory is damaged")
+    place = end - _LOCATOR_64_BYTES - _END_64.size
+    if place >= 0 and _starts_with(file, end - _LOCATOR_64_BYTES, b"PK\x06\x07"):
         file.seek(place)
         marker, *_, size, _ = _END_64.unpack(file.read(_END_64.size))
         if marker != b"PK\x06\x06":
@@ -88,6 +85,11 @@ def _count_entries(file: BufferedReader, most: int) -> int:
         count += 1
     file.seek(0)
     return count
+
+
+def _starts_with(file: BufferedReader, place: int, mark: bytes) -> bool:
+    file.seek(place)
+    return file.read(len(mark)) == mark
 
 
 def _refuse_overlaps(infos: list[zipfile.ZipInfo], directory: int, budget: Budget) -> None:

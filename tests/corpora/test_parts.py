@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
@@ -46,6 +46,7 @@ def test_reading(tmp_path: Path) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(data=st.data(), lengths=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=30))
 def test_bytes_do_not_depend_on_the_batches(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, lengths: list[tuple[int, int]]

@@ -1,0 +1,243 @@
+"""Archives that were made, or damaged, to do harm."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import lzma
+import struct
+import tarfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.archives import WHOLE_FILE, entry, extraction
+from nmt_prep.config import Extract as Limits
+from nmt_prep.errors import ArchiveError, OutputError
+from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of, zstd
+
+NAMES = ("d/x.en", "d/x.zh", "d/y.en")
+
+
+@pytest.fixture
+def small_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "ALWAYS_ALLOWED", 1 << 16)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("entries", [1, 2])
+def test_a_tar_cut_between_entries_is_cut_short(tmp_path: Path, packer: Any, entries: int) -> None:
+    content = tar_of(*[(name, b"x" * 512) for name in NAMES])[: 1024 * entries]
+    with pytest.raises(ArchiveError, match=r"cut short \(it ends without the marker of a tar's end: "):
+        extract(tmp_path, packer(content), NAMES[0])
+    assert outputs(tmp_path) == []
+
+
+def test_a_damaged_header_after_the_wanted_member(tmp_path: Path) -> None:
+    content = bytearray(tar_of(*[(name, b"x" * 512) for name in NAMES]))
+    content[2048 + 10] ^= 1
+    with pytest.raises(ArchiveError, match=r"damaged or cut short \(bad header at byte 2048: bad checksum\)"):
+        extract(tmp_path, bytes(content), NAMES[0])
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.parametrize("cut", [512 * 3, 512 * 3 + 100, 512 * 2 + 300])
+def test_a_tar_cut_within_an_entry_that_nobody_asked_for(tmp_path: Path, cut: int) -> None:
+    content = tar_of(("a", b"x"), ("b", b"y" * 2000))[:cut]
+    with pytest.raises(ArchiveError, match=r"damaged or cut short \(it ends within "):
+        extract(tmp_path, content, "a")
+
+
+@pytest.mark.parametrize("form", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
+def test_long_names(tmp_path: Path, form: int) -> None:
+    name = "d/" + "中" * 150 + "/" + "x" * 200
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as tar:
+        info = tarfile.TarInfo(name)
+        info.size = 3
+        tar.addfile(info, io.BytesIO(b"abc"))
+    assert extract(tmp_path, buffer.getvalue(), name) == {name: b"abc"}
+
+
+def pax(fields: bytes, name: str = "a", size: int | None = None) -> bytes:
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, len(fields) if size is None else size
+    padded = fields + b"\0" * (-len(fields) % 512)
+    return header.tobuf(tarfile.USTAR_FORMAT) + padded + tar_of((name, b"x" * 100))
+
+
+def test_the_name_in_a_pax_header_counts(tmp_path: Path) -> None:
+    content = pax(b"16 path=../evil\n")
+    with pytest.raises(ArchiveError, match=r"'\.\./evil' is refused: it is not inside the archive"):
+        extract(tmp_path, content, "**evil")
+    with pytest.raises(ArchiveError, match="has no member 'a'"):
+        extract(tmp_path, content, "a")
+
+
+@pytest.mark.parametrize(
+    ("fields", "size", "message"),
+    [
+        (b"99999999999 path=x\n", None, "a malformed pax header"),
+        (b"3 path=evil\n", None, "a malformed pax header"),
+        (b"path=evil\n", None, "a malformed pax header"),
+        (b"11 size=-1\n", None, "a malformed size in a pax header"),
+        (b"27 size=999999999999999999\n", None, "it ends within 'a'"),
+        (b"", 5 << 20, "an extended header of 5242880 bytes"),
+    ],
+)
+def test_malformed_pax_headers(tmp_path: Path, fields: bytes, size: int | None, message: str) -> None:
+    with pytest.raises(ArchiveError, match=message):
+        extract(tmp_path, pax(fields, size=size), "a")
+
+
+def test_sparse_members_by_a_pax_header(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="'a' is refused: it is a sparse file"):
+        extract(tmp_path, pax(b"22 GNU.sparse.major=1\n"), "a")
+
+
+@pytest.mark.usefixtures("small_allowance")
+@pytest.mark.parametrize("packer", PACKERS[1:])
+def test_a_bomb_of_one_file(tmp_path: Path, packer: Any) -> None:
+    with pytest.raises(ArchiveError, match=r"more than 20 bytes come out of it for each .* extract\.max_ratio"):
+        extract(tmp_path, packer(bytes(4 << 20)), WHOLE_FILE, limits=Limits(max_ratio=20))
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.usefixtures("small_allowance")
+@pytest.mark.parametrize("packer", PACKERS[1:])
+def test_a_bomb_around_a_tar(tmp_path: Path, packer: Any) -> None:
+    content = packer(tar_of(("a", b"x"), ("b", bytes(4 << 20))))
+    with pytest.raises(ArchiveError, match="more than 20 bytes come out of it for each of its own"):
+        extract(tmp_path, content, "a", limits=Limits(max_ratio=20))
+
+
+@pytest.mark.usefixtures("small_allowance")
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_bombs_within_an_archive(tmp_path: Path, build: Any) -> None:
+    members = [(f"{number}.gz", gzip.compress(bytes(60_000))) for number in range(3)]
+    content = build(*members)
+    assert extract(tmp_path, content, "1.gz", limits=Limits(max_ratio=2)) == {"1.gz": bytes(60_000)}
+    with pytest.raises(ArchiveError, match="more than 2 bytes come out of it for each of its own"):
+        extract(tmp_path, content, "*.gz", limits=Limits(max_ratio=2))
+
+
+def test_a_member_that_is_too_large(tmp_path: Path) -> None:
+    content = tar_of(("a", b"x" * 1000), ("b", b"x" * 1001))
+    limits = Limits(max_member_bytes=1000)
+    assert extract(tmp_path, content, "a", limits=limits) == {"a": b"x" * 1000}
+    with pytest.raises(ArchiveError, match=r"holds more than 1000 bytes; .* raise extract\.max_member_bytes"):
+        extract(tmp_path, content, "b", limits=limits)
+
+
+@pytest.mark.parametrize("build", [tar_of, zip_of])
+def test_too_many_members(tmp_path: Path, build: Any) -> None:
+    content = build(*[(f"{number}", b"") for number in range(11)])
+    assert extract(tmp_path, content, "0", limits=Limits(max_members=11)) == {"0": b""}
+    with pytest.raises(ArchiveError, match=r"it has more than 10 members; .* raise extract\.max_members"):
+        extract(tmp_path, content, "0", limits=Limits(max_members=10))
+
+
+def test_a_zip_whose_entries_overlap(tmp_path: Path) -> None:
+    content = bytearray(zip_of(("a", b"1" * 100), ("b", b"2" * 100)))
+    second = content.index(b"PK\x01\x02", content.index(b"PK\x01\x02") + 1)
+    content[second + 42 : second + 46] = struct.pack("<L", 0)
+    with pytest.raises(ArchiveError, match=r"x\.tgz is refused: '[ab]' overlaps the next entry, as in a zip bomb"):
+        extract(tmp_path, bytes(content), "a")
+
+
+def test_a_directory_of_a_zip_that_claims_too_much(tmp_path: Path) -> None:
+    content = bytearray(zip_of(("a", b"1" * 100)))
+    end = content.index(b"PK\x05\x06")
+    content[end + 12 : end + 16] = struct.pack("<L", 1 << 30)
+    with pytest.raises(ArchiveError, match="the directory is larger than the file"):
+        extract(tmp_path, bytes(content), "a")
+
+
+def test_zip64(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as zipped:
+        with zipped.open("big", "w", force_zip64=True) as member:
+            member.write(b"large\n")
+        for number in range(70_000):
+            zipped.writestr(f"{number}", b"")
+    assert extract(tmp_path, buffer.getvalue(), "big", "69999") == {"big": b"large\n", "69999": b""}
+    with pytest.raises(ArchiveError, match="it has more than 70000 members"):
+        extract(tmp_path, buffer.getvalue(), "big", limits=Limits(max_members=70_000))
+
+
+def test_xz_that_wants_much_memory(tmp_path: Path) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
+    content = bytearray(lzma.compress(b"x" * 100, filters=filters))
+    header = content.index(b"\x21\x01")  # the filter's id and the length of its properties
+    content[header + 2] = 40  # 4 GiB
+    size = (content[12] + 1) * 4
+    content[12 + size - 4 : 12 + size] = struct.pack("<L", zlib.crc32(content[12 : 12 + size - 4]))
+    with pytest.raises(ArchiveError, match="Memory usage limit"):
+        extract(tmp_path, bytes(content), WHOLE_FILE)
+
+
+def test_garbage_after_a_compressed_stream(tmp_path: Path) -> None:
+    for packer in PACKERS[1:]:
+        with pytest.raises(ArchiveError, match="damaged or cut short"):
+            extract(tmp_path, packer(b"text\n") + b"garbage after it", WHOLE_FILE)
+
+
+@pytest.mark.parametrize("packer", PACKERS[1:])
+def test_several_streams_are_one_file(tmp_path: Path, packer: Any) -> None:
+    assert extract(tmp_path, packer(b"a\n") + packer(b"") + packer(b"b\n"), WHOLE_FILE) == {WHOLE_FILE: b"a\nb\n"}
+
+
+def test_patterns(tmp_path: Path) -> None:
+    entries = [(name, name.encode()) for name in ("d/x.10.en", "d/x.2.en", "d/e/x.en", "d/x.en.bak", "xen")]
+    content = tar_of((directory("d/dir.en"), b""), *entries)
+    assert list(extract(tmp_path, content, "d/*.en")) == ["d/x.10.en", "d/x.2.en"]
+    assert list(extract(tmp_path, content, "d/**.en")) == ["d/e/x.en", "d/x.10.en", "d/x.2.en"]
+    assert list(extract(tmp_path, content, "d/x.?.en")) == ["d/x.2.en"]
+    with pytest.raises(ArchiveError, match=r"no member that matches '\*\.en'; it has 'd/dir.* and 1 more: correct"):
+        extract(tmp_path, content, "*.en")
+
+
+def directory(name: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = tarfile.DIRTYPE
+    return info
+
+
+def test_a_pattern_that_matches_a_link_is_refused(tmp_path: Path) -> None:
+    link = tarfile.TarInfo("d/b.en")
+    link.type, link.linkname = tarfile.SYMTYPE, "a.en"
+    with pytest.raises(ArchiveError, match=r"'d/b\.en' is refused: it is a symbolic link"):
+        extract(tmp_path, tar_of(("d/a.en", b"x"), (link, b"")), "d/*.en")
+    assert outputs(tmp_path) == []
+
+
+@pytest.mark.parametrize("full", [0, 1])
+def test_a_full_disk_names_the_file_that_was_written(
+    tmp_path: Path, full: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = extraction._copy
+
+    def failing(chunks: Any, beside: Path, final: Path, *rest: Any) -> Any:
+        if final.name == str(full):
+
+            def no_space() -> Any:
+                yield next(iter(chunks))
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+            return copy(no_space(), beside, final, *rest)
+        return copy(chunks, beside, final, *rest)
+
+    monkeypatch.setattr(extraction, "_copy", failing)
+    with pytest.raises(OutputError, match=rf"cannot write {tmp_path}/out/{full}: the disk is full"):
+        extract(tmp_path, tar_of(("a", b"x"), ("b", b"y")), "a", "b")
+    assert outputs(tmp_path) == []
+
+
+def test_zstd_of_a_tar(tmp_path: Path) -> None:
+    assert extract(tmp_path, zstd(tar_of(("a.zst", zstd(b"text\n")))), "a.zst", name="x.tar.zst") == {
+        "a.zst": b"text\n"
+    }

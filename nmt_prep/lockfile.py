@@ -64,10 +64,6 @@ class LockFile:
         """What a file was when it was locked, by whichever of its mirrors that was."""
         return next((self._known[shown(address)] for address in mirrors if shown(address) in self._known), None)
 
-    def lacks(self, mirrors: Sequence[str]) -> bool:
-        """Whether there is a lock file to keep, and this file is not in it."""
-        return self.path is not None and shown(mirrors[0]) not in self._known
-
     def note(self, locked: Locked) -> None:
         """Notes a download.
 

@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -90,6 +92,25 @@ def test_the_lock_is_made_kept_and_renewed(server: WebServer, tmp_path: Path) ->
     assert locked(tmp_path, "one") == {url: hashlib.sha256(b"abd").hexdigest()}
     plan = nmt_prep("plan", config)
     assert plan.stdout.splitlines()[1].split() == ["download", "fresh", "nothing", "changed"]
+
+
+def test_ctrl_c_does_not_wait_for_a_server(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a", Answer(b"x" * 5000, length=9000, headers={"ETag": '"one"'}, stall=60))
+    config = write_config(tmp_path, "one", url)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
+    command = [sys.executable, "-m", "nmt_prep", "download", str(config), "--quiet"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        incoming = tmp_path / "runs" / "one" / "downloads" / ".incoming"
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not any(incoming.glob("*.json")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, error = process.communicate(timeout=30)
+    assert time.monotonic() - began < 10
+    assert (process.returncode, error) == (130, "interrupted; run the same command again to go on where it stopped\n")
+    [partial] = (path for path in incoming.iterdir() if path.suffix != ".json")
+    assert partial.stat().st_size == 5000
 
 
 def test_a_missing_extra(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.cloud import opened_object
-from nmt_prep.sources.limits import Clock, Limits, Pace, RestartError, TransientError, pause_before
+from nmt_prep.sources.limits import Clock, Limits, Pace, RestartError, Stop, TransientError, pause_before
 from nmt_prep.sources.opus import resolve
 from nmt_prep.sources.partial import Answer, Partial, check_size
 from nmt_prep.sources.web import asked, first_words, looks_like_html
@@ -69,8 +69,13 @@ class Fetcher:
         self._base_dir = base_dir
         self._limits = limits
         self._progress = progress
-        self._clock = clock or Clock()
-        self._pace = Pace(limits.max_bytes_per_second, self._clock)
+        self._stop = Stop()
+        self._clock = clock or Clock(sleep=self._stop.wait)
+        self._pace = Pace(limits.max_bytes_per_second, self._clock, self._stop)
+
+    def stop(self) -> None:
+        """Ends all fetches under way, and any to come, with :class:`StoppedError`; what came of files is kept."""
+        self._stop.now()
 
     def fetch(self, mirrors: Sequence[str], expected: Expected | None = None) -> Fetched:
         """Brings the file that the first mirror which can gives, as it is kept there.
@@ -82,6 +87,7 @@ class Fetcher:
         Raises:
             DownloadError: no mirror gave the bytes; the message has the fault of each.
             ConfigError: an address needs an extra that is not installed.
+            StoppedError: :meth:`stop` was called.
             OutputError: the directory cannot be written.
         """
         faults = []
@@ -98,6 +104,7 @@ class Fetcher:
     def _with_retries(self, address: str, partial: Partial, label: str, expected: Expected | None) -> Fetched:
         tries, failures, furthest = 0, 0, partial.size
         while True:
+            self._stop.check()
             tries += 1
             try:
                 return self._once(address, partial, label, expected)
@@ -136,8 +143,8 @@ class Fetcher:
             with _opened_file(path) as answer:
                 yield answer
         elif scheme in {"http", "https", "opus"}:
-            url = resolve(address, self._limits, self._clock) if scheme == "opus" else address
-            with asked(url, partial.resume(), self._limits, self._clock) as answer:
+            url = resolve(address, self._limits, self._clock, self._stop) if scheme == "opus" else address
+            with asked(url, partial.resume(), self._limits, self._clock, self._stop) as answer:
                 yield answer
         else:
             with opened_object(address) as answer:

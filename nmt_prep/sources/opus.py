@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, Limits
+from nmt_prep.sources.limits import Clock, Limits, Stop
 from nmt_prep.sources.web import asked
 
 SERVICE = "https://opus.nlpl.eu/opusapi/"
@@ -56,7 +56,7 @@ def parse_id(address: str) -> OpusId:
     return OpusId(match["corpus"], match["version"], (first, second))
 
 
-def resolve(address: str, limits: Limits, clock: Clock) -> str:
+def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
     """The URL of the zip that an id names.
 
     Raises:
@@ -66,7 +66,7 @@ def resolve(address: str, limits: Limits, clock: Clock) -> str:
     source, target = named.languages
     query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
     service = os.environ.get(SERVICE_VARIABLE) or SERVICE
-    found = _asked(f"{service}?{urlencode(query)}", limits, clock)
+    found = _asked(f"{service}?{urlencode(query)}", limits, clock, stop)
     fitting = [entry for entry in found if _names(entry) == (named.corpus, *named.languages, "moses")]
     for entry in fitting:
         if entry.get("version") == named.version:
@@ -76,9 +76,9 @@ def resolve(address: str, limits: Limits, clock: Clock) -> str:
     raise DownloadError(f"{address}: OPUS does not have it: {there}; check the id at https://opus.nlpl.eu")
 
 
-def _asked(url: str, limits: Limits, clock: Clock) -> list[dict[str, Any]]:
+def _asked(url: str, limits: Limits, clock: Clock, stop: Stop) -> list[dict[str, Any]]:
     content = bytearray()
-    with asked(url, None, limits, clock) as answer:
+    with asked(url, None, limits, clock, stop) as answer:
         for chunk in answer.chunks:
             content += chunk
             if len(content) > _MOST_BYTES:

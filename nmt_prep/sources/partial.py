@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from nmt_prep.artefacts import publish_json, writing
 from nmt_prep.errors import DownloadError
@@ -81,6 +82,7 @@ class Partial:
         self.path = directory / name
         self._note_path = directory / f"{name}.json"
         self._url = url
+        self._digested, self._digest = 0, hashlib.sha256()
 
     @property
     def size(self) -> int:
@@ -125,25 +127,32 @@ class Partial:
                 self._write_note(_Note(self._url, answer.total, answer.etag, answer.modified, 0, _boot()))
         with writing(self.path), self.path.open("a+b") as file:
             file.truncate(answer.start)
-            file.seek(0)
-            digest, size = hashlib.sha256(), 0
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-                size += len(chunk)
+            if self._digested != answer.start:
+                self._digest_from(file)
+            size = answer.start
             meter.advance(size)
             try:
                 for chunk in answer.chunks:
                     size += len(chunk)
                     check_size(self._url, size, limits)
                     file.write(chunk)
-                    digest.update(chunk)
+                    self._digest.update(chunk)
+                    self._digested = size
                     meter.advance(len(chunk))
                     pace.spend(len(chunk))
             finally:
                 file.flush()
                 os.fsync(file.fileno())
                 self._flushed()
-        return digest.hexdigest()
+        return self._digest.hexdigest()
+
+    def _digest_from(self, file: IO[bytes]) -> None:
+        """Starts the digest anew with all that is in the file."""
+        self._digested, self._digest = 0, hashlib.sha256()
+        file.seek(0)
+        while chunk := file.read(_CHUNK):
+            self._digest.update(chunk)
+            self._digested += len(chunk)
 
     def _note(self) -> _Note | None:
         try:

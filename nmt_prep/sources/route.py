@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -22,6 +22,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
+from nmt_prep.sources.limits import Stop
 
 MAX_REDIRECTS = 10
 
@@ -29,14 +30,15 @@ MAX_REDIRECTS = 10
 class Route:
     """One way from a URL to the server that has the file; use it in a ``with`` statement."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, stop: Stop) -> None:
         self.url = url
         """Where the way has come to."""
         self._given = url
         self._from_public = False
+        self._stop = stop
         self._session = _Session()
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, _Adapter(self._reached))
+            self._session.mount(scheme, _Adapter(self._connected))
 
     def __enter__(self) -> Route:
         return self
@@ -54,6 +56,7 @@ class Route:
             requests.RequestException: there is no answer.
         """
         seen = {self.url}
+        self._stop.check()
         for _ in range(MAX_REDIRECTS + 1):
             if self._proxied():
                 self._reached(urlsplit(self.url).hostname or "")
@@ -85,6 +88,11 @@ class Route:
             target = after._replace(netloc=before.netloc).geturl()
         return target
 
+    def _connected(self, connection: socket.socket | None) -> None:
+        self._stop.watch(connection)
+        if connection is not None:
+            self._reached(str(connection.getpeername()[0]))
+
     def _reached(self, address: str) -> None:
         """Looks at the address of a connection that was just made, or at a host where a proxy makes it."""
         private = is_private(address)
@@ -113,23 +121,23 @@ class _Session(requests.Session):
 class _Adapter(HTTPAdapter):
     """requests' own transport, but that each connection's address is looked at before anything is sent."""
 
-    def __init__(self, reached: Any) -> None:
-        self._reached = reached
+    def __init__(self, connected: Callable[[socket.socket | None], None]) -> None:
+        self._connected = connected
         super().__init__()
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         super().init_poolmanager(*arguments, **options)
-        reached = self._reached
+        connected = self._connected
 
         class Plain(HTTPConnection):
             def connect(self) -> None:
                 super().connect()
-                reached(_peer(self.sock))
+                connected(self.sock)
 
         class Secure(HTTPSConnection):
             def connect(self) -> None:
                 super().connect()
-                reached(_peer(self.sock))
+                connected(self.sock)
 
         class PlainPool(HTTPConnectionPool):
             ConnectionCls = Plain
@@ -149,12 +157,6 @@ def is_private(address: str) -> bool:
     if isinstance(number, ipaddress.IPv6Address) and number.ipv4_mapped is not None:
         number = number.ipv4_mapped
     return not number.is_global or number.is_multicast
-
-
-def _peer(connection: socket.socket | None) -> str:
-    if connection is None:
-        return ""
-    return str(connection.getpeername()[0])
 
 
 def _shown_target(target: str) -> str:

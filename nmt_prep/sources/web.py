@@ -13,7 +13,7 @@ import urllib3
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, Limits, RestartError, TransientError, retry_after
+from nmt_prep.sources.limits import Clock, Limits, RestartError, Stop, TransientError, retry_after
 from nmt_prep.sources.partial import Answer, Resume
 from nmt_prep.sources.route import Route
 
@@ -28,7 +28,7 @@ _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)
 
 
 @contextmanager
-def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock) -> Iterator[Answer]:
+def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: Stop) -> Iterator[Answer]:
     """Asks a server for a file, or for the rest of it.
 
     Args:
@@ -36,6 +36,7 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock) -> Iter
         resume: what is there of the file; None to ask for all of it.
         limits: how long to wait.
         clock: for dates in Retry-After, and for stalls.
+        stop: ends the waiting from outside.
 
     Raises:
         TransientError: it may work another time.
@@ -45,7 +46,7 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock) -> Iter
     headers = dict(_HEADERS)
     if resume is not None:
         headers |= {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
-    with Route(url) as route, _get(route, url, headers, limits) as response:
+    with Route(url, stop) as route, _get(route, url, headers, limits) as response:
         fault = _fault(response, url, clock)
         if fault is not None:
             raise fault

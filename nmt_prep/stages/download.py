@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from nmt_prep.config import Config
 from nmt_prep.config_corpus import Corpus
-from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.manifest import Counts, Manifest
@@ -20,7 +20,7 @@ from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.supply import Supply, Wanted
 from nmt_prep.stage import Context, Result, Stage
-from nmt_prep.store import Store
+from nmt_prep.store import Store, Stored
 
 
 @dataclass(frozen=True)
@@ -156,10 +156,22 @@ def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any
         lock=context.lock,
     )
     wanted = [Wanted(file.mirrors, file.name, file.sha256) for file in files]
-    results = dict(LocalEngine(options.parallel).map(supply.get, wanted))
+    results = _get_all(supply, wanted, options.parallel)
     context.lock.finish()
     shutil.rmtree(incoming, ignore_errors=True)
     return {file.mirrors[0]: vars(results[file]) for file in wanted}
+
+
+def _get_all(supply: Supply, wanted: list[Wanted], parallel: int) -> dict[Wanted, Stored]:
+    """All files, so many at once. One that cannot be had ends the others at once: what came of them is kept."""
+    with ThreadPoolExecutor(parallel, thread_name_prefix="nmt-prep-download") as pool:
+        futures = {pool.submit(supply.get, file): file for file in wanted}
+        try:
+            return {futures[future]: future.result() for future in as_completed(futures)}
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            supply.fetcher.stop()
+            raise
 
 
 def _distinct(files: list[Needed]) -> list[Needed]:

@@ -263,6 +263,17 @@ def test_an_interrupted_file_goes_on_in_the_next_run(server: WebServer, tmp_path
     assert not (config.run_dir / "downloads" / ".incoming").exists()
 
 
+def test_one_that_cannot_be_had_ends_the_others_and_they_go_on_later(server: WebServer, tmp_path: Path) -> None:
+    slow = server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True, cut=5000, stall=60))
+    missing = server.give("/missing", Answer(b"abcdef", 404, {"Content-Type": "text/plain"}, slow=0.05), b"abc")
+    config = config_of(tmp_path, corpus(slow, missing))
+    with pytest.raises(DownloadError, match=r"/missing: status 404"):
+        download(config, None)
+    server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True))
+    download(config, None)
+    assert "bytes=5000-" in [headers.get("Range") for headers in server.headers]
+
+
 def test_files_that_are_fetched_by_hand(tmp_path: Path) -> None:
     un = {"name": "un", "url": "un.tar", "source": "a", "target": "b", "manual": "Register at https://un.example."}
     config = config_of(tmp_path, un, corpus("a.en", "a.zh", manual="Ask the authors."))

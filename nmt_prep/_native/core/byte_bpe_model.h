@@ -50,8 +50,8 @@ class Model {
 
    private:
     struct Scratch {
-        IdCache words{14};
-        PhraseCache phrases{15};
+        IdCache words{15};
+        PhraseCache phrases{16};
         bpe::Merger merger;
         std::string line;
     };

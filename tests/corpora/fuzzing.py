@@ -1,0 +1,50 @@
+"""Bytes that are nearly a corpus, and what may become of them."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Callable
+
+from nmt_prep.errors import NmtPrepError
+
+MOST_MEMORY = 48 << 20
+"""Of Python objects and NumPy arrays, for inputs of some kilobytes."""
+
+
+def mutated(content: bytes, tokens: list[bytes], seed: int) -> bytes:
+    """A few random changes: bits, cuts, repetitions, exchanges, and tokens of the format in the wrong places."""
+    generator = random.Random(seed)
+    data = bytearray(content)
+    for _ in range(generator.randint(1, 6)):
+        at = generator.randint(0, len(data))
+        until = min(len(data), at + generator.choice((1, 2, 8, 64, 1024)))
+        change = generator.randrange(7)
+        if change == 0 and data:
+            data[at % len(data)] ^= 1 << generator.randrange(8)
+        elif change == 1:
+            del data[at:until]
+        elif change == 2:
+            del data[at:]
+        elif change == 3:
+            data[at:at] = data[at:until] * generator.choice((1, 2, 50))
+        elif change == 4:
+            data[at:at] = generator.choice(tokens) * generator.choice((1, 1, 1, 300))
+        elif change == 5:
+            data[at:until] = generator.randbytes(until - at)
+        else:
+            data[at:until] = generator.choice((b"\0", b"\xff")) * (until - at)
+    return bytes(data)
+
+
+def survives(work: Callable[[], object]) -> bool:
+    """Whether work ended well or in an error of the tree, within bounded memory; other errors pass through."""
+    tracemalloc.start()
+    try:
+        work()
+    except NmtPrepError:
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return peak < MOST_MEMORY

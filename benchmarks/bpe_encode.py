@@ -4,8 +4,8 @@
     python benchmarks/bpe_encode.py --vocabulary tokenizer.json train.en
 
 Without ``--vocabulary`` one of ``--size`` is trained on each text. All ids are compared. Each line of the text comes
-once, so a first call finds every cache cold; the best of the later calls is warm. Packages take turns, so that a busy
-machine slows all of them. tiktoken and tokenizers get a list of strings, gigatoken a list or one buffer (the better
+once, so a first call finds every cache cold; the best of the later calls is warm. Packages take turns, and what counts
+is CPU time, so that a busy machine disturbs little. tiktoken and tokenizers get a list of strings, gigatoken a list or one buffer (the better
 counts), nmt_prep an Arrow array; tiktoken and tokenizers return lists, the other two arrays.
 """
 
@@ -79,9 +79,9 @@ def compare(name: str, path: Path, lines: list[str], repeat: int, skip: set[str]
     ids = {}
     for turn in range(repeat):
         for package, (encode, flat) in encoders.items():
-            started = time.perf_counter()
+            started = time.process_time()
             rows = encode()
-            seconds[package].append(time.perf_counter() - started)
+            seconds[package].append(time.process_time() - started)
             if turn == 0:
                 ids[package] = flat(rows)
     same = {package: bool(np.array_equal(ids["nmt_prep"], found)) for package, found in ids.items()}

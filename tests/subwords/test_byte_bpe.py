@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
@@ -70,6 +72,7 @@ def test_small_vocabulary() -> None:
         tokenizer.special_id("<none>")
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_encode_is_its_twin(text: str) -> None:
     tokenizer = small_tokenizer()
@@ -80,6 +83,7 @@ def test_encode_is_its_twin(text: str) -> None:
     assert tokenizer.decode_bytes(ids) == text.encode()
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=8), st.integers(1, 3))
 def test_encode_batch_is_encode(lines: list[str], threads: int) -> None:
     tokenizer = small_tokenizer()
@@ -176,3 +180,32 @@ def test_fingerprint_tells_what_decides_ids() -> None:
     same = ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, pattern=in_other_words))
     assert in_other_words != GPT2_PATTERN
     assert same.fingerprint == tokenizer.fingerprint
+
+
+# Characters that share bytes, so that merges are drawn across their borders in every way.
+SHARING = "中丮丯亭且乮éê®ab 𠮷𠮸"
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.lists(st.text(st.sampled_from(SHARING), max_size=14), min_size=1, max_size=5))
+def test_merges_in_any_order_across_characters(seed: int, lines: list[str]) -> None:
+    draw = random.Random(seed)
+    tokens = [bytes([byte]) for byte in range(256)]
+    known = set(tokens)
+    text = "".join(draw.choices(SHARING, k=60)).encode()
+    merges = []
+    for _ in range(draw.randrange(60)):
+        start = draw.randrange(len(text) - 6)
+        token = text[start : start + draw.randrange(2, 6)]
+        halves = [(token[:at], token[at:]) for at in range(1, len(token)) if {token[:at], token[at:]} <= known]
+        if token in known or not halves:
+            continue
+        left, right = draw.choice(halves)
+        merges.append([tokens.index(left), tokens.index(right), len(tokens)])
+        tokens.append(token)
+        known.add(token)
+    if seed % 2:
+        draw.shuffle(merges)
+    vocabulary = ByteBPEVocabulary(tuple(tokens), np.array(merges, np.int32).reshape(-1, 3))
+    twin = reference.Vocabulary(tokens, merges)
+    assert ByteBPETokenizer(vocabulary).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]

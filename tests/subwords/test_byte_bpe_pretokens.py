@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import regex
 from _nmt_prep_core import GPT2_UNICODE_VERSION, gpt2_class, gpt2_pretoken_ends
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.columns import TextColumn
@@ -47,11 +47,13 @@ def test_literals(line: str, expected: list[str]) -> None:
     assert reference.pretokens(line) == expected
 
 
+@settings(deadline=None)
 @given(LINES)
 def test_matches_of_the_pattern(line: str) -> None:
     assert pretokens(line) == reference.pretokens(line)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab' \t.0"), max_size=80))
 def test_matches_of_the_pattern_in_ascii(line: str) -> None:
     assert pretokens(line) == reference.pretokens(line)

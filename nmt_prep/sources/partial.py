@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from nmt_prep.artefacts import publish_json, writing
-from nmt_prep.errors import DownloadError
+from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.limits import Limits, Pace
 
@@ -124,6 +125,8 @@ class Partial:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if answer.start == 0:
                 self.drop()
+            _check_room(self.path.parent, (answer.total or 0) - answer.start)
+            if answer.start == 0:
                 self._write_note(_Note(self._url, answer.total, answer.etag, answer.modified, 0, _boot()))
         with writing(self.path), self.path.open("a+b") as file:
             file.truncate(answer.start)
@@ -179,6 +182,20 @@ def check_size(shown_url: str, size: int, limits: Limits) -> None:
         raise DownloadError(
             f"{shown_url}: more than the {limits.max_file_bytes:,} bytes that a file may have; "
             "if it is meant to be so large, raise download.max_file_bytes in the config"
+        )
+
+
+def _check_room(directory: Path, size: int) -> None:
+    """Says at once, and not hours later, that the disk is too small.
+
+    Raises:
+        OutputError: it is.
+    """
+    free = shutil.disk_usage(directory).free
+    if size > free:
+        raise OutputError(
+            f"cannot write {directory}: {size:,} bytes are to come, but the disk has {free:,} left; "
+            "free some space, or set output_dir to a larger disk, and run again"
         )
 
 

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import socket
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -218,6 +220,14 @@ def test_a_full_disk_is_not_the_servers_fault(server: WebServer, scene: Scene, m
     with pytest.raises(OutputError, match=r"^cannot write .*incoming.*"):
         scene.fetch(url)
     assert server.asked == ["/a"]
+
+
+def test_a_disk_that_is_too_small(server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server.give("/a", b"x" * 5000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4999))
+    with pytest.raises(OutputError, match="5,000 bytes are to come, but the disk has 4,999 left; free some space"):
+        scene.fetch(url)
+    assert [*(scene.directory / "incoming").iterdir()] == []
 
 
 @pytest.mark.parametrize("claimed", [True, False])

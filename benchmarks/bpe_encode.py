@@ -5,8 +5,8 @@
 
 Without ``--vocabulary`` one of ``--size`` is trained on each text. All ids are compared. Each line of the text comes
 once, so a first call finds every cache cold; the best of the later calls is warm. Packages take turns, and what counts
-is CPU time, so that a busy machine disturbs little. tiktoken and tokenizers get a list of strings, gigatoken a list or one buffer (the better
-counts), nmt_prep an Arrow array; tiktoken and tokenizers return lists, the other two arrays.
+is CPU time, so that a busy machine disturbs little. tiktoken and tokenizers get a list of strings, gigatoken a list or
+one buffer, nmt_prep an Arrow array; tiktoken and tokenizers return lists, the other two arrays.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ class StageName(StrEnum):
     SAMPLE = "sample"
     VOCAB = "vocab"
     ENCODE = "encode"
+    EXPORT = "export"
     REPORT = "report"
 
 

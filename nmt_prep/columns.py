@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nmt_prep.errors import InvalidTextError
 
@@ -146,3 +147,11 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
                 yield TextColumn.from_arrow(first)
             else:
                 yield TextColumn.from_strings([first, *islice(items, _LINES_PER_CHUNK - 1)])
+
+
+def joined_lines(lines: pa.Array) -> memoryview:
+    r"""The lines of a ``large_string`` array as they lie in a file: UTF-8, each with its ``\n``."""
+    joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))
+    _, offsets, data = joined.buffers()
+    bounds = np.frombuffer(offsets, np.int64)
+    return memoryview(data)[bounds[joined.offset] : bounds[joined.offset + len(joined)]]

@@ -94,6 +94,9 @@ class Records(Section):
         description="example (a tf.train.Example a pair), chunk (about 256 pairs a record) or packed (chunk, with the "
         "pairs packed into rows)",
     )
+    export: Literal["pieces"] | None = Field(
+        None, description="pieces, to write plain text of pieces and vocabulary lists beside the records; or null"
+    )
     row_length: Count = Field(
         256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
     )

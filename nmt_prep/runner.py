@@ -13,6 +13,7 @@ from nmt_prep.lock import run_lock
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline import Outcome, Pipeline, Step
 from nmt_prep.progress import Progress
+from nmt_prep.stage import Stage
 from nmt_prep.stages import STAGES
 
 
@@ -33,7 +34,7 @@ def plan(
         verify: read every published file again instead of trusting its size and times.
         lock_file: what downloads must be; None is nothing.
     """
-    pipeline = Pipeline(STAGES, config, Path(base_dir), Progress(), LockFile(lock_file))
+    pipeline = Pipeline(_stages(config), config, Path(base_dir), Progress(), LockFile(lock_file))
     return pipeline.plan(force=_known(force), verify=verify)
 
 
@@ -75,7 +76,7 @@ def run(
         _known([until])
     configured = config.engine.workers
     engine = LocalEngine(workers or (None if configured == "auto" else configured), progress.stopping)
-    pipeline = Pipeline(STAGES, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
+    pipeline = Pipeline(_stages(config), config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
 
     def waiting(holder: str) -> None:
         progress.event("waiting", holder=holder, directory=config.output_dir)
@@ -90,6 +91,10 @@ def run(
         if then is not None:
             then(outcomes)
         return outcomes
+
+
+def _stages(config: Config) -> list[Stage]:
+    return [stage for stage in STAGES if stage.applies(config)]
 
 
 def _known(names: Iterable[str]) -> frozenset[str]:

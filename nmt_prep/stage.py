@@ -76,6 +76,10 @@ class Stage(ABC):
     directory: ClassVar[str]
     keeps: ClassVar[bool] = False
 
+    def applies(self, config: Config) -> bool:
+        """Whether the config asks for this stage at all."""
+        return True
+
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:
         """The part of the config that decides the result: values by dotted key."""

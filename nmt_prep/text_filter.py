@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 
-from nmt_prep.columns import Ragged
+from nmt_prep.columns import Ragged, joined_lines
 from nmt_prep.corpora.lines import iter_lines
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 from nmt_prep.subwords.piece_text import PieceText, id_lines, id_rows
@@ -76,12 +76,6 @@ def _coverage(tokenizer: Tokenizer, batches: Iterator[pa.Array]) -> Iterator[tup
 
 
 def _write(lines: pa.Array) -> None:
-    joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))
-    _, offsets, data = joined.buffers()
-    rest = memoryview(data)[: _last_offset(offsets, len(joined))] if data is not None else memoryview(b"")
+    rest = joined_lines(lines)
     while rest:
         rest = rest[os.write(sys.stdout.fileno(), rest) :]
-
-
-def _last_offset(offsets: pa.Buffer, count: int) -> int:
-    return int.from_bytes(memoryview(offsets)[8 * count : 8 * count + 8], sys.byteorder)

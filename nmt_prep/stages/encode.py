@@ -40,7 +40,8 @@ from nmt_prep.records import (
     write_shard,
 )
 from nmt_prep.stage import Context, Result, Stage
-from nmt_prep.subwords import Tokenizer, load_tokenizer
+from nmt_prep.stages.vocab import load_vocabularies
+from nmt_prep.subwords import Tokenizer
 
 _BASE_MEMORY = 200_000_000
 """What the process holds before any task: the interpreter, Arrow, the vocabularies."""
@@ -112,7 +113,7 @@ class Encode(Stage):
         }
 
     def run(self, context: Context) -> Result:
-        tokenizers = _load_tokenizers(context)
+        tokenizers = load_vocabularies(context)
         parts: Parts = context.manifests["compile"].details["parts"]
         plans = _plan(context, parts)
         spill_directory = context.directory / "spill"
@@ -173,17 +174,6 @@ def order_shard(meter: Meter, task: ShardTask) -> dict[str, Any]:
     shard = write_shard(task.output, task.plan, task.shard, task.spills)
     meter.advance(shard.pairs)
     return shard.model_dump(mode="json")
-
-
-def _load_tokenizers(context: Context) -> dict[Side, Tokenizer]:
-    details = context.manifests["vocab"].details
-    loaded: dict[Side, Tokenizer] = {}
-    for side in SIDES:
-        path = context.workspace.root / "vocab" / details[side]["file"]
-        loaded[side] = load_tokenizer(path, id_layout=details[side]["id_layout"])
-        if loaded[side].fingerprint != details[side]["fingerprint"]:
-            raise VocabularyError(f"{path} does not read back as it was built; run again with --force vocab")
-    return loaded
 
 
 def _eos(tokenizer: Tokenizer) -> int:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.artefacts import published
+from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.config_section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
@@ -92,7 +93,7 @@ def sample_side(meter: Meter, task: SampleTask) -> dict[str, Any]:
         for side in task.corpora:
             reader = open_corpus(side.corpus, side.files, side.languages)
             for sampled in sample_lines(reader.lines(side.side), side.size_in_bytes, task.budget):
-                size += output.write(_with_newlines(sampled))
+                size += output.write(joined_lines(sampled))
                 lines += len(sampled)
                 meter.advance(len(sampled))
     return {"lines": lines, "bytes": size}
@@ -132,11 +133,3 @@ def _corpus_side(context: Context, corpus: Corpus, side: Side) -> CorpusSide:
         counts = context.manifests["compile"].details["corpora"]["train"][corpus.name]
         size = int(counts[f"{side}_bytes"])
     return CorpusSide(corpus, languages, files, side, size)
-
-
-def _with_newlines(lines: pa.Array) -> memoryview:
-    """The lines, each with its newline, as they lie in the file."""
-    joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))
-    _, offsets, data = joined.buffers()
-    bounds = np.frombuffer(offsets, np.int64)
-    return memoryview(data)[bounds[joined.offset] : bounds[joined.offset + len(joined)]]

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from nmt_prep.artefacts import publish_json
-from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, T2TVocab
+from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, Side, T2TVocab
 from nmt_prep.config_vocab import Vocab
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.engines import HereEngine
+from nmt_prep.errors import VocabularyError
 from nmt_prep.manifest import Counts
 from nmt_prep.progress import Progress
 from nmt_prep.stage import Context, Result, Stage
@@ -84,13 +85,31 @@ class Vocabulary(Stage):
 
 def vocabulary_name(config: Config, key: str) -> str:
     """File name of a side's vocabulary, with the language where there is one a side."""
-    stem = f"vocab.{config.name}.{config.vocab.size}.subwords"
-    if config.vocab.kind != "t2t":
-        stem = f"vocab.{config.name}.{config.vocab.size}"
-    language = "" if key == "shared" else f".{getattr(config.languages, key)}"
-    if language and config.languages.source == config.languages.target:
-        language = f".{key}"
-    return f"{stem}{language}{SUFFIXES[config.vocab.kind]}"
+    stem = f"vocab.{config.name}.{config.vocab.size}" + (".subwords" if config.vocab.kind == "t2t" else "")
+    suffix = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
+    return f"{stem}{suffix}{SUFFIXES[config.vocab.kind]}"
+
+
+def side_suffix(config: Config, side: Side) -> str:
+    """What tells a side's files from the other's: its language, or the side where both have the same."""
+    same = config.languages.source == config.languages.target
+    return f".{side if same else getattr(config.languages, side)}"
+
+
+def load_vocabularies(context: Context) -> dict[Side, Tokenizer]:
+    """The vocabularies that the vocab stage built, for the stages below it.
+
+    Raises:
+        VocabularyError: a file does not read back as it was built.
+    """
+    details = context.manifests["vocab"].details
+    loaded: dict[Side, Tokenizer] = {}
+    for side in SIDES:
+        path = context.workspace.root / "vocab" / details[side]["file"]
+        loaded[side] = load_tokenizer(path, id_layout=details[side]["id_layout"])
+        if loaded[side].fingerprint != details[side]["fingerprint"]:
+            raise VocabularyError(f"{path} does not read back as it was built; run again with --force vocab")
+    return loaded
 
 
 def build_vocabulary(task: VocabularyTask) -> dict[str, Any]:

@@ -35,12 +35,18 @@ def piece_texts(tokenizer: Tokenizer) -> list[str]:
 
 
 class PieceText:
-    """Ids to lines of pieces and back."""
+    """Ids to lines of pieces and back.
+
+    Attributes:
+        tokenizer: whose pieces they are.
+        texts: the text of each piece, in the order of ids.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        texts = piece_texts(tokenizer)
-        self._texts = pa.array(texts, pa.large_string())
-        self._ids = {text: number for number, text in enumerate(texts)}
+        self.tokenizer = tokenizer
+        self.texts = piece_texts(tokenizer)
+        self._column = pa.array(self.texts, pa.large_string())
+        self._ids = {text: number for number, text in enumerate(self.texts)}
 
     def lines(self, rows: Ragged) -> pa.Array:
         """Each row as one line, its pieces between spaces: a ``large_string`` array.
@@ -48,9 +54,9 @@ class PieceText:
         Raises:
             EncodeError: an id is not in the vocabulary.
         """
-        if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self._texts):
-            raise EncodeError(f"ids must be from 0 to {len(self._texts) - 1}")
-        return _joined(rows, self._texts.take(pa.array(rows.values)))
+        if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self.texts):
+            raise EncodeError(f"ids must be from 0 to {len(self.texts) - 1}")
+        return _joined(rows, self._column.take(pa.array(rows.values)))
 
     def rows(self, lines: Iterable[str]) -> Ragged:
         """Lines of pieces as rows of ids; pieces stand between single spaces.

@@ -1,0 +1,98 @@
+"""export: the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
+
+tensorflow/nmt, fairseq and Marian read aligned files, a sentence a line, its pieces between spaces, and lists of
+pieces, one a line. Lines are in the order of the compiled pairs; toolkits shuffle for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nmt_prep.artefacts import published
+from nmt_prep.columns import joined_lines
+from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.manifest import Counts
+from nmt_prep.progress import Meter
+from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.stages.vocab import load_vocabularies, side_suffix
+from nmt_prep.subwords.piece_text import PieceText
+
+LIST_HEAD = ("<unk>", "<s>", "</s>")
+"""What tensorflow/nmt wants first in a vocabulary list."""
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One split to write."""
+
+    key: str
+    parts: tuple[Path, ...]
+    outputs: Mapping[Side, Path]
+    threads: int
+
+
+class Export(Stage):
+    """Writes ``export/<split>.<language>`` and ``export/vocab.<language>``, where ``records.export`` asks for it."""
+
+    name: ClassVar[str] = "export"
+    inputs: ClassVar[tuple[str, ...]] = ("compile", "vocab")
+    directory: ClassVar[str] = "export"
+
+    def applies(self, config: Config) -> bool:
+        return config.records.export is not None
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+            "records.export": config.records.export,
+        }
+
+    def run(self, context: Context) -> Result:
+        vocabularies = {side: PieceText(tokenizer) for side, tokenizer in load_vocabularies(context).items()}
+        for side, pieces in vocabularies.items():
+            with published(context.directory / f"vocab{side_suffix(context.config, side)}") as beside:
+                beside.write_text("".join(f"{piece}\n" for piece in vocabulary_list(pieces)), encoding="utf-8")
+        compiled = context.manifests["compile"]
+        tasks = [
+            ExportTask(
+                key=split,
+                parts=tuple(context.workspace.root / "compiled" / part["file"] for part in parts),
+                outputs={side: context.directory / f"{split}{side_suffix(context.config, side)}" for side in SIDES},
+                threads=context.engine.workers,
+            )
+            for split, parts in compiled.details["parts"].items()
+        ]
+        pairs = compiled.counts.pairs_out
+        with context.progress.meter("export", pairs) as meter:
+            context.tasks.run(partial(export_split, vocabularies, meter), tasks)
+        return Result(Counts(pairs_in=pairs, pairs_out=pairs))
+
+
+def vocabulary_list(pieces: PieceText) -> list[str]:
+    """The pieces in the order of ids, after those that such lists begin with."""
+    return [*LIST_HEAD, *(text for text in pieces.texts if text not in LIST_HEAD)]
+
+
+def export_split(vocabularies: Mapping[Side, PieceText], meter: Meter, task: ExportTask) -> dict[str, Any]:
+    """Writes both sides of one split; returns the number of pairs."""
+    pairs = 0
+    with ExitStack() as stack:
+        files = {
+            side: stack.enter_context(stack.enter_context(published(path)).open("wb"))
+            for side, path in task.outputs.items()
+        }
+        for part in task.parts:
+            for batch in iter_pairs(part):
+                for side, pieces in vocabularies.items():
+                    rows = pieces.tokenizer.encode_batch(strip_lines(batch.column(side)), task.threads)
+                    files[side].write(joined_lines(pieces.lines(rows)))
+                pairs += len(batch)
+                meter.advance(len(batch))
+    return {"pairs": pairs}

@@ -7,7 +7,7 @@ bottom and names without number, which would be kept in memory.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -30,7 +30,7 @@ _DEEPEST = 200
 _MOST_NAMES = 10_000
 
 
-class Document:
+class Document(ABC):
     """What a format makes of a document: expat calls ``start`` and ``end``, and pairs go to the builder.
 
     Attributes:

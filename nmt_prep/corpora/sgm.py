@@ -18,10 +18,10 @@ from nmt_prep.corpora.pairs import PairBuilder, one_line
 from nmt_prep.corpora.reader import PairBatch, Reader
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 
-_TAG = re.compile(r"""<(/?)(doc|seg)\b((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>""", re.IGNORECASE)
+_TAG = re.compile(r"""<(/?)(doc|seg)\b((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""", re.IGNORECASE)
 _SEG_END = re.compile(r"</seg\s*>", re.IGNORECASE)
 _SEG_START = re.compile(r"<seg\b", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]*));")
 
 

@@ -23,7 +23,7 @@ class _Tmx(Document):
         self._fit = (0, 0)
         self._best = [0, 0]
         self._texts: list[str | None] = [None, None]
-        self._unit_fault = 0
+        self._faults = [0, 0]
         self._seen = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -34,7 +34,7 @@ class _Tmx(Document):
             tag = attributes.get("xml:lang") or attributes.get("lang", "")
             self._fit = self._fits.get(tag) or self._fit_of(tag)
         elif name == "tu":
-            self._best, self._texts, self._unit_fault = [0, 0], [None, None], 0
+            self._best, self._texts, self._faults = [0, 0], [None, None], [0, 0]
 
     def end(self, name: str) -> None:
         if name == "seg":
@@ -43,13 +43,13 @@ class _Tmx(Document):
                 for side in (0, 1):
                     if self._fit[side] > self._best[side]:
                         self._best[side], self._texts[side] = self._fit[side], text
-                        self._unit_fault = self.fault or self._unit_fault
+                        self._faults[side] = self.fault
         elif name == "tuv":
             self._fit = (0, 0)
         elif name == "tu":
             source, target = self._texts
             self._seen = self._seen or (source is not None and target is not None)
-            self.builder.add(source, target, self._unit_fault)
+            self.builder.add(source, target, self._faults[0] or self._faults[1])
 
     def finish(self) -> None:
         if self._fits and not self._seen:

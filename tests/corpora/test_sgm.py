@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,13 @@ def test_which_of_several_references_must_be_said(tmp_path: Path) -> None:
         read(tmp_path, "sgm", SOURCE, SEVERAL)
     with pytest.raises(AlignmentError, match=r"doc 'd1', seg '1' has no reference 'C', only 'A', 'B'; correct"):
         read(tmp_path, "sgm", SOURCE, SEVERAL, references="C")
+
+
+def test_a_huge_tag_takes_little_memory(tmp_path: Path) -> None:
+    side = b'<doc docid="d"><seg id="1" ' + b"x" * (1 << 20) + b">a</seg></doc>"
+    tracemalloc.start()
+    try:
+        assert read(tmp_path, "sgm", side, side) == [("a", "a")]
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()

@@ -70,6 +70,11 @@ def test_a_long_segment_is_a_fault(tmp_path: Path) -> None:
     assert pairs_of(opened) == [("c", "三")]
 
 
+def test_a_long_variant_does_not_spoil_the_one_that_is_taken(tmp_path: Path) -> None:
+    content = tmx(unit(en_GB="x" * 200_000, en="a", zh="一"))
+    assert read(tmp_path, "tmx", content, max_line_bytes=100) == [("a", "一")]
+
+
 def test_encodings(tmp_path: Path) -> None:
     text = tmx(unit(en="é", zh="一")).decode()
     assert read(tmp_path, "tmx", text.encode("utf-16")) == [("é", "一")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from nmt_prep.config import Config
@@ -21,7 +21,7 @@ def plan(
     config: Config,
     *,
     base_dir: str | os.PathLike[str] = ".",
-    force: Iterable[str] = (),
+    force: Collection[str] = (),
     verify: bool = False,
     lock_file: Path | None = None,
 ) -> list[Step]:
@@ -34,8 +34,9 @@ def plan(
         verify: read every published file again instead of trusting its size and times.
         lock_file: what downloads must be; None is nothing.
     """
-    pipeline = Pipeline(_stages(config), config, Path(base_dir), Progress(), LockFile(lock_file))
-    return pipeline.plan(force=_known(force), verify=verify)
+    stages = _stages(config, force)
+    pipeline = Pipeline(stages, config, Path(base_dir), Progress(), LockFile(lock_file))
+    return pipeline.plan(force=frozenset(force), verify=verify)
 
 
 def run(
@@ -43,7 +44,7 @@ def run(
     *,
     base_dir: str | os.PathLike[str] = ".",
     until: str | None = None,
-    force: Iterable[str] = (),
+    force: Collection[str] = (),
     workers: int | None = None,
     verify: bool = False,
     wait: bool = True,
@@ -72,18 +73,17 @@ def run(
     """
     progress = progress or Progress()
     progress.stopping.clear()
-    if until is not None:
-        _known([until])
+    stages = _stages(config, [*force, *([] if until is None else [until])])
     configured = config.engine.workers
     engine = LocalEngine(workers or (None if configured == "auto" else configured), progress.stopping)
-    pipeline = Pipeline(_stages(config), config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
+    pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
 
     def waiting(holder: str) -> None:
         progress.event("waiting", holder=holder, directory=config.output_dir)
 
     with run_lock(pipeline.workspace, wait=wait, waiting=waiting):
         try:
-            outcomes = pipeline.run(engine, until=until, force=_known(force), verify=verify)
+            outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify)
         except BaseException as error:
             progress.event("run_failed", error=type(error).__name__, message=str(error))
             raise
@@ -93,19 +93,15 @@ def run(
         return outcomes
 
 
-def _stages(config: Config) -> list[Stage]:
-    return [stage for stage in STAGES if stage.applies(config)]
-
-
-def _known(names: Iterable[str]) -> frozenset[str]:
-    """The names, if they are all stages'.
+def _stages(config: Config, named: Iterable[str]) -> list[Stage]:
+    """The stages that the config asks for, if the named ones are among them.
 
     Raises:
         ConfigError: one is not.
     """
-    known = [stage.name for stage in STAGES]
-    names = frozenset(names)
-    unknown = sorted(names - set(known))
+    stages = [stage for stage in STAGES if stage.applies(config)]
+    known = [stage.name for stage in stages]
+    unknown = sorted(set(named) - set(known))
     if unknown:
-        raise ConfigError(f"there is no stage {unknown[0]!r}; the stages are {', '.join(known)}")
-    return names
+        raise ConfigError(f"this config has no stage {unknown[0]!r}; its stages are {', '.join(known)}")
+    return stages

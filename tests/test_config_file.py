@@ -112,7 +112,10 @@ records: {shards: {train: 0}}
             "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: kind, max_subtoken_length, "
             "reserved, shared, size)"
         ),
-        "  vocab.size (line 12): found the number 0; allowed: an integer >= 1: the number of pieces (approximate for t2t)",
+        (
+            "  vocab.size (line 12): found the number 0; "
+            "allowed: an integer >= 1: the number of pieces (approximate for t2t)"
+        ),
     ]
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from nmt_prep.artefacts import published
 from nmt_prep.errors import VocabularyError
-from nmt_prep.records import load_dataset_info
+from nmt_prep.records import VocabularyInfo, load_dataset_info
 from nmt_prep.subwords import load_tokenizer
 
 UNK, SOS, EOS = "<unk>", "<s>", "</s>"
@@ -36,11 +36,11 @@ def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.loo
     """
     records_dir = Path(run_dir) / "records"
     vocab = load_dataset_info(records_dir).vocab
-    return _table(records_dir / vocab.source.file), _table(records_dir / vocab.target.file)
+    return _table(records_dir, vocab.source), _table(records_dir, vocab.target)
 
 
-def _table(path: Path) -> tf.lookup.StaticHashTable:
-    tokenizer = load_tokenizer(path)
+def _table(records_dir: Path, vocabulary: VocabularyInfo) -> tf.lookup.StaticHashTable:
+    tokenizer = load_tokenizer(records_dir / vocabulary.file, id_layout=vocabulary.id_layout)
     pieces = tf.constant(list(tokenizer.pieces), tf.string)
     initializer = tf.lookup.KeyValueTensorInitializer(pieces, tf.range(len(tokenizer), dtype=tf.int64))
     unknown = _UNKNOWN_ID if tokenizer.unk_id is None else tokenizer.unk_id

@@ -15,6 +15,7 @@ using Int64Array = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nano
 
 void bind_t2t(nanobind::module_& module);
 void bind_byte_bpe(nanobind::module_& module);
+void bind_sentencepiece(nanobind::module_& module);
 void bind_records(nanobind::module_& module);
 
 }  // namespace nmt_prep

@@ -1,0 +1,137 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "spm_charsmap.h"
+#include "spm_file.h"
+#include "spm_model.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using spm::Model;
+using spm::ModelFile;
+using spm::PieceType;
+
+// A model file and, where the core covers it, the model at work.
+struct Loaded {
+    ModelFile file;
+    std::unique_ptr<Model> model;
+    std::string not_covered;
+
+    const Model& at_work() const {
+        if (!model) throw std::logic_error("the model is the library's to run");
+        return *model;
+    }
+    // Id of a control piece, -1 where the model has none by this name.
+    std::int64_t control(const std::string& text) const {
+        return find(text, PieceType::kControl);
+    }
+    std::int64_t find(const std::string& text, PieceType type) const {
+        const auto found = std::find_if(file.pieces.begin(), file.pieces.end(), [&](const spm::Piece& piece) {
+            return piece.text == text && piece.type == type;
+        });
+        return found == file.pieces.end() ? -1 : found - file.pieces.begin();
+    }
+};
+
+void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
+    Loaded loaded;
+    {
+        nb::gil_scoped_release unlocked;
+        loaded.file = spm::read_model(data.data(), data.size());
+        if (fairseq_ids) spm::use_fairseq_ids(loaded.file);
+        try {
+            loaded.model = std::make_unique<Model>(loaded.file);
+        } catch (const spm::NotCovered& error) {
+            loaded.not_covered = error.what();
+        }
+    }
+    new (place) Loaded(std::move(loaded));
+}
+
+nb::list pieces(const Loaded& loaded) {
+    nb::list texts;
+    for (const spm::Piece& piece : loaded.file.pieces) {
+        PyObject* const text = PyUnicode_DecodeUTF8(
+            piece.text.data(), static_cast<Py_ssize_t>(piece.text.size()), "replace");
+        if (text == nullptr) throw nb::python_error();
+        texts.append(nb::steal(text));
+    }
+    return texts;
+}
+
+std::vector<std::pair<std::string, std::string>> self_tests(const Loaded& loaded) {
+    std::vector<std::pair<std::string, std::string>> tests;
+    for (const spm::SelfTest& test : loaded.file.self_tests) tests.emplace_back(test.input, test.expected);
+    return tests;
+}
+
+auto encode(const Loaded& loaded, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    RaggedIds rows;
+    {
+        nb::gil_scoped_release unlocked;
+        rows = loaded.at_work().encode(text_view(data, offsets), threads, poll);
+    }
+    return ragged_arrays(std::move(rows));
+}
+
+auto sample(const Loaded& loaded, const ByteArray& data, const Int64Array& offsets, std::size_t threads, double dropout,
+            double alpha, std::size_t nbest, std::uint64_t seed, std::uint64_t first_line) {
+    SignalPoll poll;
+    RaggedIds rows;
+    {
+        nb::gil_scoped_release unlocked;
+        rows = loaded.at_work().sample(text_view(data, offsets), threads, {dropout, alpha, nbest, seed, first_line}, poll);
+    }
+    return ragged_arrays(std::move(rows));
+}
+
+nb::list decode(const Loaded& loaded, const Int32Array& values, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    Texts texts;
+    {
+        nb::gil_scoped_release unlocked;
+        check_rows(offsets.data(), offsets.size(), values.size());
+        texts = loaded.at_work().decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
+    }
+    nb::list strings;
+    for (std::size_t i = 0; i + 1 < texts.offsets.size(); ++i) {
+        PyObject* const text = PyUnicode_DecodeUTF8(texts.bytes.data() + texts.offsets[i],
+                                                    texts.offsets[i + 1] - texts.offsets[i], "strict");
+        if (text == nullptr) throw nb::python_error();
+        strings.append(nb::steal(text));
+    }
+    return strings;
+}
+
+}  // namespace
+
+void bind_sentencepiece(nb::module_& module) {
+    nb::class_<Loaded>(module, "SentencePieceModel")
+        .def("__init__", &load, nb::arg("data"), nb::arg("fairseq_ids"))
+        .def("__len__", [](const Loaded& loaded) { return loaded.file.pieces.size(); })
+        .def("pieces", &pieces)
+        .def("self_tests", &self_tests)
+        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
+        .def("sample", &sample, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("dropout"),
+             nb::arg("alpha"), nb::arg("nbest"), nb::arg("seed"), nb::arg("first_line"))
+        .def("decode", &decode, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"))
+        .def_prop_ro("not_covered", [](const Loaded& loaded) { return loaded.not_covered; })
+        .def_prop_ro("kind", [](const Loaded& loaded) { return static_cast<int>(loaded.file.kind); })
+        .def_prop_ro("unk_id",
+                     [](const Loaded& loaded) { return loaded.find(loaded.file.unk_piece, PieceType::kUnknown); })
+        .def_prop_ro("bos_id", [](const Loaded& loaded) { return loaded.control(loaded.file.bos_piece); })
+        .def_prop_ro("eos_id", [](const Loaded& loaded) { return loaded.control(loaded.file.eos_piece); })
+        .def_prop_ro("pad_id", [](const Loaded& loaded) { return loaded.control(loaded.file.pad_piece); });
+}
+
+}  // namespace nmt_prep

@@ -1,0 +1,56 @@
+// From raw text to the text that pieces spell: the model's own character rules, spaces escaped and collapsed, the dummy
+// prefix. Within the core the escaped space (U+2581) is the single byte 0x20, which escaping frees.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spm_charsmap.h"
+#include "spm_file.h"
+#include "spm_trie.h"
+
+namespace nmt_prep::spm {
+
+inline constexpr std::string_view kEscapedSpace = "\xE2\x96\x81";
+
+// The text in the core's spelling; nothing where it has a space, which no normalised text has.
+std::optional<std::string> spelled(std::string_view text, bool spaces_escaped);
+
+class Normalizer {
+   public:
+    // `verbatim`: texts (user-defined symbols) that no character rule touches.
+    Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim);
+
+    bool spaces_escaped() const { return spec_.escape_whitespaces; }
+
+    // Writes the normalised text at the beginning of `buffer`, which grows where it must, and says how long it is.
+    // Requires well-formed UTF-8.
+    std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer) const;
+
+   private:
+    enum : std::uint8_t {
+        kRuled = 1,        // a rule says something of this character alone, or a verbatim text begins with it
+        kBeginsRule = 2,   // a rule begins with this character and goes on
+        kSecond = 4,       // a rule has this as its second character
+        kSpecial = 8,      // the escaped space itself
+    };
+    static constexpr char32_t kBasicEnd = 0x10000;
+
+    void read_rules();
+    std::uint8_t flags(char32_t point) const { return point < kBasicEnd ? flags_[point] : kRuled | kSecond; }
+    bool is_plain(char32_t point, const std::uint8_t* next, const std::uint8_t* end) const;
+    std::size_t prefix(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
+    std::uint8_t* append(std::string_view part, bool& after_space, std::uint8_t* out) const;
+
+    NormalizerSpec spec_;
+    bool suffix_;
+    CharsMap rules_;
+    Trie verbatim_;
+    std::vector<std::uint8_t> flags_;  // by character below kBasicEnd
+};
+
+}  // namespace nmt_prep::spm

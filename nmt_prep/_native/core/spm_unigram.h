@@ -1,0 +1,89 @@
+// Unigram encoding of normalised text: of all ways to spell it, the one with the highest sum of scores, by the Viterbi
+// algorithm.
+//
+// The library adds scores as float from the beginning of the line, so rounding, which depends on what came before, may
+// decide between ways that are nearly equal. Here text is encoded in stretches that no piece crosses. A stretch is first
+// solved by itself, in double, together with its margin: how far the next best choice was at each step of the best way.
+// Where the margin is larger than any rounding, that solution is the library's too; elsewhere the stretch is solved
+// again as the library does, in float and from the score that the line has so far.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "spm_random.h"
+#include "spm_trie.h"
+#include "spm_vocabulary.h"
+#include "text_batch.h"
+
+namespace nmt_prep::spm {
+
+class Unigram {
+   public:
+    // The best way to a place in the text: the piece that ends there and where it begins.
+    struct Arrival {
+        float score;
+        std::int32_t id;
+        std::size_t start;
+    };
+    struct WideArrival {
+        double score, margin;
+        std::int32_t id;
+        std::size_t start;
+    };
+    struct Edge {
+        std::size_t start, end;
+        std::int32_t id;
+        double score;
+    };
+    struct Scratch {
+        std::vector<Arrival> arrivals;
+        std::vector<WideArrival> wide;
+        std::vector<std::size_t> path;  // where its pieces end, the last first
+        std::vector<Edge> edges;        // by end
+        std::vector<std::size_t> edge_bounds;
+        std::vector<double> sums;
+    };
+
+    explicit Unigram(const Vocabulary& vocabulary);
+
+    // Appends the ids of a stretch that no piece crosses and adds to the line's score. Says whether its ids would be the
+    // same wherever in a line it stands, as long as the score is within kTrusted of zero, and spell it without unknowns.
+    bool encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
+                IdBuffer& ids) const;
+
+    // As far from zero as scores of lines may be where solutions are kept for reuse.
+    static constexpr float kTrusted = 16384;
+
+    // Adds a piece to the score of a line.
+    void add(float& score, std::int32_t id) const;
+
+    // Draws one way to spell the stretch, with probability in proportion to exp(alpha * score).
+    void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double alpha, Random& random,
+                Scratch& scratch, IdBuffer& ids) const;
+
+    // Draws one of the `most` best ways to spell the text, by the same probabilities among these.
+    void sample_best(const std::uint8_t* text, std::size_t size, std::size_t line_start, std::size_t most, double alpha,
+                     Random& random, Scratch& scratch, IdBuffer& ids) const;
+
+   private:
+    template <class Visit>
+    void for_each_match(const std::uint8_t* text, std::size_t size, std::size_t start, const Visit& visit) const;
+    double solve_alone(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    void solve_in_line(const std::uint8_t* text, std::size_t size, float& score, Scratch& scratch) const;
+    template <class Way>
+    void push_path(const std::uint8_t* text, std::size_t line_start, const std::vector<Way>& ways,
+                   const std::vector<std::size_t>& path, IdBuffer& ids) const;
+    void list_edges(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    void push_id(std::int32_t id, const std::uint8_t* text, std::size_t size, std::size_t line_start,
+                 IdBuffer& ids) const;
+
+    const Vocabulary& vocabulary_;
+    Trie trie_;
+    std::vector<float> scores_;  // by id
+    float unk_score_;
+    double largest_;  // of all scores, without sign
+};
+
+}  // namespace nmt_prep::spm

@@ -1,0 +1,274 @@
+"""The SentencePiece dialect: models of the ``sentencepiece`` library, run by the native core.
+
+Ids and texts are those of the library's ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3, for BPE and unigram models.
+Word and character models, and models with features that the core does not cover, are run by the library itself; the
+tokenizer says so in :attr:`SentencePieceTokenizer.library_reason` and in the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from nmt_prep.artefacts import published
+from nmt_prep.columns import Lines, Ragged, text_columns
+from nmt_prep.engines.local import available_cores
+from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.subwords.sentencepiece_engine import Engine, IdLayout
+from nmt_prep.subwords.sentencepiece_sampling import Sampling
+from nmt_prep.subwords.sentencepiece_training import ModelType, train_model
+from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
+
+_MAX_FILE_BYTES = 1 << 28
+
+
+class SentencePieceTokenizer(Tokenizer):
+    """A SentencePiece model."""
+
+    dialect = "sentencepiece"
+
+    def __init__(self, model: bytes, *, id_layout: IdLayout = "sentencepiece") -> None:
+        """Makes a tokenizer of the bytes of a ``.model`` file.
+
+        Args:
+            model: the file's bytes.
+            id_layout: ``sentencepiece`` for the ids of the file; ``fairseq`` for those of fairseq and XLM-R:
+                ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the others one more than in the file, ``<mask>`` last.
+
+        Raises:
+            VocabularyError: the bytes are no model, or do not fit the layout.
+        """
+        self._bytes = bytes(model)
+        self._engine = Engine(self._bytes, id_layout)
+        self._special_ids = self._engine.special_ids()
+        self.id_layout: IdLayout = id_layout
+
+    @classmethod
+    def train(
+        cls,
+        lines: Lines,
+        size: int,
+        *,
+        model_type: ModelType = "unigram",
+        character_coverage: float = 0.9995,
+        byte_fallback: bool = False,
+        user_defined_symbols: Sequence[str] = (),
+        normalization_rule_name: str = "nmt_nfkc",
+        pad_id: int | None = 0,
+        eos_id: int | None = 1,
+        unk_id: int = 2,
+        bos_id: int | None = 3,
+        progress: ProgressCallback | None = None,
+        **options: Any,
+    ) -> Self:
+        """Trains a model with the ``sentencepiece`` library, from memory into memory.
+
+        The same lines and options give the same bytes with the same version of the library: it sees the lines in order
+        and all of them (``input_sentence_size`` 0; where it is set, ``shuffle_input_sentence`` is off and the first
+        ones are taken), and works in a fixed number of threads whatever the machine has. As the library does, it skips
+        lines of more than 4192 bytes; ``max_sentence_length`` is the option.
+
+        Args:
+            lines: text, normalised and cut by the library.
+            size: number of pieces.
+            model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
+            character_coverage: share of the text's characters that get pieces; 0.9995 suits Chinese and Japanese,
+                1.0 suits small alphabets.
+            byte_fallback: whether characters without a piece are spelled as bytes.
+            user_defined_symbols: texts that always become one piece.
+            normalization_rule_name: ``nmt_nfkc``, ``nfkc``, ``nmt_nfkc_cf``, ``nfkc_cf`` or ``identity``.
+            pad_id: id of padding; 0 is what batches are padded with. None leaves the piece out, as for the next.
+            eos_id: id that ends a sentence; 1 as in Tensor2Tensor's vocabularies.
+            unk_id: id of what no piece covers.
+            bos_id: id that begins a sentence.
+            progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read.
+            options: other options of the library by name, such as ``split_digits=True``.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+            TrainingError: an option is unknown or impossible, or the lines do not give that many pieces.
+        """
+        model = train_model(
+            lines,
+            size,
+            model_type=model_type,
+            character_coverage=character_coverage,
+            byte_fallback=byte_fallback,
+            user_defined_symbols=user_defined_symbols,
+            normalization_rule_name=normalization_rule_name,
+            special_ids={"pad": pad_id, "eos": eos_id, "unk": unk_id, "bos": bos_id},
+            progress=progress,
+            options=options,
+        )
+        return cls(model)
+
+    @classmethod
+    def load(cls, path: str | Path, *, id_layout: IdLayout = "sentencepiece") -> Self:
+        """Reads a ``.model`` file; ``id_layout`` as for the class itself.
+
+        Raises:
+            VocabularyError: the file cannot be read, is not a SentencePiece model, or does not fit the layout.
+        """
+        path = Path(path)
+        try:
+            with path.open("rb") as file:
+                raw = file.read(_MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}; check the path") from error
+        if len(raw) > _MAX_FILE_BYTES:
+            raise VocabularyError(
+                f"{path} is larger than {_MAX_FILE_BYTES >> 20} MiB, which no vocabulary is; check that this is the "
+                ".model file"
+            )
+        try:
+            return cls(raw, id_layout=id_layout)
+        except VocabularyError as error:
+            raise VocabularyError(f"{path}: {error}; check that this is the whole .model file") from error
+
+    def save(self, path: str | Path) -> None:
+        """Writes the ``.model`` file, the bytes that were trained or loaded.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        with published(Path(path)) as beside:
+            beside.write_bytes(self._bytes)
+
+    def encode(
+        self,
+        text: str,
+        *,
+        alpha: float | None = None,
+        nbest: int | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
+    ) -> list[int]:
+        """Ids of one text, without sos or eos; sampled as by :meth:`encode_batch` where options say so.
+
+        Raises:
+            InvalidTextError: the text holds a lone surrogate.
+            EncodeError: the sampling options do not fit the model.
+        """
+        rows = self.encode_batch([text], threads=1, alpha=alpha, nbest=nbest, dropout=dropout, seed=seed)
+        ids: list[int] = rows.values.tolist()
+        return ids
+
+    def encode_batch(
+        self,
+        lines: Lines,
+        threads: int | None = None,
+        *,
+        alpha: float | None = None,
+        nbest: int | None = None,
+        dropout: float | None = None,
+        seed: int | None = None,
+    ) -> Ragged:
+        """Ids of many lines, without sos or eos, in order; the same for any number of threads.
+
+        With ``alpha`` or ``dropout`` each line's pieces are drawn at random (subword regularisation, Kudo 2018;
+        BPE-dropout, Provilkov et al. 2020). What a line gets depends on ``seed`` and its number, and on nothing else;
+        the draws are not those of the library, whose generator belongs to its process.
+
+        Args:
+            lines: strings, or an Arrow string array (read in place).
+            threads: native threads to use; None is one per available core.
+            alpha: unigram models: a way to spell a line is drawn with probability in proportion to
+                ``exp(alpha * score)``; 0.1 to 0.5 are usual.
+            nbest: unigram models, with ``alpha``: draw among this many best ways only; None for all.
+            dropout: BPE models: probability that a merge is left out, from 0 to 1; 0.1 is usual.
+            seed: where the draws begin, 0 or more; needed with ``alpha`` and ``dropout``.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+            EncodeError: the sampling options do not fit the model.
+        """
+        sampling = Sampling.checked(self.model_type, alpha, nbest, dropout, seed)
+        count = threads or available_cores()
+        parts: list[Ragged] = []
+        first = 0
+        for column in text_columns(lines):
+            if sampling is None:
+                parts.append(self._engine.encode(column, count))
+            else:
+                parts.append(self._engine.sample(column, count, sampling, first))
+            first += len(column)
+        return _joined(parts)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Text of one sequence of ids.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary.
+        """
+        row = list(ids)
+        outside = next((i for i in row if not 0 <= i < len(self)), None)
+        if outside is not None:
+            raise EncodeError(
+                f"id {outside} is not in the vocabulary, which has {len(self)} pieces; "
+                "decode with the vocabulary that encoded"
+            )
+        return self.decode_batch(Ragged.from_lists([row]))[0]
+
+    def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
+        """Texts of many sequences of ids, in order: control pieces stand for nothing, bytes for the text they spell.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
+        """
+        return self._engine.decode(rows, threads or available_cores())
+
+    @property
+    def model_type(self) -> str:
+        """Kind of model: ``unigram``, ``bpe``, ``word`` or ``char``."""
+        return self._engine.model_type
+
+    @property
+    def library_reason(self) -> str | None:
+        """Why the ``sentencepiece`` library runs this model, None where the native core does."""
+        return self._engine.library_reason
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        """The vocabulary in the order of ids, ``▁`` for spaces."""
+        return self._engine.pieces
+
+    @property
+    def pad_id(self) -> int | None:
+        """Id of padding, None where the model has none."""
+        return self._special_ids["pad"]
+
+    @property
+    def eos_id(self) -> int | None:
+        """Id that ends a sentence, None where the model has none."""
+        return self._special_ids["eos"]
+
+    @property
+    def bos_id(self) -> int | None:
+        """Id that begins a sentence, None where the model has none."""
+        return self._special_ids["bos"]
+
+    @property
+    def unk_id(self) -> int | None:
+        """Id of what no piece covers."""
+        return self._special_ids["unk"]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of dialect, id layout and the model's bytes."""
+        return hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n".encode() + self._bytes).hexdigest()
+
+
+def _joined(parts: Sequence[Ragged]) -> Ragged:
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+    return Ragged(
+        np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]),
+        np.concatenate(
+            [np.zeros(1, np.int64), *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))]
+        ),
+    )

@@ -1,0 +1,126 @@
+"""Published and freshly trained models against the library, on real text and on any text."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from tests.reference import sentencepiece as reference
+from tests.subwords.sentencepiece_models import library, trained
+
+PUBLISHED = ["llama2", "test_model", "test_ja_model"]
+LINES = [
+    "Two young, White males are outside near many bushes.",
+    "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
+    "Several men in hard hats are operating a giant pulley system, 2,500 kg.",
+    "吾輩は猫である。名前はまだ無い。どこで生れたか頓と見当がつかぬ。",
+    "我国经济社会发展取得新的重大成就，2022年GDP超过120万亿元。",
+    "  １２３ ﬁne… ①½  ｶﾞｷﾞ\u3000がぎ  é e\u0301 ",
+    "<sep>a<sep> x<cls>y ▁▁a \0\t\r \x7f\u200b\ufeff\u00ad 👩‍👩‍👧‍👦🇩🇪",
+]
+OPTIONS: dict[str, dict[str, Any]] = {
+    "unigram": {},
+    "bpe": {"model_type": "bpe"},
+    "unigram_bytes": {"byte_fallback": True, "normalization_rule_name": "identity"},
+    "bpe_bytes": {"model_type": "bpe", "byte_fallback": True, "split_digits": True},
+    "folded": {"normalization_rule_name": "nmt_nfkc_cf", "character_coverage": 0.98},
+    "nfkc_cf_bpe": {"model_type": "bpe", "normalization_rule_name": "nfkc_cf"},
+    "suffix": {"treat_whitespace_as_suffix": True},
+    "suffix_bpe": {"model_type": "bpe", "treat_whitespace_as_suffix": True},
+    "symbols": {"user_defined_symbols": ["<sep>", "<cls>", "the", " a"], "control_symbols": ["<ctl>"]},
+    "symbols_bpe": {"model_type": "bpe", "user_defined_symbols": ["<sep>", "<cls>", "men", "ﬁ"]},
+    "spaces": {"remove_extra_whitespaces": False, "allow_whitespace_only_pieces": True, "split_by_whitespace": False},
+    "spaces_bpe": {
+        "model_type": "bpe",
+        "remove_extra_whitespaces": False,
+        "add_dummy_prefix": False,
+        "split_by_whitespace": False,
+    },
+    "self_tested": {"self_test_sample_size": 5},
+}
+text = st.text(st.one_of(st.characters(exclude_categories=("Cs",)), st.sampled_from("aeimn \u2581.,のが　１é")), max_size=60)
+
+
+@functools.cache
+def model_of(name: str) -> bytes:
+    return trained(LINES * 3, 420 if "bytes" in name else 150, **OPTIONS[name])
+
+
+def check(file: bytes, lines: list[str]) -> None:
+    tokenizer, processor = SentencePieceTokenizer(file), library(file)
+    assert tokenizer.library_reason is None
+    for threads in (1, 3):
+        rows = tokenizer.encode_batch(pa.array(lines), threads=threads)
+        assert rows.to_lists() == processor.encode(lines, out_type=int, num_threads=1)
+    assert tokenizer.decode_batch(rows) == [processor.decode(row) if row else "" for row in rows.to_lists()]
+
+
+def corpora(shared: Path) -> Iterator[list[str]]:
+    for side in ("en", "de"):
+        yield gzip.decompress((shared / f"corpora/multi30k-ende/train.{side}.gz").read_bytes()).decode().split("\n")
+    with tarfile.open(shared / "corpora/wmt22-enzh/training-parallel-general-v22.tgz") as archive:
+        for side in ("en", "zh"):
+            member = archive.extractfile(f"training/general-v22.zh-en.{side}")
+            assert member is not None
+            yield member.read().decode().split("\n")
+    raw = (shared / "corpora/wmt22-xml/wmttest2022.fr-de.all.xml.gz").read_bytes()
+    yield gzip.decompress(raw).decode().split("\n")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_models(shared: Path, name: str) -> None:
+    file = (shared / f"golden/published/{name}.sentencepiece.model").read_bytes()
+    check(file, LINES + [line for lines in corpora(shared) for line in lines[:400]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_models_on_whole_corpora(shared: Path, name: str) -> None:
+    file = (shared / f"golden/published/{name}.sentencepiece.model").read_bytes()
+    for lines in corpora(shared):
+        check(file, lines)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+@settings(max_examples=60, deadline=None)
+@given(lines=st.lists(text, min_size=1, max_size=8))
+def test_published_models_on_any_text(shared: Path, name: str, lines: list[str]) -> None:
+    check((shared / f"golden/published/{name}.sentencepiece.model").read_bytes(), lines)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_trained_models(name: str) -> None:
+    check(model_of(name), [*LINES, *(line[::-1] for line in LINES), "".join(LINES), " ".join(LINES) * 30])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@settings(max_examples=25, deadline=None)
+@given(lines=st.lists(text, min_size=1, max_size=8))
+def test_trained_models_on_any_text(name: str, lines: list[str]) -> None:
+    check(model_of(name), lines)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_twin(name: str) -> None:
+    file = model_of(name)
+    twin = reference.Model(file)
+    assert SentencePieceTokenizer(file).encode_batch(LINES).to_lists() == [twin.encode(line) for line in LINES]
+
+
+def test_literal_ids(shared: Path) -> None:
+    path = shared / "golden/published/llama2.sentencepiece.model"
+    tokenizer = SentencePieceTokenizer.load(path)
+    assert tokenizer.encode("Hello world! 日本") == [15043, 3186, 29991, 29871, 30325, 30346]
+    assert tokenizer.decode([15043, 3186, 29991, 29871, 30325, 30346]) == "Hello world! 日本"
+    assert (tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id) == (0, 1, 2, None)
+    assert len(tokenizer) == 32000

@@ -1,0 +1,65 @@
+"""Small models drawn at random: the native core against the library, and against its readable twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from tests.reference import sentencepiece as reference
+from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED
+from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, library, model_file
+
+ALPHABET = "ab▁ éあ𠮷"
+SCORES = [-0.5, -1.0, -2.0, -2.5, -3.0, -4.0, -1.1, -2.2, -3.3, -0.1, 0.0, -0.0, 0.3]
+
+texts = st.text(st.sampled_from(ALPHABET + "cz\0\t"), max_size=24)
+ties = st.text(st.sampled_from("ab"), min_size=20, max_size=90)
+
+
+@st.composite
+def models(draw: st.DrawFn, types: tuple[int, ...]) -> bytes:
+    spellings = draw(st.lists(st.text(st.sampled_from(ALPHABET), min_size=1, max_size=5), unique=True, max_size=24))
+    pieces = [
+        (text, draw(st.sampled_from(SCORES)), draw(st.sampled_from(types)) if draw(st.booleans()) else NORMAL)
+        for text in spellings
+    ]
+    byte_fallback = draw(st.booleans())
+    options: dict[str, Any] = {name: draw(st.booleans()) for name in ("suffix", "dummy_prefix", "collapse")}
+    return model_file(
+        [UNK, ("<s>", 0.0, CONTROL), ("c", -2.0, NORMAL), *(BYTES if byte_fallback else []), *pieces],
+        draw(st.sampled_from([UNIGRAM, BPE])),
+        byte_fallback=byte_fallback,
+        escape=draw(st.integers(0, 4)) > 0,
+        **options,
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=6))
+def test_native_core_and_library_agree(file: bytes, lines: list[str]) -> None:
+    tokenizer = SentencePieceTokenizer(file)
+    assert tokenizer.library_reason is None
+    processor = library(file)
+    rows = tokenizer.encode_batch(lines, threads=1)
+    assert rows.to_lists() == processor.encode(lines, out_type=int)
+    assert tokenizer.encode_batch(lines, threads=1).to_lists() == rows.to_lists()  # now from the cache
+    assert tokenizer.decode_batch(rows) == [processor.decode(row) if row else "" for row in rows.to_lists()]
+
+
+@settings(max_examples=100, deadline=None)
+@given(models((NORMAL, USER_DEFINED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=4))
+@example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)], dummy_prefix=False), ["aaaaa", "aaa"])
+def test_native_core_and_twin_agree(file: bytes, lines: list[str]) -> None:
+    twin = reference.Model(file)
+    assert SentencePieceTokenizer(file).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
+
+
+@settings(max_examples=100, deadline=None)
+@given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.data())
+def test_any_ids_decode_as_by_the_library(file: bytes, data: st.DataObject) -> None:
+    tokenizer = SentencePieceTokenizer(file)
+    row = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=30))
+    assert tokenizer.decode(row) == (library(file).decode(row) if row else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import sentencepiece
 
 from tests.reference.sentencepiece import BYTE, UNKNOWN
@@ -68,7 +67,3 @@ def trained(lines: Iterable[str], size: int, **options: object) -> bytes:
 
     tokenizer = SentencePieceTokenizer.train(lines, size, hard_vocab_limit=False, **options)  # type: ignore[arg-type]
     return tokenizer._bytes
-
-
-def floats(values: Iterable[float]) -> list[float]:
-    return [float(np.float32(value)) for value in values]

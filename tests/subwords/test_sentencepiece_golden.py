@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
 
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
@@ -48,7 +49,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "self_tested": {"self_test_sample_size": 5},
 }
-text = st.text(st.one_of(st.characters(exclude_categories=("Cs",)), st.sampled_from("aeimn \u2581.,のが　１é")), max_size=60)
+text = st.text(
+    st.one_of(st.characters(exclude_categories=("Cs",)), st.sampled_from("aeimn \u2581.,のが　１é")), max_size=60
+)
 
 
 @functools.cache
@@ -56,8 +59,13 @@ def model_of(name: str) -> bytes:
     return trained(LINES * 3, 420 if "bytes" in name else 150, **OPTIONS[name])
 
 
+@functools.cache
+def loaded(file: bytes) -> tuple[SentencePieceTokenizer, SentencePieceProcessor]:
+    return SentencePieceTokenizer(file), library(file)
+
+
 def check(file: bytes, lines: list[str]) -> None:
-    tokenizer, processor = SentencePieceTokenizer(file), library(file)
+    tokenizer, processor = loaded(file)
     assert tokenizer.library_reason is None
     for threads in (1, 3):
         rows = tokenizer.encode_batch(pa.array(lines), threads=threads)

@@ -1,0 +1,49 @@
+"""Long and strange lines: the time grows with the line, and not with its square."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from tests.reference.sentencepiece import NORMAL
+from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, library, model_file
+
+PIECES = [
+    (text, -len(text) * 1.3 - i / 7, NORMAL) for i, text in enumerate(["▁", "a", "b", "aa", "aaaa", "ab", "▁a", "▁▁"])
+]
+MODELS = {
+    name: model_file([UNK, *BYTES, *PIECES], kind, byte_fallback=True, collapse=False)
+    for name, kind in {"unigram": UNIGRAM, "bpe": BPE}.items()
+}
+HOSTILE = {
+    "one letter": "a",
+    "spaces": " ",
+    "joined emoji": "👩‍👩‍👧‍👦",
+    "word": "abba",
+    "escaped spaces": "\u2581a",
+    "controls": "\0\x01\x7f",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("name", MODELS)
+def test_long_lines(name: str, kind: str) -> None:
+    unit = HOSTILE[kind]
+    tokenizer = SentencePieceTokenizer(MODELS[name])
+    short = unit * (20_000 // len(unit.encode()))
+    assert tokenizer.encode(short) == library(MODELS[name]).encode(short)
+    line = unit * (1_000_000 // len(unit.encode()))
+    start = time.perf_counter()
+    ids = tokenizer.encode(line)
+    assert time.perf_counter() - start < 5
+    assert tokenizer.decode(ids) == library(MODELS[name]).decode(ids)
+
+
+def test_sums_begin_anew_as_in_the_library() -> None:
+    # Scores so low that the line's sum passes 100,000 again and again.
+    pieces = [UNK, ("a", -901.1, NORMAL), ("b", -902.3, NORMAL), ("ab", -1803.4, NORMAL), ("ba", -1803.3, NORMAL)]
+    file = model_file([*pieces, ("▁", -900.0, NORMAL)], dummy_prefix=False)
+    for line in ("ab" * 3000, "abba" * 900 + " " + "baab" * 900, " ".join(["abab", "bab", "a"] * 500)):
+        assert SentencePieceTokenizer(file).encode(line) == library(file).encode(line)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import pytest
+
+from nmt_prep.errors import EncodeError
+from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from tests.reference.sentencepiece import NORMAL
+from tests.subwords.sentencepiece_models import BPE, UNIGRAM, UNK, model_file
+
+PIECES = {"a": -1.5, "b": -1.0, "ab": -2.0, "ba": -2.2, "aba": -4.0}
+FLAGS: dict[str, Any] = {"dummy_prefix": False}
+UNIGRAM_MODEL = SentencePieceTokenizer(
+    model_file([UNK, *((text, score, NORMAL) for text, score in PIECES.items())], UNIGRAM, **FLAGS)
+)
+BPE_MODEL = SentencePieceTokenizer(
+    model_file([UNK, *((text, -i, NORMAL) for i, text in enumerate(["a", "b", "ab", "abab"]))], BPE, **FLAGS)
+)
+
+
+def ways(text: str) -> dict[tuple[str, ...], float]:
+    """All ways to spell a text, with their scores."""
+    found = {}
+    for size in range(1, len(text) + 1):
+        for way in product(PIECES, repeat=size):
+            if "".join(way) == text:
+                found[way] = sum(PIECES[piece] for piece in way)
+    return found
+
+
+def shares(tokenizer: SentencePieceTokenizer, text: str, count: int, **options: Any) -> dict[tuple[str, ...], float]:
+    rows = tokenizer.encode_batch([text] * count, seed=5, **options).to_lists()
+    return {way: n / count for way, n in Counter(tuple(tokenizer.pieces[i] for i in row) for row in rows).items()}
+
+
+@pytest.mark.parametrize(("alpha", "nbest"), [(0.5, None), (1.0, None), (0.0, None), (0.7, 3), (0.0, 2), (2.0, 1)])
+def test_ways_are_drawn_by_their_scores(alpha: float, nbest: int | None) -> None:
+    best = dict(sorted(ways("ababa").items(), key=lambda item: -item[1])[:nbest])
+    total = sum(math.exp(alpha * score) for score in best.values())
+    found = shares(UNIGRAM_MODEL, "ababa", 40_000, alpha=alpha, nbest=nbest)
+    assert set(found) <= set(best)
+    for way, score in best.items():
+        assert found.get(way, 0) == pytest.approx(math.exp(alpha * score) / total, abs=0.012)
+
+
+def test_dropout() -> None:
+    found = shares(BPE_MODEL, "ab", 40_000, dropout=0.3)
+    assert found["a", "b"] == pytest.approx(0.3, abs=0.012)
+    assert shares(BPE_MODEL, "abab", 10, dropout=1.0) == {("a", "b", "a", "b"): 1.0}
+    assert BPE_MODEL.encode("abab c", dropout=0.0, seed=1) == BPE_MODEL.encode("abab c")
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "options"),
+    [(UNIGRAM_MODEL, {"alpha": 0.3}), (UNIGRAM_MODEL, {"alpha": 0.3, "nbest": 8}), (BPE_MODEL, {"dropout": 0.4})],
+)
+def test_draws_depend_on_seed_and_line_alone(tokenizer: SentencePieceTokenizer, options: dict[str, Any]) -> None:
+    lines = ["abababcaba " * (i % 7) for i in range(3000)]
+    rows = tokenizer.encode_batch(lines, threads=1, seed=9, **options).to_lists()
+    assert tokenizer.encode_batch(lines, threads=4, seed=9, **options).to_lists() == rows
+    assert tokenizer.encode_batch(lines, threads=2, seed=10, **options).to_lists() != rows
+    assert tokenizer.encode(lines[0], seed=9, **options) == rows[0]
+    assert [tokenizer.decode(row) for row in rows] == [tokenizer.decode(tokenizer.encode(line)) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "options", "message"),
+    [
+        (UNIGRAM_MODEL, {"seed": 1}, "set alpha"),
+        (UNIGRAM_MODEL, {"nbest": 4}, "set alpha"),
+        (UNIGRAM_MODEL, {"alpha": 0.1}, "needs a seed"),
+        (UNIGRAM_MODEL, {"alpha": 0.1, "seed": -1}, "seed -1"),
+        (UNIGRAM_MODEL, {"alpha": -0.1, "seed": 1}, "alpha -0.1"),
+        (UNIGRAM_MODEL, {"alpha": 0.1, "nbest": 513, "seed": 1}, "nbest 513"),
+        (UNIGRAM_MODEL, {"dropout": 0.1, "seed": 1}, "dropout is for BPE"),
+        (BPE_MODEL, {"alpha": 0.1, "seed": 1}, "alpha is for unigram"),
+        (BPE_MODEL, {"dropout": 1.1, "seed": 1}, "dropout 1.1"),
+        (BPE_MODEL, {"dropout": 0.1, "nbest": 4, "seed": 1}, "nbest is not for BPE models"),
+    ],
+)
+def test_impossible_options(tokenizer: SentencePieceTokenizer, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(EncodeError, match=message):
+        tokenizer.encode("ab", **options)
+
+
+def test_lines_too_long_for_so_many_ways() -> None:
+    with pytest.raises(EncodeError, match="too long to sample from its 512 best ways"):
+        UNIGRAM_MODEL.encode("ab" * 100_000, alpha=0.1, nbest=512, seed=1)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nmt_prep.config_file import load_config
     from nmt_prep.errors import NmtPrepError
     from nmt_prep.input import BatchedInput, get_infer_iterator, get_iterator, make_dataset
+    from nmt_prep.records import read_records
     from nmt_prep.runner import plan, run
     from nmt_prep.subwords import T2TTokenizer, Tokenizer, load_tokenizer
 
@@ -34,6 +35,7 @@ __all__ = [
     "load_tokenizer",
     "make_dataset",
     "plan",
+    "read_records",
     "run",
 ]
 
@@ -43,6 +45,7 @@ _MODULES = {
     "nmt_prep.config_file": ("load_config",),
     "nmt_prep.errors": ("NmtPrepError",),
     "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
+    "nmt_prep.records": ("read_records",),
     "nmt_prep.runner": ("plan", "run"),
     "nmt_prep.subwords": ("T2TTokenizer", "Tokenizer", "load_tokenizer"),
 }

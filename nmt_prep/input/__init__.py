@@ -2,7 +2,7 @@
 
 from nmt_prep.input.arguments import ArgumentError
 from nmt_prep.input.batched_input import BatchedInput
-from nmt_prep.input.dataset import make_dataset
+from nmt_prep.input.dataset import make_dataset, too_long_pairs
 from nmt_prep.input.iterator import get_infer_iterator, get_iterator
 from nmt_prep.input.vocabulary import check_vocab, vocab_tables
 
@@ -13,5 +13,6 @@ __all__ = [
     "get_infer_iterator",
     "get_iterator",
     "make_dataset",
+    "too_long_pairs",
     "vocab_tables",
 ]

@@ -27,6 +27,17 @@ def check_positive(**arguments: object) -> None:
             raise ArgumentError(f"{name} is {value}; it must be at least 1")
 
 
+def check_at_most_one(what: str, **arguments: object) -> None:
+    """Checks that not more than one of the arguments, given by their names, is there.
+
+    Raises:
+        ArgumentError: more than one is; ``what`` they decide is in the message.
+    """
+    given = [name for name, value in arguments.items() if value is not None]
+    if len(given) > 1:
+        raise ArgumentError(f"both {given[0]} and {given[1]} are given; {what} by one of them")
+
+
 def check_job_shard(num_shards: int, shard_index: int) -> None:
     """Checks a worker's place in a data-parallel job.
 

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import tensorflow as tf
 
-from nmt_prep.input.arguments import ArgumentError, check_job_shard, check_positive
+from nmt_prep.errors import RecordsError
+from nmt_prep.input.arguments import ArgumentError, check_at_most_one, check_job_shard, check_positive
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
-from nmt_prep.input.batching import Column, packed_column, select_rows
-from nmt_prep.input.padding import PackedPairs, padded_batches, shift_right
-from nmt_prep.input.token_batches import BatchLimit, in_batches
-from nmt_prep.records import ShardInfo, VocabularyInfo, check_records
+from nmt_prep.input.choices import Bucketing, Features, batch_rule, corpus_mix, key_of, padding_of, row_length_of
+from nmt_prep.input.window_steps import PackedSteps, PairSteps
+from nmt_prep.input.windows import read_windows
+from nmt_prep.records import check_records, load_dataset_info
+from nmt_prep.records.batch_rules import TooLong
+from nmt_prep.records.epoch import EpochOrder, SplitIndex
+from nmt_prep.records.worker import WorkerEpoch
 
-DEFAULT_BATCH_TOKENS = 4096
 DEFAULT_MAX_LENGTH = 256
-WINDOW_PAIRS = 65_536
+DEFAULT_BUCKETS = 16
+WINDOW_PAIRS = 131_072
 
-_OPEN_SHARDS = 8
-_RECORDS_PER_READ = 1024
 _BATCHES_AHEAD = 16
-
-
-class _Piece(NamedTuple):
-    """Consecutive pairs of one shard."""
-
-    path: str
-    skip: int
-    take: int
 
 
 def make_dataset(
@@ -40,20 +33,32 @@ def make_dataset(
     batch_tokens: int | None = None,
     batch_size: int | None = None,
     max_length: int | None = DEFAULT_MAX_LENGTH,
+    too_long: TooLong = "drop",
+    bucketing: Bucketing = "window",
+    num_buckets: int = DEFAULT_BUCKETS,
+    pad_to: Sequence[int] | None = None,
+    drop_remainder: bool = False,
+    packed: bool = False,
+    features: Features = "nmt",
+    weights: Mapping[str, float] | None = None,
+    temperature: float | None = None,
     shuffle: bool = True,
     seed: int = 0,
     epoch: int = 0,
+    skip_batches: int = 0,
     num_shards: int = 1,
     shard_index: int = 0,
+    equal_batches: bool = False,
     sos_id: int | None = None,
     check: Literal["full", "quick"] = "full",
 ) -> tf.data.Dataset | BatchedInput:
     """Batches of one epoch of a split, from the shards that a run wrote.
 
-    Windows of 65,536 pairs are sorted by length and cut into batches, and the batches of a window are shuffled. The
-    result is a pure function of the shards and the arguments. The workers of a data-parallel job get disjoint parts
-    of the epoch, whose numbers of pairs differ by at most one (their numbers of batches may differ by more), and
-    which together are every pair that ``max_length`` admits, once.
+    The batches are a pure function of the shards and the arguments. Windows of up to 131,072 pairs are cut into
+    batches, and the batches of a window are shuffled; which pairs a window holds is another choice in every epoch. The
+    workers of a data-parallel job get disjoint parts of the epoch, whose numbers of pairs (of rows, in layout
+    ``packed``) differ by at most one (their numbers of batches may differ by more), and which together are every pair
+    that ``max_length`` admits, once.
 
     The rows of ``source`` and ``target_output`` are those of the shards: they end in the eos id. ``target_input`` is
     ``target_output`` shifted right: it begins with the sos id, and lacks eos. Where the vocabulary has no sos, as
@@ -65,113 +70,95 @@ def make_dataset(
         split: name of the split.
         batch_tokens: the most that pairs times the longest row of either side may be in a batch; a longer pair is a
             batch of its own. Default 4,096.
-        batch_size: pairs in a batch, instead of ``batch_tokens``; windows end in a smaller one.
-        max_length: pairs with a longer side, eos included, are left out; None takes all. How many there are of each
-            length stands in ``dataset.json``, ``max_lengths``.
+        batch_size: pairs in a batch (rows, where they are packed), instead of ``batch_tokens``.
+        max_length: pairs with a longer side, eos included, are left out, see :func:`too_long_pairs`; None takes all. In
+            layout ``packed`` the length of the rows takes its place.
+        too_long: ``truncate`` cuts such pairs to their first ``max_length`` ids instead, so that they lack eos.
+        bucketing: how pairs of like length come together: ``window`` sorts each window by length; ``optimal`` makes the
+            ``num_buckets`` buckets that pad the split the least; ``t2t`` makes those of Tensor2Tensor.
+        num_buckets: buckets of ``optimal``.
+        pad_to: lengths, ascending, which are the limits of the buckets: a batch is padded, on both sides, to the first
+            of them that all its pairs fit in. The last one stands for any larger ``max_length``.
+        drop_remainder: whether batches that are not full are left out: with ``pad_to``, shapes are then as many as
+            lengths, and static where there is one.
+        packed: whether several pairs are packed into each row of ``max_length`` ids; needs ``features="t2t"``. Records
+            of layout ``packed`` always are.
+        features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets``, and
+            with ``inputs_segmentation``, ``inputs_position`` and the same of the targets where pairs are packed.
+        weights: how often each pair of a corpus is in an epoch, by the corpus's name; 1 for those not named. Needs
+            layout ``chunk``.
+        temperature: instead of ``weights``: shares like sizes to the power 1 / temperature, in an epoch of as many
+            pairs as the split has.
         shuffle: False reads the shards in order, and gives the longest batches of each window first.
-        seed: decides, with ``epoch``, the order of shards, of batches, and of pairs of equal lengths.
+        seed: decides, with ``epoch``, the order.
         epoch: number of the epoch; each has an order of its own.
+        skip_batches: batches that were delivered before: the dataset goes on as if it had delivered them.
         num_shards: workers of a data-parallel job.
         shard_index: which of them this is, from 0.
+        equal_batches: whether each worker stops at the number of batches that all of them have.
         sos_id: the id that begins ``target_input``, instead of the vocabulary's.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
 
     Returns:
-        In TensorFlow 2, a dataset of :class:`BatchedInput`. In a TensorFlow 1 graph, a :class:`BatchedInput` of
-        tensors with their initializer.
+        In TensorFlow 2, a dataset of batches. In a TensorFlow 1 graph, the tensors of the next one, with an
+        initializer; ``features="t2t"`` is for TensorFlow 2.
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
-        ArgumentError: a number is out of its range, or both ``batch_tokens`` and ``batch_size`` are given.
+        ArgumentError: an argument is out of its range, or does not go with another one.
     """
-    check_positive(batch_tokens=batch_tokens, batch_size=batch_size, max_length=max_length)
+    check_positive(batch_tokens=batch_tokens, batch_size=batch_size, max_length=max_length, num_buckets=num_buckets)
     check_job_shard(num_shards, shard_index)
-    if batch_tokens is not None and batch_size is not None:
-        raise ArgumentError("both batch_tokens and batch_size are given; a batch is bounded by one of them")
-    limit = BatchLimit(batch_tokens or DEFAULT_BATCH_TOKENS, batch_size)
+    check_at_most_one("a batch is bounded", batch_tokens=batch_tokens, batch_size=batch_size)
+    check_at_most_one("the corpora are mixed", weights=weights, temperature=temperature)
+    if skip_batches < 0:
+        raise ArgumentError(f"skip_batches is {skip_batches}; it must be at least 0")
     records_dir = Path(run_dir) / "records"
     info = check_records(records_dir, split, check)
-    source_pad, target_pad = _padding(info.vocab.source), _padding(info.vocab.target)
-    sos = next(choice for choice in (sos_id, info.vocab.target.bos_id, target_pad) if choice is not None)
+    row_length = row_length_of(info, packed, features, max_length, pad_to, too_long)
+    rule = batch_rule(
+        info,
+        split,
+        batch_tokens=batch_tokens,
+        batch_size=batch_size,
+        max_length=max_length,
+        too_long=too_long,
+        bucketing=bucketing,
+        num_buckets=num_buckets,
+        pad_to=pad_to,
+        drop_remainder=drop_remainder,
+        row_length=row_length,
+    )
+    index = SplitIndex.load(records_dir, info, split)
+    order = EpochOrder(index, seed if shuffle else None, epoch, num_shards, shard_index, WINDOW_PAIRS)
+    mix = corpus_mix(info, split, index, weights, temperature, seed, epoch)
+    worker = WorkerEpoch(order, rule, mix, row_length)
 
-    def window(number: tf.Tensor, serialized: tf.Tensor) -> PackedPairs:
-        source, target = _within(*_parse(serialized), max_length)
-        window_seed = tf.stack([tf.constant(_key(seed, epoch, f"windows of {shard_index}")), 2 * number])
-        source, target, sizes = in_batches(source, target, limit, window_seed if shuffle else None)
-        return PackedPairs(
-            source=source.values,
-            target_input=shift_right(target, sos),
-            target_output=target.values,
-            source_lengths=tf.cast(source.lengths, tf.int32),
-            target_lengths=tf.cast(target.lengths, tf.int32),
-            sizes=sizes,
-        )
-
-    shards = info.splits[split].shards
-    order = sorted(shards, key=lambda shard: _key(seed, epoch, shard.file)) if shuffle else shards
-    pieces = _pieces_of(records_dir, order, num_shards, shard_index)
-    windows = _read(pieces, open_shards=_OPEN_SHARDS if shuffle else 1).rebatch(WINDOW_PAIRS).enumerate()
-    packed = windows.map(window, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-    batches = packed.flat_map(lambda pairs: padded_batches(pairs, source_pad, target_pad))
+    window_seed = key_of(seed, epoch, f"windows of {shard_index}") if shuffle else None
+    paddings = padding_of(info.vocab.source), padding_of(info.vocab.target)
+    sos = next(choice for choice in (sos_id, info.vocab.target.bos_id, paddings[1]) if choice is not None)
+    steps: PackedSteps | PairSteps = PairSteps(
+        info.layout, worker, window_seed, paddings, sos, features, pad_to is not None
+    )
+    if row_length is not None:
+        steps = PackedSteps(info.layout, worker, window_seed, paddings)
+    windows = read_windows(index, worker.windows, *worker.place(skip_batches))
+    batches = windows.map(steps.cut, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True).flat_map(steps.batches)
+    if equal_batches:
+        batches = batches.take(max(min(worker.batches_of_each()) - skip_batches, 0))
     return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
 
 
-def _padding(vocabulary: VocabularyInfo) -> int:
-    """Id that pads a side; the encode stage has made sure that there is an eos."""
-    return next(choice for choice in (vocabulary.pad_id, vocabulary.eos_id, 0) if choice is not None)
+def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
+    """Number of pairs of a split that have a side longer than ``max_length`` ids, eos included.
 
+    These are what :func:`make_dataset` leaves out, or cuts. Only ``dataset.json`` is read.
 
-def _key(seed: int, epoch: int, purpose: str) -> int:
-    """A number in the range of int64 that the arguments fix on any machine."""
-    digest = hashlib.sha256(f"{seed}\n{epoch}\n{purpose}".encode()).digest()
-    return int.from_bytes(digest[:8], "little", signed=True)
-
-
-def _pieces_of(records_dir: Path, shards: Sequence[ShardInfo], num_shards: int, shard_index: int) -> list[_Piece]:
-    """A worker's part of the epoch: an equal span of all pairs, taken shard after shard."""
-    pairs = sum(shard.pairs for shard in shards)
-    begin, end = (pairs * part // num_shards for part in (shard_index, shard_index + 1))
-    pieces = []
-    position = 0
-    for shard in shards:
-        skip, stop = max(begin - position, 0), min(end - position, shard.pairs)
-        if skip < stop:
-            pieces.append(_Piece(str(records_dir / shard.file), skip, stop - skip))
-        position += shard.pairs
-    return pieces
-
-
-def _read(pieces: Sequence[_Piece], open_shards: int) -> tf.data.Dataset:
-    """Serialized records, some hundreds at a time, from several shards in turn."""
-
-    def records(path: tf.Tensor, skip: tf.Tensor, take: tf.Tensor) -> tf.data.Dataset:
-        return tf.data.TFRecordDataset(path).skip(skip).take(take).batch(_RECORDS_PER_READ)
-
-    columns = (
-        tf.constant([piece.path for piece in pieces], tf.string),
-        tf.constant([piece.skip for piece in pieces], tf.int64),
-        tf.constant([piece.take for piece in pieces], tf.int64),
-    )
-    return tf.data.Dataset.from_tensor_slices(columns).interleave(
-        records, cycle_length=open_shards, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
-    )
-
-
-def _parse(serialized: tf.Tensor) -> tuple[Column, Column]:
-    """Source and target ids of ``tf.train.Example`` records."""
-    feature = tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)
-    parsed = tf.io.parse_example(serialized, {"inputs": feature, "targets": feature})
-    source, target = (
-        packed_column(tf.cast(parsed[name].values, tf.int32), parsed[name].row_lengths())
-        for name in ("inputs", "targets")
-    )
-    return source, target
-
-
-def _within(source: Column, target: Column, max_length: int | None) -> tuple[Column, Column]:
-    """The pairs neither side of which is longer than ``max_length``."""
-    if max_length is None:
-        return source, target
-    fits = tf.maximum(source.lengths, target.lengths) <= max_length
-    rows = tf.boolean_mask(tf.range(tf.size(fits, tf.int64)), fits)
-    return select_rows(source, rows), select_rows(target, rows)
+    Raises:
+        RecordsError: ``dataset.json`` cannot be read, or has no such split.
+    """
+    directory = Path(run_dir) / "records"
+    info = load_dataset_info(directory)
+    if split not in info.splits:
+        raise RecordsError(f"{directory}: has no split {split!r}, only {', '.join(sorted(info.splits))}")
+    return sum(count for length, count in info.splits[split].max_lengths if length > max_length)

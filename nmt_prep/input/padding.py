@@ -46,10 +46,13 @@ def row_splits(lengths: tf.Tensor, width: int = 1) -> tf.Tensor:
     return tf.concat([[0], tf.cumsum(tf.cast(lengths, tf.int64) * width)], 0)
 
 
-def pad(values: tf.Tensor, splits: tf.Tensor, padding: tf.Tensor | int) -> tf.Tensor:
-    """One matrix of flat rows: int32, shape ``[rows, longest row]``."""
+def pad(
+    values: tf.Tensor, splits: tf.Tensor, padding: tf.Tensor | int, width: tf.Tensor | int | None = None
+) -> tf.Tensor:
+    """One matrix of flat rows: int32, shape ``[rows, width]``; None is the length of the longest row."""
+    shape = tf.constant([-1, -1], tf.int64) if width is None else tf.stack([-1, tf.cast(width, tf.int64)])
     matrix = tf.raw_ops.RaggedTensorToTensor(
-        shape=tf.constant([-1, -1], tf.int64),
+        shape=shape,
         values=values,
         default_value=padding,
         row_partition_tensors=[splits],
@@ -77,7 +80,11 @@ def append_id(column: Column, last: tf.Tensor | int) -> Column:
 
 
 def padded_batches(
-    pairs: PackedPairs, source_padding: tf.Tensor | int, target_padding: tf.Tensor | int, source_width: int = 1
+    pairs: PackedPairs,
+    source_padding: tf.Tensor | int,
+    target_padding: tf.Tensor | int,
+    source_width: int = 1,
+    widths: tf.Tensor | None = None,
 ) -> tf.data.Dataset:
     """Cuts packed pairs into a dataset of :class:`BatchedInput`.
 
@@ -86,6 +93,8 @@ def padded_batches(
         source_padding: id that pads sources.
         target_padding: id that pads both targets.
         source_width: ids that one item of a source takes: 50 with characters.
+        widths: int64, shape ``[batches]``: ids that the rows of each batch are padded to, on both sides; None pads each
+            side to its longest row.
     """
     source_splits, target_splits = row_splits(pairs.source_lengths, source_width), row_splits(pairs.target_lengths)
     rows = row_splits(pairs.sizes)
@@ -94,17 +103,17 @@ def padded_batches(
     def spans(bounds: tf.Tensor) -> _Span:
         return _Span(bounds[:-1, tf.newaxis], (bounds[1:] - bounds[:-1])[:, tf.newaxis])
 
-    def batch(rows: _Span, source: _Span, target: _Span) -> BatchedInput:
+    def batch(rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None) -> BatchedInput:
         own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
         own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
         return BatchedInput(
             initializer=None,
-            source=pad(tf.slice(pairs.source, *source), own_source_splits, source_padding),
-            target_input=pad(tf.slice(pairs.target_input, *target), own_target_splits, target_padding),
-            target_output=pad(tf.slice(pairs.target_output, *target), own_target_splits, target_padding),
+            source=pad(tf.slice(pairs.source, *source), own_source_splits, source_padding, width),
+            target_input=pad(tf.slice(pairs.target_input, *target), own_target_splits, target_padding, width),
+            target_output=pad(tf.slice(pairs.target_output, *target), own_target_splits, target_padding, width),
             source_sequence_length=tf.slice(pairs.source_lengths, *rows),
             target_sequence_length=tf.slice(pairs.target_lengths, *rows),
         )
 
-    columns = spans(rows), spans(source_bounds), spans(target_bounds)
+    columns = (spans(rows), spans(source_bounds), spans(target_bounds), *([] if widths is None else [widths]))
     return tf.data.Dataset.from_tensor_slices(columns).map(batch)

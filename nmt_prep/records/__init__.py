@@ -1,5 +1,6 @@
 """Pairs of ids as shuffled TFRecord shards, and back."""
 
+from nmt_prep.records.batches import PairBatch, read_records
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
@@ -28,6 +29,7 @@ __all__ = [
     "IndexInfo",
     "Languages",
     "Layout",
+    "PairBatch",
     "PairStats",
     "ShardIndex",
     "ShardInfo",
@@ -41,6 +43,7 @@ __all__ = [
     "index_path",
     "iter_records",
     "load_dataset_info",
+    "read_records",
     "read_shard",
     "shard_name",
     "write_dataset_info",

@@ -93,7 +93,7 @@ class ShardInfo(_Model):
         file: its name.
         records: TFRecords in it; in layout ``example`` one a pair.
         pairs: pairs in it.
-        rows: rows that the pairs are packed into, 0 where they are not.
+        rows: rows that the pairs are packed into, not counting those of a pair longer than a row; 0 where they are not.
         source_tokens: ids of all sources.
         target_tokens: ids of all targets.
         bytes: its size.

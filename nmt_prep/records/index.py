@@ -6,7 +6,8 @@ from a hundredth of the bytes. The file ``index/<shard>.index`` holds, little-en
 - for each pair, in the order of the shard, three uint16: tokens of the source, tokens of the target, number of the
   corpus; 65,535 stands for that and all above;
 - for each block (a record of layout ``chunk`` or ``packed``, 256 records of layout ``example``) four int64: the byte of
-  the shard that it begins at, its records, its pairs, and its rows (0 where pairs are not packed);
+  the shard that it begins at, its records, its pairs, and its rows (0 where pairs are not packed), not counting those
+  of a pair longer than a row;
 - a trailer: ``nmtindx1``, then the numbers of pairs and of blocks, two int64.
 """
 

@@ -25,6 +25,7 @@ from nmt_prep.records import (
     shard_name,
     write_dataset_info,
 )
+from tests.records.runs import encode_run  # noqa: F401 - a fixture
 
 Pair = tuple[list[int], list[int]]
 

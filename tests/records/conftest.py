@@ -9,6 +9,7 @@ import pytest
 
 from nmt_prep.columns import Ragged
 from nmt_prep.records import GlobalShuffle, PairStats, ShardInfo, ShardPlan, SpillWriter, shard_name, write_shard
+from tests.records.runs import encode_run  # noqa: F401 - a fixture
 
 Pairs = list[tuple[list[int], list[int]]]
 

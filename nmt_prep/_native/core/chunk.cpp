@@ -163,9 +163,13 @@ void ChunkWriter::emit(std::span<const std::size_t> order, std::span<const std::
         copy(ids_.data() + starts_[pair] + bytes_of(infos_[pair].source), bytes_of(infos_[pair].target));
     }
     close_frame(data, at);
-    blocks_.push_back({static_cast<std::int64_t>(FRAME_BYTES + size), static_cast<std::int64_t>(order.size()),
-                       static_cast<std::int64_t>(row_pairs.size())});
-    for (const std::size_t pair : order) written_.push_back(indexed(infos_[pair]));
+    auto rows = static_cast<std::int64_t>(row_pairs.size());
+    for (const std::size_t pair : order) {
+        const PairInfo& info = infos_[pair];
+        if (row_length_ && std::max(info.source, info.target) > static_cast<std::uint32_t>(row_length_)) --rows;
+        written_.push_back(indexed(info));
+    }
+    blocks_.push_back({static_cast<std::int64_t>(FRAME_BYTES + size), static_cast<std::int64_t>(order.size()), rows});
 }
 
 ParsedChunks parse_chunks(std::span<const std::uint8_t> data, std::size_t max_records) {

@@ -37,7 +37,7 @@ class ChunkWriter {
 
     // Framed chunks that are complete, since the last call of clear().
     const std::vector<std::uint8_t>& frames() const { return frames_; }
-    // For each: bytes, pairs, rows.
+    // For each: bytes, pairs, rows without those of a pair that is longer than a row.
     const std::vector<std::array<std::int64_t, 3>>& blocks() const { return blocks_; }
     // Their pairs, in order.
     const std::vector<IndexedPair>& pairs() const { return written_; }

@@ -1,0 +1,168 @@
+"""Which part of the shards each worker reads in an epoch, in which order, cut into windows.
+
+A pure function of the dataset and of (seed, epoch, worker), computed from the shards' indexes. Blocks
+of the shards (about 256 pairs each) are joined to runs of up to 16; a keyed permutation of the runs is the order of
+the epoch; each worker takes an equal span of it, and cuts that into windows of equal size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.records.dataset_json import DatasetInfo
+from nmt_prep.records.index import ShardIndex
+from nmt_prep.records.reader import index_examples
+from nmt_prep.records.shuffle import GlobalShuffle
+
+_BLOCKS_PER_RUN = 16
+_RUNS_WANTED = 1024
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SplitIndex:
+    """The indexes of all shards of a split.
+
+    Attributes:
+        paths: the shards.
+        shards: their indexes.
+        packed: whether the pairs are packed into rows.
+    """
+
+    paths: tuple[Path, ...]
+    shards: tuple[ShardIndex, ...]
+    packed: bool
+
+    @classmethod
+    def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
+        """Reads the indexes of a split; shards of layout ``example`` without one, of earlier versions, are read.
+
+        Raises:
+            RecordsError: an index or a shard cannot be read.
+        """
+        shards = info.splits[split].shards
+        paths = tuple(records_dir / shard.file for shard in shards)
+        indexes = tuple(
+            index_examples(path) if shard.index is None else ShardIndex.load(path)
+            for path, shard in zip(paths, shards, strict=True)
+        )
+        return cls(paths, indexes, info.layout == "packed")
+
+    @cached_property
+    def runs(self) -> Runs:
+        """All runs, in the order of the shards."""
+        blocks_per_run = min(max(sum(len(shard.blocks) for shard in self.shards) // _RUNS_WANTED, 1), _BLOCKS_PER_RUN)
+        columns = [np.empty((0, 6), np.int64)]
+        for number, shard in enumerate(self.shards):
+            first = np.arange(0, len(shard.blocks), blocks_per_run)
+            if len(first):
+                sums = np.add.reduceat(shard.blocks[:, 1:], first)
+                begins = np.cumsum(sums[:, 1]) - sums[:, 1]
+                columns.append(np.column_stack([np.full(len(first), number), shard.blocks[first, 0], sums, begins]))
+        return Runs(*np.concatenate(columns).T)
+
+    def end_of(self, run: int) -> int:
+        """The byte of its shard at which a run ends."""
+        table = self.runs
+        if run + 1 < len(table.shard) and table.shard[run + 1] == table.shard[run]:
+            return int(table.start[run + 1])
+        return int(self.paths[table.shard[run]].stat().st_size)
+
+    def pairs_of(self, runs: Int64s) -> npt.NDArray[np.uint16]:
+        """What the indexes say of the pairs of some runs: uint16, shape ``[pairs, 3]``."""
+        table = self.runs
+        spans = zip(
+            table.shard[runs].tolist(), table.first_pair[runs].tolist(), table.pairs[runs].tolist(), strict=True
+        )
+        parts = [self.shards[shard].pairs[first : first + pairs] for shard, first, pairs in spans]
+        return np.concatenate([np.empty((0, 3), np.uint16), *parts])
+
+
+class Runs(NamedTuple):
+    """Consecutive blocks of one shard each: int64, shape ``[runs]`` all.
+
+    Attributes:
+        shard: number of the shard.
+        start: first byte.
+        records: records.
+        pairs: pairs.
+        rows: rows that the pairs are packed into, not counting those of a pair longer than a row; 0 where they are not.
+        first_pair: number of the first pair in the shard.
+    """
+
+    shard: Int64s
+    start: Int64s
+    records: Int64s
+    pairs: Int64s
+    rows: Int64s
+    first_pair: Int64s
+
+
+class Window(NamedTuple):
+    """Part of a worker's epoch that is sorted as a whole.
+
+    Attributes:
+        runs: int64, numbers of the runs to read, in order.
+        skip: pairs (rows, where they are packed) of the first run that belong to the worker before.
+        take: pairs (rows) of this window, counted from there.
+    """
+
+    runs: Int64s
+    skip: int
+    take: int
+
+
+@dataclass(frozen=True)
+class EpochOrder:
+    """The windows of one worker in one epoch.
+
+    Attributes:
+        index: of the split.
+        seed: decides the order, with ``epoch``; None keeps the order of the shards.
+        epoch: number of the epoch.
+        num_shards: workers.
+        shard_index: which of them this is.
+        window_pairs: pairs of a window, about, and not more by more than a run.
+    """
+
+    index: SplitIndex
+    seed: int | None
+    epoch: int = 0
+    num_shards: int = 1
+    shard_index: int = 0
+    window_pairs: int = 131_072
+
+    @cached_property
+    def order(self) -> Int64s:
+        """Numbers of all runs in the order of the epoch, the same for all workers."""
+        runs = len(self.index.runs.pairs)
+        if self.seed is None:
+            return np.arange(runs)
+        return GlobalShuffle(runs, self.seed, f"runs of epoch {self.epoch}").rows_at(np.arange(runs))
+
+    def windows(self) -> Iterator[Window]:
+        """The worker's windows in order; none is empty."""
+        table = self.index.runs
+        size = (table.rows if self.index.packed else table.pairs)[self.order]
+        ends = np.cumsum(size)
+        total = int(size.sum())
+        begin, end = (total * part // self.num_shards for part in (self.shard_index, self.shard_index + 1))
+        mine = np.flatnonzero((ends > begin) & (ends - size < end))
+        if not len(mine):
+            return
+        pairs = np.cumsum(table.pairs[self.order][mine])
+        count = -(-int(pairs[-1]) // self.window_pairs)
+        cuts = np.searchsorted(pairs, pairs[-1] * np.arange(1, count) // count) + 1
+        for part in np.split(mine, np.unique(cuts[cuts < len(mine)])):
+            start = int(ends[part[0]] - size[part[0]])
+            stop = min(int(ends[part[-1]]), end)
+            skip = max(begin - start, 0)
+            yield Window(self.order[part], skip, stop - start - skip)

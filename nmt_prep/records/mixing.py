@@ -1,0 +1,109 @@
+"""Several corpora in given proportions: how often each pair is in an epoch, exactly and without a random number."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.errors import ConfigError
+from nmt_prep.records.dataset_json import CorpusInfo
+from nmt_prep.records.epoch import SplitIndex
+
+Int64s = npt.NDArray[np.int64]
+
+
+class CorpusMix(NamedTuple):
+    """How many pairs of each corpus an epoch has.
+
+    Pair ``rank`` of a corpus, counted in the order of the shards, is in the epoch
+    ``((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs`` times: together exactly ``draws``, each
+    pair as often as any other or once more. From one epoch to the next ``shift`` goes on by ``draws``, so that over the
+    epochs every pair is drawn equally often.
+
+    Attributes:
+        pairs: int64, shape ``[corpora]``: pairs that there are of each; 1 where there are none.
+        draws: int64, shape ``[corpora]``: pairs in an epoch.
+        shift: int64, shape ``[corpora]``: from 0 to ``pairs - 1``.
+        first_rank: int64, shape ``[runs, corpora]``: rank of the first pair of each corpus in each run.
+    """
+
+    pairs: Int64s
+    draws: Int64s
+    shift: Int64s
+    first_rank: Int64s
+
+    @classmethod
+    def of(
+        cls, index: SplitIndex, corpora: Sequence[CorpusInfo], draws: Sequence[int], seed: int, epoch: int
+    ) -> CorpusMix:
+        """The mix of an epoch."""
+        count = len(corpora)
+        runs = index.runs
+        counts = np.zeros((len(runs.pairs), count), np.int64)
+        for run in range(len(runs.pairs)):
+            counts[run] = np.bincount(index.pairs_of(np.array([run]))[:, 2], minlength=count)
+        pairs = np.maximum([corpus.pairs for corpus in corpora], 1)
+        shift = [
+            (_start(seed, corpus.name) + epoch * drawn) % int(of)
+            for corpus, drawn, of in zip(corpora, draws, pairs, strict=True)
+        ]
+        return cls(pairs, np.array(draws, np.int64), np.array(shift, np.int64), np.cumsum(counts, axis=0) - counts)
+
+    def copies(self, index: SplitIndex, runs: Int64s) -> Int64s:
+        """How often each pair of some runs is in the epoch: int64, shape ``[pairs]``."""
+        corpora = index.pairs_of(runs)[:, 2].astype(np.int64)
+        group = np.repeat(np.arange(len(runs)), index.runs.pairs[runs]) * len(self.pairs) + corpora
+        order = np.argsort(group, kind="stable")
+        sizes = np.bincount(group, minlength=len(runs) * len(self.pairs))
+        rank = np.empty(len(group), np.int64)
+        rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rank += self.first_rank[runs].ravel()[group]
+        pairs, draws, shift = self.pairs[corpora], self.draws[corpora], self.shift[corpora]
+        return ((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs
+
+
+def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:
+    """Pairs in an epoch of corpora that are each seen ``weight`` times; those not named once.
+
+    Raises:
+        ConfigError: a name is not among the corpora, or a weight is negative or not finite.
+    """
+    unknown = sorted(set(weights) - {corpus.name for corpus in corpora})
+    if unknown:
+        raise ConfigError(
+            f"weights names the corpus {unknown[0]!r}; the corpora are {', '.join(corpus.name for corpus in corpora)}"
+        )
+    wrong = [name for name, weight in weights.items() if not 0 <= weight < 1e6]
+    if wrong:
+        raise ConfigError(f"the weight of {wrong[0]!r} is {weights[wrong[0]]}; it must be from 0 to 1,000,000")
+    return [round(corpus.pairs * weights.get(corpus.name, 1)) for corpus in corpora]
+
+
+def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[int]:
+    """Pairs in an epoch as long as all corpora together, each with a share like its size to the power 1 / temperature.
+
+    Rounded so that the shares add up (largest remainder, then the earlier corpus).
+
+    Raises:
+        ConfigError: the temperature is not positive.
+    """
+    if not temperature > 0:
+        raise ConfigError(f"temperature is {temperature}; it must be above 0: 1 keeps the sizes, more evens them out")
+    sizes = np.array([corpus.pairs for corpus in corpora], np.float64)
+    total = int(sizes.sum())
+    if not total:
+        return [0] * len(corpora)
+    powers = np.where(sizes > 0, (sizes / sizes.max()) ** (1 / temperature), 0)
+    shares = total * powers / powers.sum()
+    draws = np.floor(shares).astype(np.int64)
+    for corpus in np.argsort(draws - shares, kind="stable")[: total - int(draws.sum())]:
+        draws[corpus] += 1
+    return [int(count) for count in draws]
+
+
+def _start(seed: int, corpus: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}\n{corpus}".encode()).digest()[:8], "little")

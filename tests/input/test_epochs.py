@@ -1,0 +1,236 @@
+"""Epochs of make_dataset over every layout: all pairs, resumed anywhere, shared out, mixed, packed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.errors import NmtPrepError
+from nmt_prep.input import make_dataset, too_long_pairs
+from nmt_prep.input.packing import pack_rows
+from nmt_prep.records import iter_records
+from nmt_prep.records.row_packing import pack_rounds
+
+pytestmark = pytest.mark.tensorflow
+
+EncodeRun = Callable[..., Path]
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+EOS = 1
+LAYOUTS = ["example", "chunk", "packed"]
+
+
+def make_pairs(count: int, first: int = 0) -> list[tuple[list[int], list[int]]]:
+    rng = random.Random(first)
+    return [
+        ([100 + first + i, *[2] * rng.randrange(20), EOS], [100 + first + i, *[3] * rng.randrange(20), EOS])
+        for i in range(count)
+    ]
+
+
+@pytest.fixture(autouse=True)
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.input.dataset.WINDOW_PAIRS", 600)
+
+
+def literal(batch: Any) -> Any:
+    return tf.nest.map_structure(lambda tensor: None if tensor is None else tensor.numpy().tolist(), batch)
+
+
+def batches_of(run: Path, **arguments: Any) -> list[Any]:
+    if run.name.startswith("packed"):
+        arguments = {"features": "t2t"} | arguments
+    return [literal(batch) for batch in make_dataset(run, "train", check="quick", **arguments)]
+
+
+def pairs_in(batch: Any) -> list[Pair]:
+    if not isinstance(batch, dict):
+        return [
+            (tuple(source[:n]), tuple(target[:m]))
+            for source, target, n, m in zip(batch.source, batch.target_output, *batch[4:], strict=True)
+        ]
+    pairs = []
+    for row in range(len(batch["inputs"])):
+        for segment in range(1, max(batch["inputs_segmentation"][row]) + 1):
+            sides = []
+            for side in ("inputs", "targets"):
+                places = [i for i, number in enumerate(batch[f"{side}_segmentation"][row]) if number == segment]
+                assert [batch[f"{side}_position"][row][i] for i in places] == list(range(len(places)))
+                assert places == list(range(places[0], places[0] + len(places)))
+                sides.append(tuple(batch[side][row][i] for i in places))
+            pairs.append((sides[0], sides[1]))
+    return pairs
+
+
+def all_pairs(batches: list[Any]) -> Counter[Pair]:
+    return Counter(pair for batch in batches for pair in pairs_in(batch))
+
+
+def expected(pairs: list[tuple[list[int], list[int]]]) -> Counter[Pair]:
+    return Counter((tuple(source), tuple(target)) for source, target in pairs)
+
+
+@pytest.mark.parametrize(
+    ("layout", "workers"), [("chunk", 1), ("chunk", 3), ("chunk", 8), ("example", 3), ("packed", 3)]
+)
+def test_an_epoch_delivers_every_pair_once(encode_run: EncodeRun, layout: str, workers: int) -> None:
+    pairs = make_pairs(1500)
+    run = encode_run({"all": pairs}, layout)
+    parts = [
+        batches_of(run, batch_tokens=300, seed=4, epoch=1, num_shards=workers, shard_index=worker)
+        for worker in range(workers)
+    ]
+    assert all_pairs([batch for part in parts for batch in part]) == expected(pairs)
+
+
+@pytest.mark.parametrize(
+    ("layout", "arguments"),
+    [
+        ("example", {}),
+        pytest.param("chunk", {"bucketing": "t2t", "num_shards": 2, "shard_index": 1}, marks=pytest.mark.slow),
+        ("chunk", {"packed": True, "features": "t2t", "max_length": 40}),
+        ("packed", {"drop_remainder": True}),
+        ("chunk", {"weights": {"a": 0.5, "b": 1.5}, "too_long": "truncate", "max_length": 12, "pad_to": [8, 12]}),
+    ],
+)
+def test_an_epoch_goes_on_at_any_batch(encode_run: EncodeRun, layout: str, arguments: dict[str, Any]) -> None:
+    run = encode_run({"a": make_pairs(900), "b": make_pairs(600, 5000)}, layout)
+    whole = batches_of(run, batch_tokens=400, seed=2, **arguments)
+    assert len(whole) > 20
+    rng = random.Random(1)
+    for step in [len(whole), rng.randrange(len(whole)), rng.randrange(len(whole))]:
+        assert batches_of(run, batch_tokens=400, seed=2, skip_batches=step, **arguments) == whole[step:]
+
+
+@pytest.mark.slow
+def test_an_epoch_goes_on_at_fifty_batches(encode_run: EncodeRun) -> None:
+    run = encode_run({"a": make_pairs(1500)})
+    whole = batches_of(run, batch_tokens=100)
+    rng = random.Random(1)
+    for step in (rng.randrange(len(whole)) for _ in range(50)):
+        assert batches_of(run, batch_tokens=100, skip_batches=step) == whole[step:]
+
+
+def test_all_workers_get_equally_many_batches_where_asked(encode_run: EncodeRun) -> None:
+    run = encode_run({"all": make_pairs(1500)})
+    parts = [
+        batches_of(run, batch_tokens=200, num_shards=3, shard_index=worker, equal_batches=True) for worker in range(3)
+    ]
+    free = [batches_of(run, batch_tokens=200, num_shards=3, shard_index=worker) for worker in range(3)]
+    assert [len(part) for part in parts] == [min(map(len, free))] * 3
+    assert all(part == rest[: len(part)] for part, rest in zip(parts, free, strict=True))
+    resumed = batches_of(run, batch_tokens=200, num_shards=3, shard_index=2, equal_batches=True, skip_batches=5)
+    assert resumed == parts[2][5:]
+
+
+def test_corpora_are_mixed_exactly(encode_run: EncodeRun) -> None:
+    first, second = make_pairs(900), make_pairs(600, 5000)
+    run = encode_run({"a": first, "b": second})
+    found = all_pairs(batches_of(run, weights={"a": 1 / 3, "b": 2}))
+    assert {pair: count for pair, count in found.items() if pair in expected(second)} == dict.fromkeys(
+        expected(second), 2
+    )
+    assert sum(count for pair, count in found.items() if pair in expected(first)) == 300
+    assert max(count for pair, count in found.items() if pair in expected(first)) == 1
+    even = all_pairs(batches_of(run, temperature=1e9))
+    assert sum(count for pair, count in even.items() if pair in expected(first)) == 750
+    with pytest.raises(NmtPrepError, match=r"set records\.layout to chunk"):
+        batches_of(encode_run({"a": first}, "example"), temperature=2)
+
+
+@pytest.mark.parametrize("layout", ["chunk", "packed"])
+def test_rows_are_packed_full(encode_run: EncodeRun, layout: str) -> None:
+    pairs = make_pairs(1500)
+    run = encode_run({"a": pairs}, layout, row_length=64)
+    batches = batches_of(run, batch_size=10, packed=True, features="t2t", max_length=64)
+    cells = np.concatenate([batch["inputs"] for batch in batches]), np.concatenate([b["targets"] for b in batches])
+    assert {len(row) for batch in batches for row in batch["inputs"]} == {64}
+    assert max(np.count_nonzero(side) for side in cells) / cells[0].size > 0.88
+    assert all_pairs(batches) == expected(pairs)
+
+
+def test_what_is_too_long_is_dropped_or_cut(encode_run: EncodeRun) -> None:
+    pairs = make_pairs(600)
+    short = [pair for pair in pairs if max(map(len, pair)) <= 10]
+    for layout in LAYOUTS:
+        run = encode_run({"a": pairs}, layout, row_length=10)
+        assert all_pairs(batches_of(run, max_length=10)) == expected(short)
+        assert too_long_pairs(run, "train", 10) == len(pairs) - len(short)
+    run = run.with_name("chunk-run")
+    cut = [(source[:10], target[:10]) for source, target in pairs]
+    assert all_pairs(batches_of(run, max_length=10, too_long="truncate")) == expected(cut)
+
+
+def test_shapes_are_static_where_asked(encode_run: EncodeRun) -> None:
+    run = encode_run({"a": make_pairs(1500)})
+    dataset = make_dataset(run, "train", pad_to=[24], batch_size=16, drop_remainder=True)
+    assert dataset.element_spec.source.shape == [16, 24]
+    assert dataset.element_spec.target_sequence_length.shape == [16]
+    shapes = {batch.target_input.shape.as_list()[1] for batch in make_dataset(run, "train", pad_to=[8, 16, 24])}
+    assert shapes == {8, 16, 24}
+    packed = make_dataset(run, "train", packed=True, features="t2t", batch_size=4, max_length=32, drop_remainder=True)
+    assert {name: spec.shape.as_list() for name, spec in packed.element_spec.items()} == {
+        side + suffix: [4, 32] for side in ("inputs", "targets") for suffix in ("", "_segmentation", "_position")
+    }
+    plain = make_dataset(run, "train", features="t2t")
+    assert sorted(plain.element_spec) == ["inputs", "targets"]
+
+
+@pytest.mark.parametrize("bucketing", ["optimal", "t2t"])
+def test_buckets_keep_to_the_limit(encode_run: EncodeRun, bucketing: str) -> None:
+    run = encode_run({"a": make_pairs(1500)})
+    batches = batches_of(run, batch_tokens=200, bucketing=bucketing, num_buckets=4)
+    assert all(len(b.source) * max(len(b.source[0]), len(b.target_input[0])) <= 200 for b in batches)
+    assert all_pairs(batches) == expected(make_pairs(1500))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
+def test_packing_in_the_graph_is_that_which_is_counted(pairs: list[tuple[int, int]], length: int) -> None:
+    source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    rows = pack_rounds(source, target, length)
+    packed = pack_rows(tf.constant(source), tf.constant(target), length)
+    assert packed.pairs.numpy().tolist() == np.argsort(rows, kind="stable").tolist()
+    assert packed.sizes.numpy().tolist() == [count for count in np.bincount(rows).tolist() if count]
+
+
+def test_layouts_without_an_index_are_read(encode_run: EncodeRun, write_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": make_pairs(700)}, "example", shards=3)
+    shards = [
+        list(zip(*(side.to_lists() for side in sides), strict=True))
+        for path in sorted((run / "records").glob("toy-*"))
+        for sides in iter_records(path)
+    ]
+    old = write_run(shards)
+    assert not (old / "records" / "index").exists()
+    assert batches_of(old, batch_tokens=300, skip_batches=3) == batches_of(run, batch_tokens=300, skip_batches=3)
+
+
+@pytest.mark.parametrize(
+    ("layout", "arguments", "message"),
+    [
+        ("chunk", {"skip_batches": -1}, "skip_batches is -1"),
+        ("chunk", {"packed": True}, 'set features="t2t"'),
+        ("packed", {"features": "nmt"}, 'set features="t2t"'),
+        ("packed", {"too_long": "truncate"}, "use layout chunk"),
+        ("chunk", {"packed": True, "features": "t2t", "pad_to": [8]}, "leave out pad_to"),
+        ("chunk", {"packed": True, "features": "t2t", "max_length": None}, "packed rows need max_length"),
+        ("chunk", {"pad_to": [0]}, "at least one length, all of them at least 1"),
+        ("chunk", {"pad_to": [8], "bucketing": "t2t"}, "leave out bucketing"),
+        ("chunk", {"bucketing": "best"}, "must be 'window', 'optimal' or 't2t'"),
+        ("chunk", {"drop_remainder": True}, "drop_remainder needs"),
+        ("chunk", {"weights": {}, "temperature": 1.0}, "mixed by one of them"),
+    ],
+)
+def test_arguments_that_do_not_go_together(encode_run: EncodeRun, layout: str, arguments: Any, message: str) -> None:
+    run = encode_run({"a": make_pairs(3)}, layout)
+    with pytest.raises(NmtPrepError, match=message):
+        batches_of(run, **arguments)

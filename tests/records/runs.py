@@ -1,0 +1,74 @@
+"""What a run leaves for training code, written as the encode stage does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.columns import Ragged
+from nmt_prep.records import (
+    CorpusInfo,
+    DatasetInfo,
+    GlobalShuffle,
+    Languages,
+    Layout,
+    ShardPlan,
+    SpillWriter,
+    SplitInfo,
+    Vocabularies,
+    VocabularyInfo,
+    shard_name,
+    write_dataset_info,
+    write_shard,
+)
+
+Pair = tuple[list[int], list[int]]
+
+_VOCABULARY = b"any\n"
+
+
+@pytest.fixture
+def encode_run(tmp_path: Path) -> Callable[..., Path]:
+    """Writes what make_dataset reads of a run as the encode stage does; corpora are spans of the pairs."""
+
+    def encode(corpora: dict[str, list[Pair]], layout: Layout = "chunk", shards: int = 2, row_length: int = 32) -> Path:
+        run = tmp_path / f"{layout}-run"
+        (run / "vocab").mkdir(parents=True)
+        (run / "vocab" / "plain").write_bytes(_VOCABULARY)
+        rows = sum(map(len, corpora.values()))
+        plan = ShardPlan(GlobalShuffle(rows, 1, "train"), shards, 1, layout, row_length)
+        row = 0
+        with SpillWriter(run / "spill", plan) as spill:
+            for number, pairs in enumerate(corpora.values()):
+                spill.add(row, *(Ragged.from_lists([pair[side] for pair in pairs]) for side in (0, 1)), number)
+                row += len(pairs)
+            stats = spill.close()
+        paths = [run / "records" / shard_name("toy", "train", number, shards) for number in range(shards)]
+        infos = [write_shard(path, plan, number, [run / "spill"]) for number, path in enumerate(paths)]
+        vocabulary = VocabularyInfo(
+            file="../vocab/plain",
+            kind="plain",
+            size=5,
+            sha256=hashlib.sha256(_VOCABULARY).hexdigest(),
+            fingerprint="",
+            pad_id=0,
+            eos_id=1,
+        )
+        dataset = DatasetInfo(
+            name="toy",
+            config_fingerprint="",
+            layout=layout,
+            row_length=row_length if layout == "packed" else None,
+            seed=1,
+            languages=Languages(source="en", target="de"),
+            vocab=Vocabularies(source=vocabulary, target=vocabulary),
+            corpora={"train": tuple(CorpusInfo(name=name, pairs=len(pairs)) for name, pairs in corpora.items())},
+            splits={"train": SplitInfo.of(stats, infos)},
+        )
+        write_dataset_info(run / "records", dataset)
+        return run
+
+    return encode

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.errors import ConfigError
+from nmt_prep.records import CorpusInfo, ShardIndex
+from nmt_prep.records.batch_rules import BatchRule
+from nmt_prep.records.epoch import EpochOrder, SplitIndex
+from nmt_prep.records.mixing import CorpusMix, tempered_draws, weighted_draws
+from nmt_prep.records.row_packing import pack_rounds
+from nmt_prep.records.worker import Place, WorkerEpoch
+
+
+def split_index(pairs_of_shards: list[int], corpora: int = 1, seed: int = 0) -> SplitIndex:
+    rng = np.random.default_rng(seed)
+    shards = []
+    for pairs in pairs_of_shards:
+        columns = rng.integers(1, 60, (pairs, 3)).astype(np.uint16)
+        columns[:, 2] = rng.integers(0, corpora, pairs)
+        starts = np.arange(0, pairs, 256)
+        counts = np.minimum(256, pairs - starts)
+        shards.append(ShardIndex(columns, np.column_stack([1000 * starts, np.ones_like(starts), counts, 0 * counts])))
+    return SplitIndex(tuple(Path(f"shard-{number}") for number in range(len(shards))), tuple(shards), packed=False)
+
+
+def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
+    """Shard and number of each pair that a worker gets."""
+    runs = order.index.runs
+    found = []
+    for window in order.windows():
+        numbers = [
+            (int(runs.shard[run]), int(runs.first_pair[run]) + pair)
+            for run in window.runs
+            for pair in range(int(runs.pairs[run]))
+        ]
+        found += numbers[window.skip : window.skip + window.take]
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 1500), min_size=1, max_size=4), st.integers(1, 8), st.integers(0, 3), st.integers(200, 3000)
+)
+def test_workers_share_an_epoch_out(shards: list[int], workers: int, epoch: int, window_pairs: int) -> None:
+    index = split_index(shards)
+    orders = [EpochOrder(index, 7, epoch, workers, worker, window_pairs) for worker in range(workers)]
+    parts = [pairs_of(order) for order in orders]
+    assert sorted(pair for part in parts for pair in part) == [
+        (shard, pair) for shard, pairs in enumerate(shards) for pair in range(pairs)
+    ]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    assert all(0 < window.take <= window_pairs + 256 for order in orders for window in order.windows())
+
+
+def test_epochs_differ_and_no_seed_keeps_the_order() -> None:
+    index = split_index([5000, 3000])
+    first, again, second = (EpochOrder(index, 7, epoch).order.tolist() for epoch in (0, 0, 1))
+    assert first == again != second
+    assert sorted(first) == list(range(32))
+    assert EpochOrder(index, None).order.tolist() == list(range(32))
+
+
+def test_a_place_is_found_by_counting() -> None:
+    worker = WorkerEpoch(EpochOrder(split_index([9000]), 1, window_pairs=2000), BatchRule(1000))
+    counts = list(worker.batches())
+    assert len(counts) == 5
+    assert worker.place(0) == Place(0, 0)
+    assert worker.place(counts[0] - 1) == Place(0, counts[0] - 1)
+    assert worker.place(counts[0]) == Place(1, 0)
+    assert worker.place(sum(counts) - 1) == Place(4, counts[4] - 1)
+    assert worker.place(sum(counts)) == worker.place(10**9) == Place(5, 0)
+
+
+CORPORA = [CorpusInfo(name="a", pairs=700), CorpusInfo(name="b", pairs=300), CorpusInfo(name="c", pairs=0)]
+
+
+def test_weights_give_exact_numbers_and_equal_turns() -> None:
+    index = split_index([600, 400], corpora=2)
+    numbers = np.concatenate([shard.pairs[:, 2] for shard in index.shards])
+    corpora = [CorpusInfo(name=name, pairs=int((numbers == number).sum())) for number, name in enumerate("ab")]
+    draws = weighted_draws(corpora, {"a": 0.25, "b": 2.5})
+    assert draws == [round(corpora[0].pairs * 0.25), round(corpora[1].pairs * 2.5)]
+    runs = np.arange(len(index.runs.pairs))
+    copies = [CorpusMix.of(index, corpora, draws, 3, epoch).copies(index, runs) for epoch in range(4)]
+    for epoch in copies:
+        assert [int(epoch[numbers == corpus].sum()) for corpus in (0, 1)] == draws
+        assert set(epoch[numbers == 0]) == {0, 1}
+        assert set(epoch[numbers == 1]) == {2, 3}
+    assert (copies[0] != copies[1]).any()
+    together = np.sum(copies, axis=0)
+    assert set(together[numbers == 1]) == {10}
+    assert together[numbers == 0].max() - together[numbers == 0].min() <= 1
+
+
+def test_a_window_knows_its_ranks() -> None:
+    index = split_index([3000], corpora=3)
+    mix = CorpusMix.of(index, [CorpusInfo(name=n, pairs=1000) for n in "abc"], [500, 1500, 10], 1, 0)
+    order = EpochOrder(index, 5).order
+    whole = mix.copies(index, np.arange(len(order)))
+    runs = index.runs
+    pieces = [whole[runs.first_pair[run] : runs.first_pair[run] + runs.pairs[run]] for run in order[3:7]]
+    assert mix.copies(index, order[3:7]).tolist() == np.concatenate(pieces).tolist()
+
+
+def test_temperature() -> None:
+    assert tempered_draws(CORPORA, 1) == [700, 300, 0]
+    assert tempered_draws(CORPORA, 1e9) == [500, 500, 0]
+    assert tempered_draws(CORPORA, 5) == [542, 458, 0]
+    assert sum(tempered_draws(CORPORA, 0.3)) == 1000
+    assert tempered_draws([CorpusInfo(name="a", pairs=0)], 2) == [0]
+    with pytest.raises(ConfigError, match="temperature is 0"):
+        tempered_draws(CORPORA, 0)
+    with pytest.raises(ConfigError, match="names the corpus 'z'; the corpora are a, b, c"):
+        weighted_draws(CORPORA, {"z": 1})
+    with pytest.raises(ConfigError, match="the weight of 'a' is -1"):
+        weighted_draws(CORPORA, {"a": -1})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
+def test_rounds_pack_every_pair_within_the_length(pairs: list[tuple[int, int]], length: int) -> None:
+    sides = [np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
+    rows = pack_rounds(*sides, length)
+    assert len(rows) == len(pairs)
+    for side in sides:
+        assert np.bincount(rows, side).max(initial=0) <= length
+
+
+@pytest.mark.slow
+def test_a_hundred_million_pairs_resume_in_seconds() -> None:
+    shard = split_index([1_000_000])
+    index = SplitIndex(shard.paths * 100, shard.shards * 100, packed=False)
+    started = time.process_time()
+    worker = WorkerEpoch(EpochOrder(index, 1), BatchRule(4096, max_length=256))
+    batches = sum(worker.batches())
+    place = worker.place(batches - 1)
+    seconds = time.process_time() - started
+    assert place.window == len(worker.windows) - 1
+    assert seconds < 30

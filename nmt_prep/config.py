@@ -52,7 +52,9 @@ class Download(Section):
     stall_seconds: float = Field(
         60.0, gt=0, strict=False, description="a number of seconds > 0 without noteworthy progress before a new try"
     )
-    retries: Count = Field(5, ge=0, description="an integer >= 0: tries after the first that make no progress")
+    retries: Count = Field(
+        5, ge=0, le=100, description="an integer from 0 to 100: tries after the first that make no progress"
+    )
     max_file_bytes: Amount = Field(
         100_000_000_000, ge=1, description="an amount of bytes >= 1, such as 100GB: the largest file to fetch"
     )

@@ -210,7 +210,12 @@ class Corpus(Section):
         if self.member is not None:
             yield f"format {kind} has a file a side: name them with source and target, not member"
         if not sides:
-            yield f"format {kind} needs source and target: the members of the archive"
+            yield (
+                f"format {kind} has a file a side: name the members of the archive with source and target, or give "
+                "url as {source: …, target: …}"
+            )
+        if self.source is not None and self.source == self.target and self.url.both is not None:
+            yield "source and target are the same member"
         if len(sides) == 1 and self.role == "parallel":
             yield "source and target name one file a side: give both, or set role to vocab or monolingual"
         if len(sides) == 1 and kind != "plain":

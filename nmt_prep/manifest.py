@@ -95,17 +95,24 @@ def differences(
     if manifest.version != version:
         reasons.append(f"nmt_prep makes version {version} of this stage, not {manifest.version}")
     before, now = dict(manifest.settings), json.loads(json.dumps(settings))
-    reasons.extend(
-        f"config {key} changed {_brief(before.get(key))} → {_brief(now.get(key))}"
-        for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key)
-    )
+    changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
+    reasons.extend(dict.fromkeys(_setting_change(key, before, now) for key in changed))
     reasons.extend(
         _input_change(name, manifest.inputs, inputs)
         for name in sorted(manifest.inputs.keys() | inputs.keys())
         if manifest.inputs.get(name) != inputs.get(name)
     )
     return reasons
+
+
+def _setting_change(key: str, before: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """How a setting changed; where all settings of a section came or went, such as a corpus's, that of the section."""
+    section = key.rpartition(".")[0]
+    if section:
+        for side, word in ((before, "is new"), (now, "is gone")):
+            if not any(other.startswith(f"{section}.") for other in side):
+                return f"config {section} {word}"
+    return f"config {key} changed {_brief(before.get(key))} → {_brief(now.get(key))}"
 
 
 def _input_change(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ from nmt_prep.lockfile import LockFile
 from nmt_prep.manifest import Counts, Manifest, Workspace, differences, read_manifest
 from nmt_prep.progress import Progress
 from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.store import Store
 from nmt_prep.tasks import TaskLog
 
 
@@ -102,6 +103,8 @@ class Pipeline:
                 started = time.monotonic()
                 if not reason or stage.name in force:
                     self._draft(stage).discard()
+                if stage.keeps and stage.name in force:
+                    Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
                     self.progress.event("stage_started", stage=stage.name, reason=reason)
                     manifests[stage.name] = self._run(stage, manifests, engine)

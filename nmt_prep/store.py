@@ -7,12 +7,15 @@ published; a file counts only while its digest is the one in the note.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import publish_json, writing
 from nmt_prep.digests import DigestCache, digest_of
+
+_NOTES = ".notes"
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,17 @@ class Store:
         publish_json(self._note(key), asdict(stored))
         return stored
 
+    def forget(self) -> None:
+        """Removes all notes, so that whatever was asked for is made again; the files stay until then.
+
+        Raises:
+            OutputError: they cannot be removed.
+        """
+        notes = self.directory / _NOTES
+        with writing(notes):
+            if notes.is_dir():
+                shutil.rmtree(notes)
+
     def _files(self, sha256: str) -> Iterator[Path]:
         below = self.directory / sha256
         return iter(sorted(path for path in below.iterdir() if path.is_file()) if below.is_dir() else [])
@@ -63,4 +77,4 @@ class Store:
             return False
 
     def _note(self, key: object) -> Path:
-        return self.directory / ".notes" / f"{digest_of(key)}.json"
+        return self.directory / _NOTES / f"{digest_of(key)}.json"

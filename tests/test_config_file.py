@@ -133,6 +133,12 @@ records: {shards: {train: 0}}
             MINIMAL + "      columns: {source: 0}\n",
             "columns does not belong to format plain, which takes crlf, encoding",
         ),
+        (MINIMAL.replace("s.zh", "s.en"), "source and target are the same member"),
+        (
+            MINIMAL.replace("      source: s.en\n      target: s.zh\n", ""),
+            "format plain has a file a side: name the members of the archive with source and target, or give url as",
+        ),
+        (MINIMAL + "download: {retries: 101}\n", "found the number 101; allowed: an integer from 0 to 100"),
         (MINIMAL + "      format: tsv\n", "format tsv holds both sides in one file"),
         (MINIMAL + "      sha256: xyz\n", "splits.train.0.sha256 (line 11): found the text 'xyz'; allowed: 64 hex"),
         ("", "the file is empty"),

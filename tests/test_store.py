@@ -49,3 +49,11 @@ def test_a_damaged_note_does_not_count(store: Store) -> None:
 def test_by_digest_under_any_name(store: Store, name: str) -> None:
     assert store.find_digest(ABC, name) == Stored(f"{ABC}/a.tgz", ABC, 3)
     assert store.find_digest("0" * 64, name) is None
+
+
+def test_what_was_forgotten_is_not_found(store: Store) -> None:
+    store.forget()
+    store.note("x", Stored(f"{ABC}/a.tgz", ABC, 3))
+    store.forget()
+    assert store.find("x") is None
+    assert store.find_digest(ABC, "a.tgz") == Stored(f"{ABC}/a.tgz", ABC, 3)

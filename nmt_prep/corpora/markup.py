@@ -34,10 +34,12 @@ class Document(ABC):
     """What a format makes of a document: expat calls ``start`` and ``end``, and pairs go to the builder.
 
     Attributes:
+        root: the element that holds the whole document.
         codes: the elements within a text whose content is no text.
         fault: 0, or why the text gathered last must be dropped.
     """
 
+    root: ClassVar[str]
     codes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:
@@ -98,6 +100,8 @@ class Document(ABC):
 
     def _enter(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
+        if self._depth == 1 and name.rpartition(":")[2].lower() != self.root:
+            raise self.error(f"begins with <{name[:100]}>, not with <{self.root}>; correct format in the config")
         if self._depth > _DEEPEST:
             raise self.error(f"elements {_DEEPEST} deep within each other; refused, as no format nests so deeply")
         if not self._gathering:

@@ -13,6 +13,7 @@ from html.entities import html5
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from nmt_prep.config_section import Side
 from nmt_prep.corpora.lines import TextPolicy, read_text
 from nmt_prep.corpora.pairs import PairBuilder, one_line
 from nmt_prep.corpora.reader import PairBatch, Reader
@@ -68,13 +69,13 @@ class SgmReader(Reader):
                 raise _twice(source, segment)
             seen.add(segment[:2])
             if segment[:2] not in references:
-                raise _missing(segment, target, source)
+                raise self._missing(segment, "target", "source")
             for reference in self._chosen(references.pop(segment[:2]), segment):
                 builder.add(segment.text, reference.text)
             yield from builder.full()
         if references:
             [segment, *_] = next(iter(references.values())).values()
-            raise _missing(segment, source, target)
+            raise self._missing(segment, "source", "target")
         yield from builder.rest()
 
     def _chosen(self, found: dict[str, Segment], segment: Segment) -> list[Segment]:
@@ -95,12 +96,15 @@ class SgmReader(Reader):
             )
         return [found[name] for name in chosen]
 
-
-def _missing(segment: Segment, lacking: Path, having: Path) -> AlignmentError:
-    return AlignmentError(
-        f"{lacking}: {segment.where} is missing, but {having} has it; "
-        "check that the two files are the two sides of the same test set"
-    )
+    def _missing(self, segment: Segment, lacking: Side, having: Side) -> AlignmentError:
+        counts = [
+            len({found[:2] for found in _segments(self.files[side], self.policy, self.counts)})
+            for side in (lacking, having)
+        ]
+        return AlignmentError(
+            f"{self.files[lacking]}: {segment.where} is missing, but {self.files[having]} has it ({counts[0]} and "
+            f"{counts[1]} segments); check that the two files are the two sides of the same test set"
+        )
 
 
 def _twice(path: Path, segment: Segment) -> AlignmentError:

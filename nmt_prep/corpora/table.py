@@ -56,8 +56,8 @@ class Table:
     def too_few(self, line: int, found: int) -> CorpusError:
         """The error to raise where a line has too few columns."""
         return CorpusError(
-            f"{self.path}:{line}: {found} columns, but column {max(self.columns)} (counted from 0) is wanted; "
-            "mend the line, or set columns in the config"
+            f"{self.path}:{line}: {found} column{'s' * (found != 1)}, but column {max(self.columns)} (counted from 0) "
+            "is wanted; mend the line, or set columns in the config"
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:

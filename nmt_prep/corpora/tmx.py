@@ -15,6 +15,7 @@ from nmt_prep.errors import CorpusError
 class _Tmx(Document):
     """A pair for each ``tu``: of each language the variant whose tag is the same, else the first of a regional one."""
 
+    root: ClassVar[str] = "tmx"
     codes: ClassVar[frozenset[str]] = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
     def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:

@@ -28,6 +28,8 @@ _Segments = dict[str, _Text]
 class _WmtXml(Document):
     """Pairs of each ``doc``, matched by segment id: for each segment one for each version that is asked for."""
 
+    root: ClassVar[str] = "dataset"
+
     def __init__(self, corpus: Corpus, languages: Languages, path: Path, builder: PairBuilder) -> None:
         super().__init__(corpus, languages, path, builder)
         self._doc = ""
@@ -123,8 +125,9 @@ class _WmtXml(Document):
         for whose in found if chosen == "all" else chosen:
             if whose not in found:
                 raise AlignmentError(
-                    f"{self.path}: doc {self._doc!r} has no {word} {whose!r} in {self.languages.target}, only "
-                    f"{', '.join(map(repr, found)) or 'none'}; correct {key} in the config"
+                    f"{self.path}: doc {self._doc!r} has no {word} {whose!r} in {self.languages.target}, "
+                    f"{'only ' * bool(found)}{', '.join(map(repr, found)) or 'nor any other'}; correct {key} in the "
+                    "config"
                 )
             yield f"{word} {whose!r}", found[whose]
 

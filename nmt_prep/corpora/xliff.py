@@ -18,6 +18,7 @@ _ASIDE = {"alt-trans", "match"}  # suggestions, which have sources and targets o
 class _Xliff(Document):
     """A pair for each ``trans-unit`` (1.2) or ``segment`` (2.0), in the direction that the config asks for."""
 
+    root: ClassVar[str] = "xliff"
     codes: ClassVar[frozenset[str]] = frozenset(
         {"bpt", "ept", "it", "ph", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp"}
     )

@@ -117,8 +117,16 @@ def compile_corpus(meter: Meter, task: CompileTask) -> dict[str, Any]:
     """Compiles one corpus; returns its parts and counts.
 
     Raises:
-        CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides.
+        CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides; the message
+            begins with its key in the config.
     """
+    try:
+        return _compile(meter, task)
+    except CorpusError as error:
+        raise type(error)(f"splits.{task.split}.{task.corpus.name}: {error}") from error
+
+
+def _compile(meter: Meter, task: CompileTask) -> dict[str, Any]:
     counts = _CorpusCounts()
     reader = open_corpus(task.corpus, task.files, task.languages)
     batches = _tagged(_sound(reader.pairs(), counts, meter), task.corpus)
@@ -131,7 +139,7 @@ def compile_corpus(meter: Meter, task: CompileTask) -> dict[str, Any]:
         names = " and ".join(str(path) for files in task.files for path in files.values())
         reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
         raise CorpusError(
-            f"corpus {name} of {task.split} has no pair with text on both sides ({counts.pairs_in} pairs in {names}"
+            f"no pair has text on both sides ({counts.pairs_in} pairs in {names}"
             f"{'; dropped: ' * bool(reasons)}{reasons}); check how the config says that it is read, or remove it"
         )
     listed = [

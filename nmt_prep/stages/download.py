@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,7 +73,8 @@ class Download(Stage):
                 key = f"splits.{split}.{corpus.name}"
                 urls = corpus.url.model_dump(exclude_none=True)
                 settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
-                settings[f"{key}.sha256"] = corpus.sha256.model_dump(exclude_none=True)
+                if checksums := corpus.sha256.model_dump(exclude_none=True):
+                    settings[f"{key}.sha256"] = checksums
         return settings
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
@@ -106,8 +107,7 @@ class Download(Stage):
             stored = fetched[file.mirrors[0]]
             details[file.key] = {"sha256": stored["sha256"], "size": stored["size"], "name": file.name, "local": False}
         files = {stored["file"]: stored["sha256"] for stored in fetched.values()}
-        total = sum(stored["size"] for stored in fetched.values())
-        counts = Counts(other={"files": len(local) + len(files), "bytes": total})
+        counts = Counts(other=_totals(details))
         return Result(counts, files=sorted(files), digests=files, details=details)
 
 
@@ -187,6 +187,12 @@ def _distinct(files: list[Needed]) -> list[Needed]:
         mirrors = tuple(dict.fromkeys((*before.mirrors, *file.mirrors)))
         merged[file.mirrors[0]] = replace(before, mirrors=mirrors, sha256=before.sha256 or file.sha256)
     return list(merged.values())
+
+
+def _totals(details: Mapping[str, Any]) -> dict[str, int]:
+    """Numbers of files and bytes; a file that several corpora name is one file."""
+    sizes = {(entry["sha256"], entry["name"]): entry["size"] for entry in details.values()}
+    return {"files": len(sizes), "bytes": sum(sizes.values())}
 
 
 def _local_entry(file: Needed, path: Path, context: Context) -> dict[str, object]:

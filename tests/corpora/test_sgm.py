@@ -60,7 +60,7 @@ def test_a_segment_missing_from_the_target(tmp_path: Path) -> None:
         read(tmp_path, "sgm", SOURCE, SOURCE.replace(b'<seg id="3">Two</seg>', b""))
     source, target = tmp_path / "a-src.sgm", tmp_path / "a-ref.sgm"
     assert str(caught.value) == (
-        f"{target}: doc 'd1', seg '3' is missing, but {source} has it; "
+        f"{target}: doc 'd1', seg '3' is missing, but {source} has it (3 and 4 segments); "
         "check that the two files are the two sides of the same test set"
     )
 

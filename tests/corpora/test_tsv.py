@@ -54,13 +54,13 @@ def test_too_few_columns(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyP
     with pytest.raises(CorpusError) as caught:
         read(tmp_path, "tsv", b"en\tzh\na\tb\nonly one\nc\td\n", header=True)
     assert str(caught.value) == (
-        f"{tmp_path / 'a.tsv'}:3: 1 columns, but column 1 (counted from 0) is wanted; "
+        f"{tmp_path / 'a.tsv'}:3: 1 column, but column 1 (counted from 0) is wanted; "
         "mend the line, or set columns in the config"
     )
 
 
 def test_an_empty_last_line_has_too_few_columns(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"a\.tsv:2: 1 columns"):
+    with pytest.raises(CorpusError, match=r"a\.tsv:2: 1 column,"):
         read(tmp_path, "tsv", b"a\tb\n\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from nmt_prep.config import Config
 from nmt_prep.config_file import check_config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.manifest import Manifest, Workspace, read_manifest
-from nmt_prep.pipeline import Outcome, Pipeline
+from nmt_prep.pipeline import Outcome, Pipeline, Step
 from nmt_prep.progress import Progress
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
@@ -23,14 +24,22 @@ def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
     return check_config({**base, "output_dir": str(directory / "run"), "splits": splits, **more}, "test config")
 
 
-def run(config: Config, until: str = "sample", workers: int = 2) -> list[Outcome]:
+def run(config: Config, until: str = "sample", workers: int = 2, force: Collection[str] = ()) -> list[Outcome]:
     """Runs the stages; paths are relative to the directory above the run's."""
-    stages = (Download(), Extract(), Compile(), Sample())
-    pipeline = Pipeline(stages, config, config.run_dir.parent, Progress())
-    return pipeline.run(LocalEngine(workers), until=until)
+    return _pipeline(config).run(LocalEngine(workers), until=until, force=force)
+
+
+def steps(config: Config) -> list[Step]:
+    """What :func:`run` would do."""
+    return _pipeline(config).plan()
 
 
 def manifest(config: Config, stage: str) -> Manifest:
     found = read_manifest(Workspace(config.run_dir).manifest(stage))
     assert found is not None
     return found
+
+
+def _pipeline(config: Config) -> Pipeline:
+    stages = (Download(), Extract(), Compile(), Sample())
+    return Pipeline(stages, config, config.run_dir.parent, Progress())

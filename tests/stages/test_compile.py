@@ -10,7 +10,7 @@ from nmt_prep.corpora import parts as parts_module
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.manifest import Counts
 from nmt_prep.stages.compile import DROP_REASONS, iter_pairs
-from tests.stages.runs import config_of, manifest, run
+from tests.stages.runs import config_of, manifest, run, steps
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
 
@@ -123,7 +123,7 @@ def test_invalid_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("source", "pairs"), [(b"", 0), (b" \n", 1)])
 def test_a_corpus_without_pairs(tmp_path: Path, source: bytes, pairs: int) -> None:
     config = config_of(tmp_path, plain(tmp_path, "c", source, source))
-    with pytest.raises(CorpusError, match=rf"corpus c of train has no pair with text on both sides \({pairs} pairs in"):
+    with pytest.raises(CorpusError, match=rf"splits.train.c: no pair has text on both sides \({pairs} pairs in"):
         compiled(config)
 
 
@@ -131,6 +131,12 @@ def test_renaming_a_corpus_compiles_anew(tmp_path: Path) -> None:
     corpus = plain(tmp_path, "c", b"a\n", b"b\n")
     compiled(config_of(tmp_path, corpus))
     config = config_of(tmp_path, {**corpus, "name": "d"})
+    reasons = [step.reason for step in steps(config)]
+    assert reasons[0].startswith("config splits.train.c is gone; config splits.train.d is new; file train/c/source is")
+    assert reasons[2] == (
+        'follows extract; config splits.train changed ["c"] → ["d"]; config splits.train.c is gone; '
+        "config splits.train.d is new"
+    )
     assert compiled(config) == [("a", "b", "d")]
 
 

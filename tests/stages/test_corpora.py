@@ -117,7 +117,7 @@ def test_faults_are_counted_by_reason(tmp_path: Path) -> None:
 
 def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
     corpus = {**plain(tmp_path, "c", b"\xff\n", b"1\n"), "invalid": "drop"}
-    with pytest.raises(CorpusError, match=r"no pair with text on both sides \(1 pairs .*: invalid_text 1\)"):
+    with pytest.raises(CorpusError, match=r"no pair has text on both sides \(1 pairs .*: invalid_text 1\)"):
         compiled(config_of(tmp_path, corpus))
 
 

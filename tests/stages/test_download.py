@@ -92,6 +92,24 @@ def test_a_pinned_file_is_taken_from_the_store(server: WebServer, tmp_path: Path
     assert stored(config) == {f"{ABC}/a.en": b"abc", f"{ABC}/b.zh": b"abc"}
 
 
+def test_force_fetches_anew_what_is_not_pinned(server: WebServer, tmp_path: Path) -> None:
+    urls = server.give("/a", b"abc", b"abd"), server.give("/b", b"def")
+    pinned = {"target": hashlib.sha256(b"def").hexdigest()}
+    config = config_of(tmp_path, corpus("c", *urls, sha256=pinned))
+    download(config)
+    run(config, until="download", force=("download",))
+    assert sorted(server.asked) == ["/a", "/a", "/b"]
+    assert manifest(config, "download").details["train/c/source"] == entry(b"abd", "a", local=False)
+
+
+def test_files_and_bytes_are_counted(server: WebServer, tmp_path: Path) -> None:
+    (tmp_path / "a.zh").write_bytes(b"local")
+    url = server.give("/a", b"abc")
+    config = config_of(tmp_path, corpus("c", url, "a.zh"), corpus("d", url, "a.zh"))
+    download(config)
+    assert manifest(config, "download").counts.other == {"files": 2, "bytes": 8}
+
+
 def test_a_damaged_file_is_fetched_anew(server: WebServer, tmp_path: Path) -> None:
     config = config_of(tmp_path, corpus("c", server.give("/a", b"abc"), server.give("/b", b"def")))
     download(config)

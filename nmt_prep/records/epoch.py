@@ -159,8 +159,11 @@ class EpochOrder:
         if not len(mine):
             return
         pairs = np.cumsum(table.pairs[self.order][mine])
-        count = -(-int(pairs[-1]) // self.window_pairs)
-        cuts = np.searchsorted(pairs, pairs[-1] * np.arange(1, count) // count) + 1
+        # Where there are several windows the first one is small, so that the first batch comes soon.
+        first = self.window_pairs // 8 if pairs[-1] > self.window_pairs else 0
+        rest = int(pairs[-1]) - first
+        count = -(-rest // self.window_pairs)
+        cuts = np.searchsorted(pairs, first + rest * np.arange(count) // count) + 1 if first else np.empty(0, np.int64)
         for part in np.split(mine, np.unique(cuts[cuts < len(mine)])):
             start = int(ends[part[0]] - size[part[0]])
             stop = min(int(ends[part[-1]]), end)

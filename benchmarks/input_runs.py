@@ -1,0 +1,93 @@
+"""Runs for benchmarks of the input functions: real text, words and characters as tokens, records of every layout."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+from nmt_prep.columns import Ragged
+from nmt_prep.records import (
+    CorpusInfo,
+    DatasetInfo,
+    GlobalShuffle,
+    Languages,
+    Layout,
+    ShardPlan,
+    SpillWriter,
+    SplitInfo,
+    Vocabularies,
+    VocabularyInfo,
+    append_id,
+    shard_name,
+    write_dataset_info,
+    write_shard,
+)
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SPECIAL = ["<pad>", "</s>", "<unk>", "<s>"]
+EOS = 1
+SHARDS = 8
+
+Texts = tuple[list[str], list[str]]
+
+
+def read_text() -> tuple[str, Texts]:
+    """Name and both sides: words of the source, characters of the target, separated by spaces."""
+    archive = REPOSITORY.parent / "shared/corpora/wmt22-enzh/training-parallel-general-v22.tgz"
+    if not archive.exists():
+        archive = REPOSITORY / "data/toy/training-parallel-toy.tgz"
+    with tarfile.open(archive) as tar:
+        sides = sorted(name for name in tar.getnames() if name.endswith((".en", ".zh")))[:2]
+        source, target = (member.read().decode() for member in map(tar.extractfile, sides) if member is not None)
+    words = [" ".join(re.findall(r"\w+|[^\w\s]", line)) for line in source.split("\n")[:-1]]
+    characters = [" ".join(line.replace(" ", "")) for line in target.split("\n")[:-1]]
+    return archive.name, (words, characters)
+
+
+def vocabulary(lines: list[str]) -> dict[str, int]:
+    """The 8,192 most frequent tokens, the special ones first."""
+    counts = Counter(token for line in lines for token in line.split())
+    return {word: number for number, word in enumerate(SPECIAL + [word for word, _ in counts.most_common(8188)])}
+
+
+def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[str, int]], repeat: int) -> Path:
+    """What make_dataset reads of a run."""
+    records = run / "records"
+    records.mkdir(parents=True)
+    (run / "vocab").write_bytes(b"")
+    sides = [
+        append_id(Ragged.from_lists([[words.get(token, 2) for token in line.split()] for line in lines] * repeat), EOS)
+        for lines, words in zip(texts, vocabularies, strict=True)
+    ]
+    rows = len(sides[0])
+    plan = ShardPlan(GlobalShuffle(rows, 1, "train"), SHARDS, layout=layout)
+    with SpillWriter(run / "spill", plan) as spill:
+        spill.add(0, *sides)
+        stats = spill.close()
+    paths = [records / shard_name("bench", "train", number, SHARDS) for number in range(SHARDS)]
+    shards = [write_shard(path, plan, number, [run / "spill"]) for number, path in enumerate(paths)]
+    vocab = VocabularyInfo(
+        file="../vocab",
+        kind="plain",
+        size=8192,
+        sha256=hashlib.sha256(b"").hexdigest(),
+        fingerprint="",
+        pad_id=0,
+        eos_id=EOS,
+    )
+    dataset = DatasetInfo(
+        name="bench",
+        config_fingerprint="",
+        layout=layout,
+        row_length=plan.row_length if layout == "packed" else None,
+        seed=1,
+        languages=Languages(source="en", target="zh"),
+        vocab=Vocabularies(source=vocab, target=vocab),
+        corpora={"train": (CorpusInfo(name="bench", pairs=rows),)},
+        splits={"train": SplitInfo.of(stats, shards)},
+    )
+    write_dataset_info(records, dataset)
+    return run

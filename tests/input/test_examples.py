@@ -1,0 +1,43 @@
+"""The examples of the docs, run."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+PAIRS = [([3 + i % 40, *[2] * (i % 9), 1], [3 + i % 40, *[3] * (i % 9), 1]) for i in range(2000)]
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_the_loss_goes_down_and_training_goes_on(encode_run: Callable[..., Path], tmp_path: Path) -> None:
+    import tensorflow as tf
+
+    run = encode_run({"a": PAIRS})
+    info = run / "records" / "dataset.json"
+    info.write_text(info.read_text().replace('"size": 5', '"size": 50'))
+    train = runpy.run_path(str(EXAMPLES / "train_gru.py"))["train"]
+    tf.keras.utils.set_random_seed(1)
+    whole = train(run, tmp_path / "whole", 40)
+    assert len(whole) == 40
+    assert np.mean(whole[-5:]) < 0.6 * np.mean(whole[:5])
+    tf.keras.utils.set_random_seed(1)
+    parts = train(run, tmp_path / "parts", 17) + train(run, tmp_path / "parts", 40)
+    assert parts == pytest.approx(whole, rel=1e-4)
+    assert train(run, tmp_path / "parts", 40) == []
+
+
+@pytest.mark.parametrize(("library", "file"), [("torch", "pytorch_batches.py"), ("jax", "jax_batches.py")])
+def test_batches_of_other_libraries(encode_run: Callable[..., Path], library: str, file: str) -> None:
+    pytest.importorskip(library)
+    run = encode_run({"a": PAIRS})
+    example = runpy.run_path(str(EXAMPLES / file))
+    batches: list[Any] = list(example["Pairs"](str(run), 0) if library == "torch" else example["batches"](str(run), 0))
+    sources = [row[row != 0].tolist() for source, _ in batches for row in np.asarray(source) if row.any()]
+    assert sorted(sources) == sorted(source for source, _ in PAIRS)

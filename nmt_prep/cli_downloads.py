@@ -34,7 +34,7 @@ def download(
             except NmtPrepError as error:
                 if not everything:
                     raise
-                faults.append(f"{path}: {error}")
+                faults.append(f"{path}: {str(error).removeprefix(f'{path}: ')}")
     if faults:
         raise DownloadError("\n".join([f"{len(faults)} of {len(configs)} configs could not be fetched:", *faults]))
 

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from nmt_prep.config_corpus import Checksums, Columns, Corpus, Fields, Tag, Urls
+from nmt_prep.config_corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config_section import SIDES, Amount, Count, Languages, Location, Name, Section, Side
+from nmt_prep.config_url import Checksums, Urls
 from nmt_prep.config_vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
 
 __all__ = [

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from nmt_prep.config_section import SIDES, Amount, Languages, Location, Name, Section, Side
+from nmt_prep.config_section import SIDES, Amount, Languages, Name, Section, Side
+from nmt_prep.config_url import Checksums, Urls, one_or_more, per_side
 
 if TYPE_CHECKING:
     from nmt_prep.corpora.reader import Reader
@@ -26,18 +27,7 @@ _SUFFIXES = {
     "po": (".po",),
     "mo": (".mo",),
 }
-_CATALOGUE = re.compile(r"(opus|mtdata|sacrebleu):")
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
-
-
-def _per_side(value: object) -> object:
-    """Lets one value stand for both sides."""
-    return value if isinstance(value, dict) else {"both": value}
-
-
-def _as_tuple(value: object) -> object:
-    """Lets one mirror stand for a list of one."""
-    return (value,) if isinstance(value, str) else value
 
 
 def _known_format(value: str) -> str:
@@ -56,35 +46,11 @@ def _text_encoding(value: str) -> str:
     return name
 
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", to_lower=True)]
-Mirrors = Annotated[tuple[Location, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 Translators = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
-    BeforeValidator(_as_tuple),
+    BeforeValidator(one_or_more),
     Field(min_length=1),
 ]
-
-
-class Urls(Section):
-    """Where a corpus is: one archive or file for both sides, or a file a side."""
-
-    both: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
-    source: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
-    target: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
-
-    @model_validator(mode="after")
-    def _both_or_each(self) -> Urls:
-        if (self.both is None) == (self.source is None and self.target is None):
-            raise ValueError("give one url for both sides, or {source: …, target: …}")
-        return self
-
-
-class Checksums(Section):
-    """SHA-256 of the files behind the URLs, in the same form as ``url``."""
-
-    both: Sha256 | None = Field(None, description="64 hexadecimal digits")
-    source: Sha256 | None = Field(None, description="64 hexadecimal digits")
-    target: Sha256 | None = Field(None, description="64 hexadecimal digits")
 
 
 class Columns(Section):
@@ -116,14 +82,14 @@ class Corpus(Section):
     """One named pair of files, or one file that holds both sides."""
 
     name: Name = Field(description="letters, digits, dots, dashes and underscores; recorded with every pair")
-    url: Annotated[Urls, BeforeValidator(_per_side)] = Field(
+    url: Annotated[Urls, BeforeValidator(per_side)] = Field(
         description="a URL (http, https, s3, gs, file), a path relative to the config file, an id (opus:…, mtdata:…, "
         "sacrebleu:…), a list of mirrors, or {source: …, target: …} where each side is a file of its own"
     )
     manual: str | None = Field(
         None, min_length=1, description="how to get the file that url, a path, names, where no program can fetch it"
     )
-    sha256: Annotated[Checksums, BeforeValidator(_per_side)] = Field(
+    sha256: Annotated[Checksums, BeforeValidator(per_side)] = Field(
         default_factory=lambda: Checksums(), description="64 hexadecimal digits; per side where url is"
     )
     format: Annotated[str, AfterValidator(_known_format)] | None = Field(
@@ -187,8 +153,9 @@ class Corpus(Section):
         return self
 
     def _problems(self) -> Iterator[str]:
-        yield from self._address_problems()
-        if self.catalogue_id is not None and not (self.sides or self.member):
+        if self.manual is not None and self.url.remote:
+            yield "manual is for a file that is fetched by hand: url must be the path where it is put"
+        if self.url.catalogue_id is not None and not (self.sides or self.member):
             return  # what the catalogue knows is filled in later, and checked then
         yield from self._file_problems()
         yield from self._option_problems()
@@ -231,20 +198,6 @@ class Corpus(Section):
             yield f"format {kind} needs fields, such as {{source: translation.en, target: translation.zh}}"
         if self.columns is not None and self.columns.source == self.columns.target:
             yield "columns.source and columns.target are the same column"
-
-    def _address_problems(self) -> Iterator[str]:
-        mirrors = [address for part in ("both", *SIDES) for address in getattr(self.url, part) or ()]
-        ids = [address for address in mirrors if _CATALOGUE.match(address)]
-        if ids and ids != [self.catalogue_id]:
-            yield f"{ids[-1]} names a whole corpus: give it alone as url, or as the first of the mirrors"
-        if self.manual is not None and any("://" in address or _CATALOGUE.match(address) for address in mirrors):
-            yield "manual is for a file that is fetched by hand: url must be the path where it is put"
-
-    @property
-    def catalogue_id(self) -> str | None:
-        """The id of a catalogue that names the corpus; None where it is named otherwise."""
-        first = self.url.both[0] if self.url.both else ""
-        return first if _CATALOGUE.match(first) else None
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -70,10 +70,13 @@ def test_a_config_whose_files_cannot_be_had(server: WebServer, tmp_path: Path) -
     assert first.returncode == 1
     assert first.stderr.startswith(f"nmt-prep: error: {server.url}/missing: status 404 Not Found")
     assert not (tmp_path / "two.lock").exists()
-    result = nmt_prep("download", "--all", missing, right)
+    wrong = write_config(tmp_path, "three", url, extract={"max_ratio": 0})
+    result = nmt_prep("download", "--all", missing, wrong, right)
     assert result.returncode == 1
-    assert result.stderr.splitlines()[0] == "nmt-prep: error: 1 of 2 configs could not be fetched:"
-    assert result.stderr.splitlines()[1].startswith(f"{missing}: {server.url}/missing: status 404 Not Found")
+    lines = result.stderr.splitlines()
+    assert lines[0] == "nmt-prep: error: 2 of 3 configs could not be fetched:"
+    assert lines[1].startswith(f"{missing}: {server.url}/missing: status 404 Not Found")
+    assert lines[2] == f"{wrong}: 1 problem"
     assert locked(tmp_path, "two") == {url: ABC}
 
 

@@ -34,7 +34,7 @@ def fill_in(config: Config) -> Config:
 
 
 def _filled(corpus: Corpus, languages: Languages, where: str) -> Corpus:
-    address = corpus.catalogue_id
+    address = corpus.url.catalogue_id
     if address is None:
         return corpus
     try:

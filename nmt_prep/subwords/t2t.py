@@ -98,6 +98,8 @@ class T2TTokenizer(Tokenizer):
     def load(cls, path: str | Path) -> Self:
         """Reads a ``.subwords`` file: a piece a line, bare or within single or double quotes.
 
+        Carriage returns are dropped wherever they are, as TensorFlow does when it reads the lines for Tensor2Tensor.
+
         Raises:
             VocabularyError: the file cannot be read, or is not such a vocabulary.
         """
@@ -237,7 +239,7 @@ def _read_lines(path: Path) -> list[str]:
         raise VocabularyError(
             f"{path}, line {line}: not UTF-8; check that this is the .subwords file, and unpack it if it is compressed"
         ) from error
-    return text.removesuffix("\n").split("\n") if text else []
+    return text.replace("\r", "").removesuffix("\n").split("\n") if text else []
 
 
 def _unquoted(line: str) -> str:

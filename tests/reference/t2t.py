@@ -137,8 +137,8 @@ def train_counts(
 def load(data: bytes) -> Vocabulary:
     """The vocabulary in a file's bytes."""
     pieces = []
-    for line in data.decode().removesuffix("\n").split("\n"):
-        text = line.rstrip()
-        quoted = (text.startswith("'") and text.endswith("'")) or (text.startswith('"') and text.endswith('"'))
-        pieces.append(text[1:-1] if quoted else text)
+    text = data.decode().replace("\r", "")  # TensorFlow's reader drops them
+    for line in map(str.rstrip, text.removesuffix("\n").split("\n")):
+        quoted = (line.startswith("'") and line.endswith("'")) or (line.startswith('"') and line.endswith('"'))
+        pieces.append(line[1:-1] if quoted else line)
     return Vocabulary(pieces)

@@ -8,8 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
 import pytest
 
+from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.t2t import T2TTokenizer
 from nmt_prep.subwords.t2t_training import TokenCounts
 
@@ -89,26 +91,51 @@ def test_pieces_that_share_long_beginnings() -> None:
         assert tokenizer.encode("a" * 200_000) == [7, 7, 2]
 
 
+def test_pieces_that_almost_fit_everywhere() -> None:
+    head = ["<pad>_", "<EOS>_", "_", "a", "b", "aa"]
+    tail = T2TTokenizer([*head, "a" * 100_000 + "b"])
+    nested = T2TTokenizer([*head, *("a" * size + "b" for size in range(1, 1500))])
+    with seconds(10):
+        text = "a" * 1_000_001
+        assert tail.encode(text) == nested.encode(text) == [5] * 500_000 + [3, 2]
+        assert tail.encode("a" * 300_000 + "b") == [5] * 100_000 + [6, 2]
+        assert nested.encode("a" * 300_000 + "b") == [5] * 149_251 + [nested.pieces.index("a" * 1498 + "b"), 2]
+        with pytest.raises(EncodeError, match="no piece for the character '0'"):
+            T2TTokenizer([*head, "a" * 100_000 + "b", "0a"]).encode(text + "0b" + text)
+
+
+@contextmanager
+def control_c_ends_this() -> Iterator[None]:
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        started = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            yield
+        assert time.perf_counter() - started < 0.3 + 2
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
 def test_control_c_ends_a_training() -> None:
     counts = TokenCounts({fibonacci(3_000_000): 1})
-    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        with pytest.raises(KeyboardInterrupt):
-            T2TTokenizer.from_counts(counts, 8192)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    with control_c_ends_this():
+        T2TTokenizer.from_counts(counts, 8192)
 
 
-def test_control_c_ends_an_encoding() -> None:
-    tokenizer = T2TTokenizer([*"<>ab \\_u;0123456789", "a" * 3000 + "b"])
-    lines = ["a" * 20_000] * 1000
-    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        with pytest.raises(KeyboardInterrupt):
-            tokenizer.encode_batch(lines, threads=2)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+@pytest.mark.parametrize("line", ["ab" * 60_000_000, "a " * 60_000_000])
+def test_control_c_ends_the_encoding_of_a_long_line(line: str) -> None:
+    tokenizer = T2TTokenizer([*"<>ab \\_u;0123456789"])
+    column = pa.array([line], pa.large_string())
+    with control_c_ends_this():
+        for _ in range(20):
+            tokenizer.encode_batch(column, threads=2)
+
+
+def test_control_c_ends_the_encoding_of_many_lines() -> None:
+    tokenizer = T2TTokenizer([*"<>ab \\_u;0123456789"])
+    column = pa.array(["ab" * 10_000] * 4000, pa.large_string())
+    with control_c_ends_this():
+        for _ in range(40):
+            tokenizer.encode_batch(column, threads=2)

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "id_cache.h"
+#include "t2t_longest.h"
 #include "t2t_tokens.h"
 #include "t2t_trie.h"
 #include "text_batch.h"
@@ -45,14 +48,23 @@ class Model {
         Symbols symbols;
     };
 
+    struct SpelledPieces {
+        std::vector<Symbols> pieces;
+        std::vector<std::int32_t> ids;
+    };
+
     void read_alphabet();
-    void build_trie();
+    SpelledPieces spelled_pieces() const;
     std::uint32_t symbol_of(char32_t point) const;
     std::uint32_t text_symbol(char32_t point) const;
-    void spell(const std::uint8_t* token, std::size_t size, Symbols& symbols) const;
-    void encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
-                     IdBuffer& ids) const;
-    void encode_token(const Token& token, Scratch& scratch, IdBuffer& ids) const;
+    void spell(const std::uint8_t* token, std::size_t size, Symbols& symbols, const Poll& poll) const;
+    void encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch, IdBuffer& ids,
+                     const Poll& poll) const;
+    void encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
+    std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
+                        const Poll& poll) const;
+    std::int32_t* match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
+                                  const Poll& poll) const;
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
 
     std::vector<std::string> pieces_;
@@ -60,6 +72,9 @@ class Model {
     std::vector<std::uint32_t> basic_symbols_;   // character below U+10000 -> symbol; 0 is escaped in text
     std::vector<std::uint32_t> escape_symbols_;  // ASCII character of an escape -> symbol
     Trie trie_;
+    mutable std::once_flag longest_made_;
+    mutable std::unique_ptr<const LongestPieces> longest_;  // made when a text first needs it
+    mutable std::vector<std::uint32_t> piece_sizes_;        // symbols of each piece, made with it
     mutable ScratchPool<Scratch> scratch_;
 };
 

@@ -8,7 +8,8 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kTailFrom = 16;
-constexpr std::size_t kFilterBitsPerEdge = 16;
+// More would make the table denser, and building it slow.
+constexpr std::size_t kPlacesTried = 256;
 
 std::size_t common_prefix(const Symbols& a, const Symbols& b) {
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
@@ -19,14 +20,14 @@ std::size_t common_prefix(const Symbols& a, const Symbols& b) {
 // Adds pieces in ascending order: what a piece shares with the one before it is there already.
 class Trie::Builder {
    public:
-    Builder(Trie& trie, std::uint32_t symbols) : trie_(trie), nodes_(symbols) {
-        trie_.single_.assign(symbols + 1, -1);
+    Builder(Trie& trie, std::uint32_t symbols) : trie_(trie), nodes_(symbols), block_(std::bit_ceil(symbols + 1)) {
+        trie_.first_.resize(symbols + 1);
     }
 
     // `shared`: symbols in common with the piece before; `unique_from`: first symbol that neither neighbour shares.
     void add(const Symbols& piece, std::int32_t id, std::size_t shared, std::size_t unique_from) {
         if (piece.size() == 1) {
-            trie_.single_[piece[0]] = id;
+            trie_.first_[piece[0]].id = id;
             path_.clear();
             return;
         }
@@ -35,8 +36,8 @@ class Trie::Builder {
             if (depth > unique_from && !path_.empty() && piece.size() - depth >= kTailFrom) {
                 edges_[path_.back()].next = kTail | static_cast<std::uint32_t>(trie_.tails_.size());
                 trie_.tails_.push_back({trie_.tail_symbols_.size(), piece.size() - depth, id});
-                trie_.tail_symbols_.insert(trie_.tail_symbols_.end(), piece.begin() + static_cast<std::ptrdiff_t>(depth),
-                                           piece.end());
+                const auto tail = piece.begin() + static_cast<std::ptrdiff_t>(depth);
+                trie_.tail_symbols_.insert(trie_.tail_symbols_.end(), tail, piece.end());
                 return;
             }
             std::uint32_t node = piece[0];
@@ -51,29 +52,81 @@ class Trie::Builder {
         edges_[path_.back()].id = id;
     }
 
+    // Nodes with many edges choose their places first, while most are free.
     void finish() {
-        const auto bits = static_cast<std::size_t>(std::max(4, static_cast<int>(std::bit_width(edges_.size() + edges_.size() / 3))));
-        const auto filter_bits =
-            static_cast<std::size_t>(std::max(6, static_cast<int>(std::bit_width(kFilterBitsPerEdge * edges_.size()))));
-        trie_.edge_shift_ = 64 - bits;
-        trie_.filter_shift_ = 64 - filter_bits;
-        trie_.edges_.resize(std::size_t{1} << bits);
-        trie_.filter_.resize(std::size_t{1} << (filter_bits - 6));
-        for (const Edge& each : edges_) {
-            const std::uint64_t hashed = hash(each.node, each.symbol);
-            const std::uint64_t bit = hashed >> trie_.filter_shift_;
-            trie_.filter_[bit / 64] |= std::uint64_t{1} << (bit % 64);
-            std::size_t at = hashed >> trie_.edge_shift_;
-            while (trie_.edges_[at].node != kFree) at = (at + 1) & (trie_.edges_.size() - 1);
-            trie_.edges_[at] = each;
+        std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.node < b.node; });
+        std::vector<Siblings> nodes;
+        for (std::size_t begin = 0, end; begin < edges_.size(); begin = end) {
+            for (end = begin; end < edges_.size() && edges_[end].node == edges_[begin].node;) ++end;
+            nodes.push_back({begin, end});
         }
+        std::stable_sort(nodes.begin(), nodes.end(), [](const Siblings& a, const Siblings& b) {
+            return a.end - a.begin > b.end - b.begin;
+        });
+        add_block();
+        std::vector<std::uint32_t> bases(nodes_ + 1, 0);
+        for (const Siblings& each : nodes) {
+            const std::uint32_t base = place(each);
+            bases[edges_[each.begin].node] = base;
+            is_base_[base] = true;
+            for (std::size_t i = each.begin; i < each.end; ++i) trie_.owner_[base ^ edges_[i].symbol] = base;
+        }
+        for (std::size_t symbol = 0; symbol < trie_.first_.size(); ++symbol) trie_.first_[symbol].base = bases[symbol];
+        trie_.reached_.resize(trie_.owner_.size());
+        for (const Edge& edge : edges_)
+            trie_.reached_[bases[edge.node] ^ edge.symbol] = {edge.id,
+                                                              edge.next & kTail ? edge.next : bases[edge.next]};
     }
 
    private:
+    struct Edge {
+        std::uint32_t node;  // it leaves
+        std::uint32_t symbol;
+        std::uint32_t next;  // node it reaches, 0 where no edge leaves that
+        std::int32_t id;
+    };
+
+    struct Siblings {
+        std::size_t begin, end;  // in edges_
+    };
+
+    // Numbers below a power of two stay there under exclusive or with symbols, so a new block has place for any node.
+    void add_block() {
+        trie_.owner_.resize(trie_.owner_.size() + block_, kFree);
+        is_base_.resize(trie_.owner_.size(), false);
+    }
+
+    // The base that puts the edges of a node in free places, the lowest that can be found without looking far.
+    std::uint32_t place(const Siblings& node) {
+        while (lowest_ < trie_.owner_.size() && trie_.owner_[lowest_] != kFree) ++lowest_;
+        for (std::size_t from : {lowest_, trie_.owner_.size() - block_})
+            if (const std::uint32_t base = search(node, from)) return base;
+        add_block();
+        return search(node, trie_.owner_.size() - block_);
+    }
+
+    std::uint32_t search(const Siblings& node, std::size_t from) const {
+        const std::size_t end = std::min(from + kPlacesTried, trie_.owner_.size());
+        for (std::size_t at = from; at < end; ++at) {
+            const auto base = static_cast<std::uint32_t>(at) ^ edges_[node.begin].symbol;
+            if (base != 0 && !is_base_[base] && fits(node, base)) return base;
+        }
+        return 0;
+    }
+
+    bool fits(const Siblings& node, std::uint32_t base) const {
+        return std::all_of(edges_.begin() + static_cast<std::ptrdiff_t>(node.begin),
+                           edges_.begin() + static_cast<std::ptrdiff_t>(node.end),
+                           [&](const Edge& edge) { return trie_.owner_[base ^ edge.symbol] == kFree; });
+    }
+
     Trie& trie_;
     std::vector<Edge> edges_;
     std::vector<std::uint32_t> path_;  // edges of the piece before, from its second symbol on
-    std::uint32_t nodes_;              // last number given to a node
+    std::uint32_t nodes_;              // last number given to a node; that of a first node is its symbol
+    std::size_t block_;
+    std::vector<bool> is_base_;
+    std::size_t lowest_ = 0;  // no place before it is free
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {
@@ -95,43 +148,33 @@ Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& 
     builder.finish();
 }
 
-const Trie::Edge* Trie::find(std::uint32_t node, std::uint32_t symbol) const {
-    const std::uint64_t hashed = hash(node, symbol);
-    const std::uint64_t bit = hashed >> filter_shift_;
-    if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) return nullptr;
-    for (std::size_t at = hashed >> edge_shift_;; at = (at + 1) & (edges_.size() - 1)) {
-        const Edge& edge = edges_[at];
-        if (edge.node == node && edge.symbol == symbol) return &edge;
-        if (edge.node == kFree) return nullptr;
-    }
-}
-
-std::int32_t* Trie::match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids) const {
+std::int32_t* Trie::match(const std::uint32_t*& begin, const std::uint32_t* stop, const std::uint32_t* end,
+                          std::int32_t* ids, std::size_t& patience) const {
     const std::uint32_t* at = begin;
-    while (at != end) {
-        std::int32_t id = single_[*at];
-        std::uint32_t node = *at;
+    while (at < stop && patience != 0) {
+        Node node = first_[*at];
+        std::int32_t id = node.id;
         const std::uint32_t* next = at + 1;
-        for (const std::uint32_t* ahead = next; node != 0 && ahead != end;) {
-            if (node & kTail) {
-                const Tail& tail = tails_[node & ~kTail];
-                if (static_cast<std::size_t>(end - ahead) >= tail.size &&
-                    std::equal(ahead, ahead + tail.size, tail_symbols_.data() + tail.begin)) {
-                    id = tail.id;
-                    next = ahead + tail.size;
-                }
+        const std::uint32_t* ahead = next;
+        while (ahead != end) {
+            if (node.base & kTail) {
+                const Tail& tail = tails_[node.base & ~kTail];
+                if (static_cast<std::size_t>(end - ahead) < tail.size) break;
+                const bool same = std::equal(ahead, ahead + tail.size, tail_symbols_.data() + tail.begin);
+                ahead += tail.size;
+                id = same ? tail.id : id;
+                next = same ? ahead : next;
                 break;
             }
-            const Edge* const edge = find(node, *ahead);
-            if (edge == nullptr) break;
+            const std::uint32_t place = node.base ^ *ahead;
+            if (owner_[place] != node.base) break;
+            node = reached_[place];
             ++ahead;
-            if (edge->id >= 0) {
-                id = edge->id;
-                next = ahead;
-            }
-            node = edge->next;
+            id = node.id >= 0 ? node.id : id;
+            next = node.id >= 0 ? ahead : next;
         }
         if (id < 0) break;
+        patience -= std::min(patience, static_cast<std::size_t>(ahead - next));
         *ids++ = id;
         at = next;
     }

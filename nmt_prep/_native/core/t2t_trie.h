@@ -9,10 +9,10 @@ namespace nmt_prep::t2t {
 
 using Symbols = std::vector<std::uint32_t>;
 
-// The node of a first symbol has that symbol's number, so that the first edge can be looked up before anything else is
-// known. Edges are in one hash table, which a filter of one bit each guards: most look-ups ask for an edge that is not
-// there, and the filter stays in a near cache. A long end of a piece that nothing shares is compared as a string, so
-// that no piece costs more than its length.
+// A node is known by its base, a number of its own: its edge with a symbol is at place `base ^ symbol` of one table if
+// that place says that it belongs to the base (a double array, after Aoe 1989). So one look at four bytes finds an edge,
+// or that there is none. A long end of a piece that nothing shares is compared as a string, so that no piece costs more
+// than its length.
 class Trie {
    public:
     Trie() = default;
@@ -20,19 +20,20 @@ class Trie {
     // Pieces of symbols 1 … `symbols`, and the id of each. Of equal pieces the last counts, empty ones match nothing.
     Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols);
 
-    // Cuts [begin, end) into the longest pieces that fit, from left to right, writes their ids to `ids` (which has room
-    // for one a symbol) and returns the end of these. Stops at a symbol where no piece fits: `begin` is left there.
-    std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids) const;
+    // Cuts [begin, stop) into the longest pieces that fit within [begin, end), from left to right, writes their ids to
+    // `ids` (which has room for one a symbol) and returns the end of these. `begin` moves to where it got: past `stop`
+    // at most by the last piece, or to a symbol where no piece fits. `patience` falls by every symbol that was looked at
+    // beyond the piece taken; at 0 it stops as well, since where that goes on time is not linear.
+    std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* stop, const std::uint32_t* end,
+                        std::int32_t* ids, std::size_t& patience) const;
 
    private:
-    static constexpr std::uint32_t kFree = UINT32_MAX;
-    static constexpr std::uint32_t kTail = std::uint32_t{1} << 31;  // in `next`: index of a tail, not of a node
+    static constexpr std::uint32_t kTail = std::uint32_t{1} << 31;  // in a base: index of a tail
+    static constexpr std::uint32_t kFree = UINT32_MAX;              // no base
 
-    struct Edge {
-        std::uint32_t node = kFree;  // node it leaves
-        std::uint32_t symbol = 0;
-        std::uint32_t next = 0;  // node it reaches, 0 where that has no edges
-        std::int32_t id = -1;    // of the piece that ends there, -1 for none
+    struct Node {
+        std::int32_t id = -1;    // of the piece that ends here, -1 for none
+        std::uint32_t base = 0;  // 0 where no edge leaves
     };
 
     struct Tail {
@@ -42,16 +43,9 @@ class Trie {
 
     class Builder;
 
-    static std::uint64_t hash(std::uint32_t node, std::uint32_t symbol) {
-        return (std::uint64_t{node} << 32 | symbol) * 0x9E3779B97F4A7C15u;
-    }
-    const Edge* find(std::uint32_t node, std::uint32_t symbol) const;
-
-    std::vector<std::int32_t> single_;  // symbol -> id of the piece that is this symbol alone, -1 for none
-    std::vector<Edge> edges_;           // hash table
-    std::vector<std::uint64_t> filter_;
-    std::size_t edge_shift_ = 0;
-    std::size_t filter_shift_ = 0;
+    std::vector<Node> first_;           // first symbol -> node
+    std::vector<std::uint32_t> owner_;  // place -> base of the node that an edge leaves, kFree where there is none
+    std::vector<Node> reached_;         // place -> node that the edge reaches
     std::vector<Tail> tails_;
     std::vector<std::uint32_t> tail_symbols_;
 };

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import gzip
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from _nmt_prep_core import pack_best_fit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,3 +146,19 @@ def test_a_hundred_million_pairs_resume_in_seconds() -> None:
     seconds = time.process_time() - started
     assert place.window == len(worker.windows) - 1
     assert seconds < 30
+
+
+@pytest.mark.parametrize("corpus", ["multi30k", "general-v22"])
+def test_real_rows_are_packed_to_98_percent(shared: Path, corpus: str) -> None:
+    languages = ("en", "de") if corpus == "multi30k" else ("en", "zh")
+    files = [shared / "golden" / "t2t" / f"t2t.{corpus}.{language}.8192.msl200.ids.gz" for language in languages]
+    columns = [[line.count(b" ") + 2 for line in gzip.decompress(path.read_bytes()).splitlines()] for path in files]
+    source, target = (np.array(column, np.int64) for column in columns)
+    short = np.maximum(source, target) <= 256
+    source, target = source[short], target[short]
+    tokens = max(source.sum(), target.sum())
+    online = len(np.unique(pack_rounds(source, target, 256)))
+    assert tokens / (online * 256) >= 0.98
+    spans = [slice(first, first + 16_384) for first in range(0, len(source), 16_384)]
+    packed = (pack_best_fit(source[span].astype(np.int32), target[span].astype(np.int32), 256) for span in spans)
+    assert tokens / (sum(int(rows.max()) + 1 for rows in packed) * 256) >= 0.98

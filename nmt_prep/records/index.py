@@ -70,11 +70,6 @@ class ShardIndex:
         columns, table = np.split(raw[: -_TRAILER.size], [pairs * _PAIR_BYTES])
         return cls(columns.view("<u2").reshape(-1, 3), np.frombuffer(table.tobytes(), "<i8").reshape(-1, 4))
 
-    @property
-    def lengths(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Tokens of each source and of each target."""
-        return self.pairs[:, 0].astype(np.int64), self.pairs[:, 1].astype(np.int64)
-
 
 class IndexWriter:
     """Writes an index while its shard is written.

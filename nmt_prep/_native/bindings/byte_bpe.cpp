@@ -7,6 +7,7 @@
 #include "bpe_trainer.h"
 #include "byte_bpe_counts.h"
 #include "byte_bpe_model.h"
+#include "byte_bpe_ranks.h"
 #include "gpt2_classes.h"
 #include "gpt2_scanner.h"
 #include "text.h"

@@ -21,6 +21,8 @@ struct PairRule {
 
 class CharacterTable {
    public:
+    static constexpr std::size_t kPadding = 2;  // symbols of an entry, copied whole, that may count for nothing
+
     // `bytes`: symbol of each byte, -1 for none. `rules` in the order of their rank, `tokens` by symbol, `pairs` made of
     // the rules.
     CharacterTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,

@@ -51,7 +51,7 @@ class Model {
    private:
     struct Scratch {
         IdCache words{15};
-        PhraseCache phrases{16};
+        PhraseCache phrases{15, std::size_t{1} << 23};
         bpe::Merger merger;
         std::string line;
     };
@@ -70,6 +70,11 @@ class Model {
     std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, std::size_t last, Scratch& scratch,
                              std::int32_t* out) const;
+    // Units between cuts for which it pays to look for one token that is the whole: three characters of Chinese.
+    static bool is_long(std::size_t unit) { return unit >= 7 && unit <= PhraseCache::kMaxBytes; }
+    void learn_long_units();
+    std::int32_t* merge_characters(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger,
+                                   std::int32_t* out) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
                                       Scratch& scratch, std::int32_t* out) const;
     // Whether the table of characters may be asked about one of that many bytes; if bytes are missing, they must show.
@@ -85,12 +90,9 @@ class Model {
     bpe::CharacterTable characters_;
     ModelOptions options_;
     bool all_bytes_;
+    PhraseCache long_units_;  // those that merge into one token; complete but for buckets that are full
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not make
     mutable ScratchPool<Scratch> scratch_;
 };
-
-// The merges that ranks (a token's id is its rank, as tiktoken has it) stand for: for each token that neighbours can
-// merge into, the last merge on the way to it, in the order of ids.
-std::vector<bpe::PairRule> merges_of_ranks(const std::vector<std::string>& tokens, const Poll& poll);
 
 }  // namespace nmt_prep::byte_bpe

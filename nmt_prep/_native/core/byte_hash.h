@@ -17,13 +17,20 @@ inline std::uint64_t mix_bits(std::uint64_t a, std::uint64_t b) {
 inline std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t size) {
     constexpr std::uint64_t kOdd[2] = {0x9E3779B97F4A7C15u, 0xD1B54A32D192ED03u};
     std::uint64_t hash = size * kOdd[0];
+    const std::size_t whole = size;
     for (; size >= 8; data += 8, size -= 8) {
         std::uint64_t word;
         std::memcpy(&word, data, 8);
         hash = mix_bits(hash ^ word, kOdd[1]);
     }
+    // The rest, as a number with the first byte lowest, at one stroke where bytes before it may be read as well.
     std::uint64_t word = 0;
-    for (std::size_t i = 0; i < size; ++i) word |= std::uint64_t{data[i]} << (8 * i);
+    if (whole >= 8 && size > 0) {
+        std::memcpy(&word, data + size - 8, 8);
+        word >>= 8 * (8 - size);
+    } else {
+        for (std::size_t i = 0; i < size; ++i) word |= std::uint64_t{data[i]} << (8 * i);
+    }
     return mix_bits(hash ^ word ^ kOdd[0], kOdd[1]);
 }
 

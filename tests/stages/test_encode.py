@@ -7,7 +7,7 @@ import pytest
 import nmt_prep
 from nmt_prep.errors import VocabularyError
 from nmt_prep.records import check_records, load_dataset_info, read_shard
-from nmt_prep.stages import encode
+from nmt_prep.stages import encode, vocab
 from nmt_prep.subwords import T2TTokenizer
 from tests.corpus import corpus_config, tree, write_corpus
 
@@ -70,7 +70,7 @@ def test_spills_of_an_interrupted_run_are_used_with_the_buckets_they_were_made_f
 def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place, until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
-    monkeypatch.setattr(encode, "load_tokenizer", lambda path: other)
+    monkeypatch.setattr(vocab, "load_tokenizer", lambda path, **options: other)
     with pytest.raises(VocabularyError, match="does not read back as it was built"):
         nmt_prep.run(corpus_config(place / "run"), base_dir=place)
 

@@ -76,6 +76,7 @@ def extract_members(
             raise _refused(archive, name, "not inside the archive")
     found: dict[str, Extracted] = {}
     names: list[str] = []
+    total = 0
     with _reading(archive):
         budget = Budget(archive, limits)
     with ExitStack() as stack:
@@ -93,7 +94,8 @@ def extract_members(
                 raise _refused(archive, name, entry.refused or "not inside the archive")
             beside = stack.enter_context(published(place(name)))
             found[name] = _copy(_chunks(entry, archive), beside, place(name), budget, advance)
-            budget.check_total(sum(content.size for content in found.values()))
+            total += found[name].size
+            budget.check_total(total)
         result = {name: _matches(pattern, found) for name, pattern in patterns.items()}
         for name, matched in result.items():
             if not matched:

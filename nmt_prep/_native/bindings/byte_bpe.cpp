@@ -133,7 +133,7 @@ void count_column(WordCounter& counter, const ByteArray& data, const Int64Array&
 
 std::vector<std::pair<nb::bytes, std::int64_t>> count_items(WordCounter& counter) {
     std::vector<std::pair<nb::bytes, std::int64_t>> items;
-    for (const t2t::TokenCount& entry : counter.words())
+    for (const TokenCount& entry : counter.words())
         items.emplace_back(nb::bytes(entry.token.data(), entry.token.size()), entry.count);
     return items;
 }
@@ -141,7 +141,7 @@ std::vector<std::pair<nb::bytes, std::int64_t>> count_items(WordCounter& counter
 // How often each byte occurs.
 NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
     auto counts = std::make_unique<std::int64_t[]>(256);
-    for (const t2t::TokenCount& entry : counter.words())
+    for (const TokenCount& entry : counter.words())
         for (const char byte : entry.token) counts[static_cast<std::uint8_t>(byte)] += entry.count;
     return own_by_numpy(std::move(counts), 256);
 }
@@ -167,7 +167,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(
     {
         nb::gil_scoped_release unlocked;
         bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
-        for (const t2t::TokenCount& entry : counter.words())
+        for (const TokenCount& entry : counter.words())
             trainer.add_word(entry.token, static_cast<std::uint64_t>(entry.count));
         merges = trainer.learn(size, min_frequency, report);
         texts = trainer.symbols();

@@ -17,7 +17,7 @@ void WordCounter::add(const TextView& text, bool split, std::size_t threads, con
     const std::vector<std::size_t> bounds = cut_lines(text, kRunBytes);
     parallel_for(bounds.size() - 1, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
-        t2t::CountTable& table = tables_[thread];
+        CountTable& table = tables_[thread];
         const auto count = [&table](const std::uint8_t* word, std::size_t size) {
             table.add({reinterpret_cast<const char*>(word), size}, 1);
         };
@@ -31,10 +31,10 @@ void WordCounter::add(const TextView& text, bool split, std::size_t threads, con
     });
 }
 
-const std::vector<t2t::TokenCount>& WordCounter::words() {
+const std::vector<TokenCount>& WordCounter::words() {
     if (tables_.empty()) tables_.resize(1);
     for (; tables_.size() > 1; tables_.pop_back())
-        for (const t2t::TokenCount& entry : tables_.back().entries()) tables_.front().add(entry.token, entry.count);
+        for (const TokenCount& entry : tables_.back().entries()) tables_.front().add(entry.token, entry.count);
     return tables_.front().entries();
 }
 

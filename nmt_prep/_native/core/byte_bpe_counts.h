@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "t2t_counts.h"
+#include "count_table.h"
 #include "text_batch.h"
 
 namespace nmt_prep::byte_bpe {
@@ -23,10 +23,10 @@ class WordCounter {
     void add(const TextView& text, bool split, std::size_t threads, const Poll& poll);
 
     // All counts, in no order to rely on. Valid until the next add.
-    const std::vector<t2t::TokenCount>& words();
+    const std::vector<TokenCount>& words();
 
    private:
-    std::vector<t2t::CountTable> tables_;
+    std::vector<CountTable> tables_;
 };
 
 }  // namespace nmt_prep::byte_bpe

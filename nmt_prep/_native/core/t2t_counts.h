@@ -1,45 +1,15 @@
-// Distinct tokens and how often each occurs: the whole of what a vocabulary is built from.
+// Distinct tokens of Tensor2Tensor's dialect and how often each occurs: the whole of what a vocabulary is built from.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "count_table.h"
 #include "text_batch.h"
 
 namespace nmt_prep::t2t {
-
-struct TokenCount {
-    std::string_view token;  // UTF-8, owned by the table
-    std::int64_t count;
-};
-
-// A set of byte strings with a count each. Memory grows with the distinct strings alone.
-class CountTable {
-   public:
-    CountTable();
-    CountTable(CountTable&&) = default;
-    CountTable& operator=(CountTable&&) = default;
-
-    void add(std::string_view token, std::int64_t count);
-    const std::vector<TokenCount>& entries() const { return entries_; }
-
-   private:
-    void grow();
-    const char* keep(std::string_view token);
-
-    struct Slot {
-        std::uint32_t tag;    // upper half of the hash
-        std::uint32_t entry;  // index of the entry plus one; 0 is free
-    };
-    std::vector<Slot> slots_;
-    std::vector<TokenCount> entries_;
-    std::vector<std::unique_ptr<char[]>> blocks_;
-    char* block_end_ = nullptr;
-    std::size_t block_left_ = 0;
-};
 
 // Counts the tokens of columns as they come. One table a thread, joined by `merged`.
 class TokenCounter {

@@ -151,6 +151,11 @@ def test_a_byte_that_the_vocabulary_lacks() -> None:
     assert tokenizer.pieces == ("<pad>", "<EOS>", "a", "b", "ab", "abab")
     with pytest.raises(EncodeError, match="no token for the byte 99, which the text holds; train it with all 256"):
         tokenizer.encode("abc")
+    # A token may hold such a byte too; it then comes from no text.
+    without = ByteBPETokenizer(ByteBPEVocabulary((b"a", b"aaaaaaab"), np.empty((0, 3), np.int32), {}))
+    assert without.encode("aaaaaaa") == [0] * 7
+    with pytest.raises(EncodeError, match="no token for the byte 98"):
+        without.encode("aaaaaaab")
 
 
 def test_own_pattern() -> None:

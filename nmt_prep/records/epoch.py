@@ -155,9 +155,9 @@ class EpochOrder:
         ends = np.cumsum(size)
         total = int(size.sum())
         begin, end = (total * part // self.num_shards for part in (self.shard_index, self.shard_index + 1))
-        mine = np.flatnonzero((ends > begin) & (ends - size < end))
-        if not len(mine):
+        if begin == end:
             return
+        mine = np.flatnonzero((ends > begin) & (ends - size < end))
         pairs = np.cumsum(table.pairs[self.order][mine])
         # Where there are several windows the first one is small, so that the first batch comes soon.
         first = self.window_pairs // 8 if pairs[-1] > self.window_pairs else 0

@@ -63,7 +63,7 @@ class TokenCounts:
 
     @property
     def training_bytes(self) -> int:
-        """Memory that building a vocabulary from these counts needs, in bytes: an estimate from above."""
+        """Memory that building a vocabulary needs, in bytes: an estimate; few long tokens that repeat take more."""
         return self._native.characters() * _BYTES_PER_CHARACTER
 
     def to_dict(self) -> dict[str, int]:

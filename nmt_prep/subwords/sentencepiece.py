@@ -42,8 +42,8 @@ class SentencePieceTokenizer(Tokenizer):
         Raises:
             VocabularyError: the bytes are no model, or do not fit the layout.
         """
-        self._bytes = bytes(model)
-        self._engine = Engine(self._bytes, id_layout)
+        self._model_bytes = bytes(model)
+        self._engine = Engine(self._model_bytes, id_layout)
         self._special_ids = self._engine.special_ids()
         self.id_layout: IdLayout = id_layout
 
@@ -136,7 +136,7 @@ class SentencePieceTokenizer(Tokenizer):
             OutputError: the file cannot be written.
         """
         with published(Path(path)) as beside:
-            beside.write_bytes(self._bytes)
+            beside.write_bytes(self._model_bytes)
 
     def encode(
         self,
@@ -222,6 +222,11 @@ class SentencePieceTokenizer(Tokenizer):
         return self._engine.decode(rows, threads or available_cores())
 
     @property
+    def model_bytes(self) -> bytes:
+        """The bytes of the ``.model`` file."""
+        return self._model_bytes
+
+    @property
     def model_type(self) -> str:
         """Kind of model: ``unigram``, ``bpe``, ``word`` or ``char``."""
         return self._engine.model_type
@@ -259,7 +264,7 @@ class SentencePieceTokenizer(Tokenizer):
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, id layout and the model's bytes."""
-        return hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n".encode() + self._bytes).hexdigest()
+        return hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n".encode() + self._model_bytes).hexdigest()
 
 
 def _joined(parts: Sequence[Ragged]) -> Ragged:

@@ -66,4 +66,4 @@ def trained(lines: Iterable[str], size: int, **options: object) -> bytes:
     from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 
     tokenizer = SentencePieceTokenizer.train(lines, size, hard_vocab_limit=False, **options)  # type: ignore[arg-type]
-    return tokenizer._bytes
+    return tokenizer.model_bytes

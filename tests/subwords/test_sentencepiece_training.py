@@ -20,7 +20,7 @@ def train(lines: Any = LINES, size: int = 60, **options: Any) -> SentencePieceTo
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
 def test_same_bytes_however_the_lines_come(model_type: Any) -> None:
     digests = {
-        hashlib.sha256(train(lines, model_type=model_type)._bytes).hexdigest()
+        hashlib.sha256(train(lines, model_type=model_type).model_bytes).hexdigest()
         for lines in (LINES, iter(LINES), pa.array(LINES), pa.chunked_array([LINES[:7], LINES[7:]]))
     }
     assert len(digests) == 1

@@ -20,7 +20,7 @@ Trie frozen_symbols(const Vocabulary& vocabulary) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         if (entry.type == PieceType::kUserDefined) entries.emplace_back(entry.text, entry.id);
-    return Trie(std::move(entries));
+    return byte_trie(entries);
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ void Bpe::spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>&
         if (!frozen_.empty()) {
             std::uint32_t node = Trie::kRoot;
             for (const std::uint8_t* at = text; at != end;) {
-                node = frozen_.step(node, *at++);
-                if (node == Trie::kNowhere) break;
+                if (*at == 0 || (node = frozen_.step(node, *at)) == Trie::kNowhere) break;
+                ++at;
                 if (frozen_.value(node) < 0) continue;
                 longest = at;
                 symbol = frozen_.value(node);

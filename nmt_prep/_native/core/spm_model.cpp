@@ -85,14 +85,21 @@ void Model::for_each_stretch(const std::uint8_t* text, std::size_t size, const V
     }
 }
 
-void Model::encode_stretch(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score,
-                           Scratch& scratch, IdBuffer& ids) const {
-    const bool cached = size <= IdCache::kMaxBytes && std::abs(score) <= Unigram::kTrusted;
-    IdCache::Key key{};
+void Model::encode_stretch(const Stretch& stretch, std::size_t line_start, float& score, Scratch& scratch,
+                           IdBuffer& ids) const {
+    if (stretch.is_single) {
+        const std::int32_t id = vocabulary_.characters[stretch.first];
+        if (id >= 0)
+            ids.push(id);
+        else
+            vocabulary_.push_unknown(stretch.begin, stretch.size, line_start, ids);
+        if (unigram_) unigram_->add(score, id >= 0 ? id : vocabulary_.unk_id);
+        return;
+    }
+    const bool cached = stretch.size <= IdCache::kMaxBytes && std::abs(score) <= Unigram::kTrusted;
     if (cached) {
-        key = IdCache::key(text, size, IdCache::kMaxBytes + 1);
         std::int32_t* const out = ids.room(IdCache::kMaxIds);
-        if (const std::size_t count = scratch.cache.find(key, out)) {
+        if (const std::size_t count = scratch.cache.find(stretch.key, out)) {
             if (unigram_)
                 for (std::size_t i = 0; i < count; ++i) unigram_->add(score, out[i]);
             ids.grow(count);
@@ -102,16 +109,16 @@ void Model::encode_stretch(const std::uint8_t* text, std::size_t size, std::size
     const std::size_t before = ids.size();
     bool keep = true;
     if (bpe_)
-        bpe_->encode(text, size, line_start, scratch.bpe, ids);
+        bpe_->encode(stretch.begin, stretch.size, line_start, scratch.bpe, ids);
     else
-        keep = unigram_->encode(text, size, line_start, score, scratch.unigram, ids);
+        keep = unigram_->encode(stretch.begin, stretch.size, line_start, score, scratch.unigram, ids);
     const std::size_t count = ids.size() - before;
     const auto is_unknown = [&](std::int32_t id) { return !vocabulary_.byte_fallback && id == vocabulary_.unk_id; };
     // Unknowns join with those before them, so that what the stretch got is not what it gets elsewhere.
     const std::int32_t* const first = ids.data() + before - (before > line_start ? 1 : 0);
     const bool reusable = std::none_of(first, ids.data() + ids.size(), is_unknown);
     if (cached && keep && reusable && count > 0 && count <= IdCache::kMaxIds)
-        scratch.cache.put(key, ids.data() + before, count);
+        scratch.cache.put(stretch.key, ids.data() + before, count);
 }
 
 void Model::encode_line(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const {
@@ -122,19 +129,22 @@ void Model::encode_line(const std::uint8_t* text, std::size_t size, Scratch& scr
         bpe_->encode(scratch.text.data(), length, line_start, scratch.bpe, ids);
         return;
     }
+    // Cutting runs ahead of encoding, so that the cache's memory is there when it is needed.
+    constexpr std::size_t kAhead = 8;
+    Stretch ahead[kAhead];
+    std::size_t cut = 0;
     float score = 0;
-    for_each_stretch(scratch.text.data(), length, [&](const std::uint8_t* begin, std::size_t stretch, char32_t first) {
-        if (stretch != character_size(*begin)) {
-            encode_stretch(begin, stretch, line_start, score, scratch, ids);
-            return;
-        }
-        const std::int32_t id = vocabulary_.characters[first];
-        if (id >= 0)
-            ids.push(id);
-        else
-            vocabulary_.push_unknown(begin, stretch, line_start, ids);
-        if (unigram_) unigram_->add(score, id >= 0 ? id : vocabulary_.unk_id);
+    for_each_stretch(scratch.text.data(), length, [&](const std::uint8_t* begin, std::size_t bytes, char32_t first) {
+        Stretch& stretch = ahead[cut % kAhead];
+        if (cut >= kAhead) encode_stretch(stretch, line_start, score, scratch, ids);
+        ++cut;
+        stretch = {begin, bytes, first, bytes == character_size(*begin), {}};
+        if (stretch.is_single || bytes > IdCache::kMaxBytes) return;
+        stretch.key = IdCache::key(begin, bytes, IdCache::kMaxBytes + 1);
+        scratch.cache.prefetch(stretch.key);
     });
+    for (std::size_t i = cut > kAhead ? cut - kAhead : 0; i < cut; ++i)
+        encode_stretch(ahead[i % kAhead], line_start, score, scratch, ids);
 }
 
 void Model::sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,

@@ -48,10 +48,19 @@ class Model {
         Unigram::Scratch unigram;
     };
 
+    // A part of normalised text that no piece leaves.
+    struct Stretch {
+        const std::uint8_t* begin;
+        std::size_t size;
+        char32_t first;
+        bool is_single;  // one character
+        IdCache::Key key;
+    };
+
     std::size_t normalize(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void encode_line(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const;
-    void encode_stretch(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score,
-                        Scratch& scratch, IdBuffer& ids) const;
+    void encode_stretch(const Stretch& stretch, std::size_t line_start, float& score, Scratch& scratch,
+                        IdBuffer& ids) const;
     void sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,
                      Scratch& scratch, IdBuffer& ids) const;
     template <class Visit>

@@ -16,7 +16,7 @@ std::size_t character_size(std::uint8_t lead) { return lead < 0x80 ? 1 : lead < 
 Trie trie_of(const std::vector<std::string>& texts) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
     for (const std::string& text : texts) entries.emplace_back(text, 0);
-    return Trie(std::move(entries));
+    return byte_trie(entries);
 }
 
 }  // namespace
@@ -84,8 +84,7 @@ std::size_t Normalizer::prefix(const std::uint8_t* text, std::size_t size, std::
     if (!verbatim_.empty()) {
         std::uint32_t node = Trie::kRoot;
         for (std::size_t i = 0; i < size; ++i) {
-            node = verbatim_.step(node, text[i]);
-            if (node == Trie::kNowhere) break;
+            if (text[i] == 0 || (node = verbatim_.step(node, text[i])) == Trie::kNowhere) break;
             if (verbatim_.value(node) >= 0) longest = i + 1;
         }
     }

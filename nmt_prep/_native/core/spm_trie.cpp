@@ -1,78 +1,150 @@
 #include "spm_trie.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "spm_charsmap.h"
 
 namespace nmt_prep::spm {
 
-Trie::Trie(std::vector<std::pair<std::string, std::int32_t>> entries) {
+// The strings' tree, level by level, and the search for places in the array.
+class Trie::Builder {
+   public:
+    explicit Builder(std::size_t symbols) : block_(std::bit_ceil(symbols + 1)) {
+        if (symbols > kMaxLabel) throw NotCovered("its pieces have more than 65,535 characters");
+        add_block();
+        add_block();
+    }
+
+    std::vector<Unit> build(const std::vector<Entry>& entries) {
+        grow_tree(entries);
+        // Nodes with many children choose first, while most of the array is free; the others fill the gaps, so that short
+        // strings, which most walks end in, share cache lines.
+        std::vector<std::size_t> order(nodes_.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+            return nodes_[one].children() > nodes_[other].children();
+        });
+        for (const std::size_t i : order)
+            if (nodes_[i].children() > 0) place(nodes_[i]);
+        std::vector<Unit> units(is_free_.size());
+        units[kRoot] = Unit{nodes_[0].base} << 40;
+        for (const Node& node : nodes_)
+            for (std::size_t i = node.first; i < node.last; ++i)
+                units[node.base ^ nodes_[i].label] =
+                    Unit{nodes_[i].base} << 40 | Unit{nodes_[i].label} << 24 | static_cast<Unit>(nodes_[i].value + 1);
+        return units;
+    }
+
+   private:
+    struct Node {
+        std::uint32_t label;
+        std::int32_t value = -1;
+        std::size_t first = 0, last = 0;  // children among nodes_
+        std::uint32_t base = 0;
+
+        std::size_t children() const { return last - first; }
+    };
+
+    void grow_tree(const std::vector<Entry>& entries) {
+        struct Range {
+            std::size_t first, last;  // strings below the node
+        };
+        std::vector<Range> ranges{{0, entries.size()}};
+        nodes_.push_back({0});
+        std::size_t level_end = 1;
+        for (std::size_t node = 0, depth = 0; node < nodes_.size(); ++node) {
+            if (node == level_end) {
+                ++depth;
+                level_end = nodes_.size();
+            }
+            auto [at, last] = ranges[node];
+            if (entries[at].first.size() == depth) nodes_[node].value = entries[at++].second;
+            nodes_[node].first = nodes_.size();
+            while (at < last) {
+                const std::uint32_t label = entries[at].first[depth];
+                const std::size_t start = at;
+                while (at < last && entries[at].first[depth] == label) ++at;
+                nodes_.push_back({label});
+                ranges.push_back({start, at});
+            }
+            nodes_[node].last = nodes_.size();
+        }
+    }
+
+    // Gives a node a base that nobody has and its children free units: near the beginning if a few tries get it there,
+    // else in the block begun last, else in a new one.
+    void place(Node& node) {
+        constexpr std::size_t kTries = 64;
+        for (const std::uint32_t from : {next_free_[0], fresh_}) {
+            std::uint32_t unit = from;
+            for (std::size_t tries = 0; tries < kTries && unit != 0; ++tries, unit = next_free_[unit])
+                if (try_place(node, unit)) return;
+        }
+        add_block();
+        try_place(node, fresh_);  // a whole block is free
+    }
+
+    bool try_place(Node& node, std::uint32_t unit) {
+        const std::uint32_t base = unit ^ nodes_[node.first].label;
+        if (!is_free_[unit] || base_taken_[base]) return false;
+        for (std::size_t i = node.first; i < node.last; ++i)
+            if (!is_free_[base ^ nodes_[i].label]) return false;
+        for (std::size_t i = node.first; i < node.last; ++i) take(base ^ nodes_[i].label);
+        base_taken_[base] = true;
+        node.base = base;
+        return true;
+    }
+
+    // Takes a unit off the ring of free ones.
+    void take(std::uint32_t unit) {
+        if (unit == fresh_) fresh_ = next_free_[unit];
+        is_free_[unit] = false;
+        next_free_[previous_free_[unit]] = next_free_[unit];
+        previous_free_[next_free_[unit]] = previous_free_[unit];
+    }
+
+    // Units and bases below a multiple of a block's size stay below it under ^ with symbols. The first block gets no
+    // children, since leaves have base 0.
+    void add_block() {
+        const std::size_t before = is_free_.size(), size = before + block_;
+        if (size > kMaxUnits) throw NotCovered("its pieces are too many");
+        base_taken_.resize(size);
+        is_free_.resize(size, before > 0);
+        next_free_.resize(size);
+        previous_free_.resize(size);
+        fresh_ = static_cast<std::uint32_t>(before);
+        for (std::uint32_t unit = fresh_; before > 0 && unit < size; ++unit) {
+            const std::uint32_t last = previous_free_[0];
+            next_free_[last] = unit;
+            previous_free_[unit] = last;
+            next_free_[unit] = 0;
+            previous_free_[0] = unit;
+        }
+    }
+
+    std::size_t block_;
+    std::vector<Node> nodes_;  // level by level
+    std::vector<bool> base_taken_, is_free_;
+    std::vector<std::uint32_t> next_free_, previous_free_;  // a ring through unit 0, in the order of their numbers
+    std::uint32_t fresh_ = 0;                               // the first free one of the last block, 0 for none
+};
+
+Trie::Trie(std::vector<Entry> entries, std::size_t symbols) {
     if (entries.empty()) return;
     std::sort(entries.begin(), entries.end());
-    grow(4 * kBlock);
-
-    struct Range {
-        std::size_t first, last, depth;
-        std::uint32_t node;
-    };
-    std::vector<Range> open{{0, entries.size(), 0, kRoot}};
-    std::vector<std::uint8_t> labels;
-    std::vector<std::size_t> starts;
-    while (!open.empty()) {
-        Range range = open.back();
-        open.pop_back();
-        if (entries[range.first].first.size() == range.depth) {
-            units_[range.node].label_and_value |= (static_cast<std::uint32_t>(entries[range.first].second) + 1) << 8;
-            if (++range.first == range.last) continue;
-        }
-        labels.clear();
-        starts.clear();
-        for (std::size_t i = range.first; i < range.last; ++i) {
-            const auto label = static_cast<std::uint8_t>(entries[i].first[range.depth]);
-            if (!labels.empty() && labels.back() == label) continue;
-            labels.push_back(label);
-            starts.push_back(i);
-        }
-        starts.push_back(range.last);
-        const std::uint32_t base = find_base(labels);
-        units_[range.node].base = base;
-        base_taken_[base] = true;
-        for (std::size_t i = 0; i < labels.size(); ++i) {
-            const std::uint32_t child = base ^ labels[i];
-            unit_taken_[child] = true;
-            units_[child].label_and_value = labels[i];
-            open.push_back({starts[i], starts[i + 1], range.depth + 1, child});
-        }
-    }
-    units_.resize(end_);
-    base_taken_ = {};
-    unit_taken_ = {};
+    units_ = Builder(symbols).build(entries);
 }
 
-// Looks at some free units from the lowest on, then begins a new block, so that building stays linear.
-std::uint32_t Trie::find_base(const std::vector<std::uint8_t>& labels) {
-    constexpr std::size_t kTries = 128;
-    std::size_t tries = 0;
-    for (std::uint32_t unit = first_free_;; ++unit) {
-        if (unit + kBlock >= units_.size()) grow(2 * units_.size());
-        if (unit_taken_[unit]) {
-            if (unit == first_free_) ++first_free_;
-            continue;
-        }
-        const std::uint32_t base = unit ^ labels[0];
-        const bool fits = !base_taken_[base] && std::none_of(labels.begin(), labels.end(), [&](std::uint8_t label) {
-            return unit_taken_[base ^ label];
-        });
-        if (fits) {
-            end_ = std::max(end_, (unit | (kBlock - 1)) + 1);
-            return base;
-        }
-        if (++tries == kTries) unit = std::max(unit, end_ - 1);
+Trie byte_trie(const std::vector<std::pair<std::string, std::int32_t>>& entries) {
+    std::vector<Trie::Entry> spelled;
+    for (const auto& [text, value] : entries) {
+        std::u32string symbols;
+        for (const char byte : text) symbols.push_back(static_cast<std::uint8_t>(byte));
+        spelled.emplace_back(std::move(symbols), value);
     }
-}
-
-void Trie::grow(std::size_t size) {
-    units_.resize(size);
-    base_taken_.resize(size);
-    unit_taken_.resize(size);
+    return Trie(std::move(spelled), UINT8_MAX);
 }
 
 }  // namespace nmt_prep::spm

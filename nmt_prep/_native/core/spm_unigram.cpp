@@ -4,19 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "spm_charsmap.h"
+#include "utf8.h"
+
 namespace nmt_prep::spm {
 namespace {
 
 constexpr float kUnknownPenalty = 10;
 constexpr float kResetBeyond = 100000;  // the library starts its sums anew from here on
-constexpr std::size_t kNotReached = SIZE_MAX;
-
-Trie trie_of(const Vocabulary& vocabulary) {
-    std::vector<std::pair<std::string, std::int32_t>> entries;
-    for (const Vocabulary::Entry& entry : vocabulary.entries)
-        entries.emplace_back(entry.text, entry.id);
-    return Trie(std::move(entries));
-}
+constexpr std::uint32_t kNotReached = UINT32_MAX;
 
 // More than two ways to spell a stretch can differ by rounding alone, where its sums stay within `largest` of zero: each
 // addition of each way is off by at most half a unit in the last of 24 bits.
@@ -26,7 +22,7 @@ double rounding(std::size_t additions, double largest) {
 
 }  // namespace
 
-Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), trie_(trie_of(vocabulary)) {
+Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), stranger_(0), longest_(0), trie_(build_trie()) {
     std::size_t ids = static_cast<std::size_t>(vocabulary.unk_id) + 1;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         ids = std::max(ids, static_cast<std::size_t>(entry.id) + 1);
@@ -41,113 +37,174 @@ Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), trie_(
     }
 }
 
-// Pieces that the text has at `start`, the shortest first; at last the unknown piece, where no piece is one character.
-template <class Visit>
-void Unigram::for_each_match(const std::uint8_t* text, std::size_t size, std::size_t start, const Visit& visit) const {
-    const std::size_t single = start + character_size(text[start]);
-    bool has_single = false;
-    if (!trie_.empty()) {
-        std::uint32_t node = Trie::kRoot;
-        for (std::size_t at = start; at < size;) {
-            node = trie_.step(node, text[at++]);
-            if (node == Trie::kNowhere) break;
-            const std::int32_t id = trie_.value(node);
-            if (id < 0) continue;
-            has_single |= at == single;
-            visit(at, id, scores_[static_cast<std::size_t>(id)]);
+// Characters get their symbols in the order of the pieces, which is that of how common they are.
+Trie Unigram::build_trie() {
+    if (vocabulary_.entries.empty()) throw NotCovered("no text that it normalises has any of its pieces");
+    std::vector<Trie::Entry> entries;
+    std::int32_t symbols = 0;
+    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
+        std::u32string spelling;
+        const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
+        for (const auto* const end = at + entry.text.size(); at != end;) {
+            const char32_t point = next_utf8(at);
+            if (symbols_[point] < 0) symbols_.set(point, ++symbols);
+            spelling.push_back(static_cast<char32_t>(symbols_[point]));
         }
+        longest_ = std::max(longest_, static_cast<std::uint32_t>(spelling.size()));
+        entries.emplace_back(std::move(spelling), entry.id);
     }
-    if (!has_single) visit(single, vocabulary_.unk_id, unk_score_);
+    stranger_ = static_cast<std::uint32_t>(symbols) + 1;
+    return Trie(std::move(entries), stranger_);
 }
 
-double Unigram::solve_alone(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
-    scratch.wide.assign(size + 1, {0, std::numeric_limits<double>::infinity(), -1, kNotReached});
-    for (std::size_t start = 0; start < size; start += character_size(text[start])) {
-        const double before = scratch.wide[start].score;
-        for_each_match(text, size, start, [&](std::size_t end, std::int32_t id, float score) {
-            WideArrival& way = scratch.wide[end];
-            const double sum = before + static_cast<double>(score);
-            if (way.start == kNotReached) {
-                way = {sum, way.margin, id, start};
-            } else if (sum > way.score) {
-                way = {sum, sum - way.score, id, start};
-            } else {
-                way.margin = std::min(way.margin, way.score - sum);
-            }
-        });
+void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+    scratch.symbols.clear();
+    scratch.bounds.clear();
+    for (const std::uint8_t* const end = text + size; text != end;) {
+        scratch.bounds.push_back(text);
+        const std::int32_t symbol = symbols_[next_utf8(text)];
+        scratch.symbols.push_back(symbol < 0 ? stranger_ : static_cast<std::uint32_t>(symbol));
     }
-    double margin = std::numeric_limits<double>::infinity();
+    scratch.bounds.push_back(text);
+    scratch.symbols.insert(scratch.symbols.end(), kAtOnce, stranger_);
+    scratch.matches.resize(std::size_t{kAtOnce} * (longest_ + 1));
+}
+
+// Pieces that the text has at `start` and the places after it, the shortest first. The walks go side by side and without
+// branches, since each of them waits for memory and ends where nobody would guess.
+void Unigram::match(std::uint32_t start, Scratch& scratch) const {
+    const std::uint32_t* symbols = scratch.symbols.data() + start;
+    Match* const matches = scratch.matches.data();
+    std::array<std::uint32_t, kAtOnce> nodes, counts;
+    nodes.fill(Trie::kRoot);
+    counts.fill(0);
+    std::uint32_t end = start;
+    for (bool under_way = true; under_way; ++symbols) {
+        under_way = false;
+        ++end;
+        for (std::uint32_t walk = 0; walk < kAtOnce; ++walk) {
+            nodes[walk] = trie_.step(nodes[walk], symbols[walk]);
+            const std::int32_t id = trie_.value(nodes[walk]);
+            matches[walk * (longest_ + 1) + counts[walk]] = {end + walk, id};
+            counts[walk] += id >= 0;
+            under_way |= nodes[walk] != Trie::kNowhere;
+        }
+    }
+    scratch.match_counts = counts;
+}
+
+// Visits all matches: begin(start) at each place from left to right, then visit(end, id, score) for what begins there;
+// at last for the unknown piece, where no piece is one character.
+template <class Begin, class Visit>
+void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const {
+    const std::uint32_t size = scratch.size();
+    for (std::uint32_t first = 0; first < size; first += kAtOnce) {
+        match(first, scratch);
+        for (std::uint32_t walk = 0; walk < std::min(kAtOnce, size - first); ++walk) {
+            const std::uint32_t start = first + walk;
+            begin(start);
+            const Match* const matches = scratch.matches.data() + walk * (longest_ + 1);
+            const std::uint32_t count = scratch.match_counts[walk];
+            for (std::uint32_t i = 0; i < count; ++i)
+                visit(matches[i].end, matches[i].id, scores_[static_cast<std::size_t>(matches[i].id)]);
+            if (count == 0 || matches[0].end != start + 1) visit(start + 1, vocabulary_.unk_id, unk_score_);
+        }
+    }
+}
+
+double Unigram::solve_alone(Scratch& scratch) const {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const std::uint32_t size = scratch.size();
+    scratch.wide.assign(size + 1, {-kInfinity, kInfinity, 0});
+    WideArrival* const ways = scratch.wide.data();
+    ways[0].score = 0;
+    std::uint64_t start = 0;
+    double before = 0;
+    const auto begin = [&](std::uint32_t place) {
+        start = std::uint64_t{place} << 32;
+        before = ways[place].score;
+    };
+    for_each_match(scratch, begin, [&](std::uint32_t end, std::int32_t id, float score) {
+        WideArrival& way = ways[end];
+        const double sum = before + static_cast<double>(score);
+        const double gap = std::abs(sum - way.score);
+        const bool better = sum > way.score;
+        way.margin = better ? gap : std::min(way.margin, gap);
+        way.score = better ? sum : way.score;
+        way.step = better ? start | static_cast<std::uint32_t>(id) : way.step;
+    });
+    double margin = kInfinity;
     scratch.path.clear();
-    for (std::size_t end = size; end > 0; end = scratch.wide[end].start) {
+    for (std::uint32_t end = size; end > 0; end = ways[end].start()) {
         scratch.path.push_back(end);
-        margin = std::min(margin, scratch.wide[end].margin);
+        margin = std::min(margin, ways[end].margin);
     }
     return margin;
 }
 
-void Unigram::solve_in_line(const std::uint8_t* text, std::size_t size, float& score, Scratch& scratch) const {
+void Unigram::solve_in_line(float& score, Scratch& scratch) const {
+    const std::uint32_t size = scratch.size();
     std::vector<Arrival>& ways = scratch.arrivals;
     ways.assign(size + 1, {0, -1, kNotReached});
     ways[0].score = score;
-    std::size_t frontier = 0;
-    for (std::size_t start = 0; start < size; start += character_size(text[start])) {
-        if (std::abs(ways[start].score) > kResetBeyond) {
-            const float offset = ways[start].score;
-            for (std::size_t i = start; i <= frontier; ++i)
-                if (i == start || ways[i].start != kNotReached) ways[i].score -= offset;
+    std::uint32_t start = 0, frontier = 0;
+    float before = 0;
+    const auto begin = [&](std::uint32_t place) {
+        if (std::abs(ways[place].score) > kResetBeyond) {
+            const float offset = ways[place].score;
+            for (std::uint32_t i = place; i <= frontier; ++i)
+                if (i == place || ways[i].own_start != kNotReached) ways[i].score -= offset;
         }
-        const float before = ways[start].score;
-        for_each_match(text, size, start, [&](std::size_t end, std::int32_t id, float own) {
-            frontier = std::max(frontier, end);
-            const float sum = own + before;
-            if (ways[end].start == kNotReached || sum > ways[end].score) ways[end] = {sum, id, start};
-        });
-    }
+        start = place;
+        before = ways[place].score;
+    };
+    for_each_match(scratch, begin, [&](std::uint32_t end, std::int32_t id, float own) {
+        frontier = std::max(frontier, end);
+        const float sum = own + before;
+        if (ways[end].own_start == kNotReached || sum > ways[end].score) ways[end] = {sum, id, start};
+    });
     score = ways[size].score;
     scratch.path.clear();
-    for (std::size_t end = size; end > 0; end = ways[end].start) scratch.path.push_back(end);
+    for (std::uint32_t end = size; end > 0; end = ways[end].own_start) scratch.path.push_back(end);
 }
 
-void Unigram::push_id(std::int32_t id, const std::uint8_t* text, std::size_t size, std::size_t line_start,
-                      IdBuffer& ids) const {
-    if (id == vocabulary_.unk_id)
-        vocabulary_.push_unknown(text, size, line_start, ids);
-    else
+void Unigram::push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start,
+                      const Scratch& scratch, IdBuffer& ids) const {
+    if (id != vocabulary_.unk_id) {
         ids.push(id);
+        return;
+    }
+    const std::uint8_t* const text = scratch.bounds[start];
+    vocabulary_.push_unknown(text, static_cast<std::size_t>(scratch.bounds[end] - text), line_start, ids);
 }
 
 template <class Way>
-void Unigram::push_path(const std::uint8_t* text, std::size_t line_start, const std::vector<Way>& ways,
-                        const std::vector<std::size_t>& path, IdBuffer& ids) const {
-    for (auto end = path.rbegin(); end != path.rend(); ++end) {
-        const Way& way = ways[*end];
-        push_id(way.id, text + way.start, *end - way.start, line_start, ids);
-    }
+void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch,
+                        IdBuffer& ids) const {
+    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end)
+        push_id(ways[*end].id(), ways[*end].start(), *end, line_start, scratch, ids);
 }
 
 bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score,
                      Scratch& scratch, IdBuffer& ids) const {
-    const double own = static_cast<double>(size) * largest_;
+    spell(text, size, scratch);
+    const std::size_t characters = scratch.size();
+    const double own = static_cast<double>(characters) * largest_;
     const double largest = std::abs(static_cast<double>(score)) + own;
-    if (largest > kResetBeyond) {
-        solve_in_line(text, size, score, scratch);
-        push_path(text, line_start, scratch.arrivals, scratch.path, ids);
+    const double margin = largest > kResetBeyond ? 0 : solve_alone(scratch);
+    if (margin <= rounding(characters, largest)) {
+        solve_in_line(score, scratch);
+        push_path(scratch.arrivals, line_start, scratch, ids);
         return false;
     }
-    const double margin = solve_alone(text, size, scratch);
-    if (margin <= rounding(size, largest)) {
-        solve_in_line(text, size, score, scratch);
-        push_path(text, line_start, scratch.arrivals, scratch.path, ids);
-        return false;
-    }
-    push_path(text, line_start, scratch.wide, scratch.path, ids);
+    push_path(scratch.wide, line_start, scratch, ids);
     bool known = true;
     for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
-        const std::int32_t id = scratch.wide[*end].id;
+        const std::int32_t id = scratch.wide[*end].id();
         known &= id != vocabulary_.unk_id;
         score += scores_[static_cast<std::size_t>(id)];
     }
-    return known && margin > rounding(size, kTrusted + own);
+    return known && margin > rounding(characters, kTrusted + own);
 }
 
 void Unigram::add(float& score, std::int32_t id) const {
@@ -155,10 +212,13 @@ void Unigram::add(float& score, std::int32_t id) const {
     score += scores_[static_cast<std::size_t>(id)];
 }
 
-void Unigram::list_edges(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+void Unigram::list_edges(Scratch& scratch) const {
+    const std::size_t size = scratch.size();
     scratch.edges.clear();
-    for (std::size_t start = 0; start < size; start += character_size(text[start]))
-        for_each_match(text, size, start, [&](std::size_t end, std::int32_t id, float score) {
+    std::uint32_t start = 0;
+    for_each_match(
+        scratch, [&](std::uint32_t place) { start = place; },
+        [&](std::uint32_t end, std::int32_t id, float score) {
             scratch.edges.push_back({start, end, id, static_cast<double>(score)});
         });
     std::stable_sort(scratch.edges.begin(), scratch.edges.end(),
@@ -168,10 +228,19 @@ void Unigram::list_edges(const std::uint8_t* text, std::size_t size, Scratch& sc
     for (std::size_t i = 0; i <= size; ++i) scratch.edge_bounds[i + 1] += scratch.edge_bounds[i];
 }
 
+void Unigram::push_edges(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const {
+    for (auto e = scratch.path.rbegin(); e != scratch.path.rend(); ++e) {
+        const Edge& edge = scratch.edges[*e];
+        push_id(edge.id, edge.start, edge.end, line_start, scratch, ids);
+    }
+}
+
 // Forward filtering, backward sampling.
-void Unigram::sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double alpha, Random& random,
+void Unigram::sample(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, double alpha, Random& random,
                      Scratch& scratch, IdBuffer& ids) const {
-    list_edges(text, size, scratch);
+    spell(text, bytes, scratch);
+    list_edges(scratch);
+    const std::size_t size = scratch.size();
     const std::vector<std::size_t>& bounds = scratch.edge_bounds;
     std::vector<double>& sums = scratch.sums;  // logarithms
     sums.assign(size + 1, -std::numeric_limits<double>::infinity());
@@ -193,22 +262,21 @@ void Unigram::sample(const std::uint8_t* text, std::size_t size, std::size_t lin
             left -= std::exp(sums[scratch.edges[e].start] + alpha * scratch.edges[e].score - sums[end]);
             if (left < 0) break;
         }
-        scratch.path.push_back(chosen);
+        scratch.path.push_back(static_cast<std::uint32_t>(chosen));
     }
-    for (auto e = scratch.path.rbegin(); e != scratch.path.rend(); ++e) {
-        const Edge& edge = scratch.edges[*e];
-        push_id(edge.id, text + edge.start, edge.end - edge.start, line_start, ids);
-    }
+    push_edges(line_start, scratch, ids);
 }
 
-void Unigram::sample_best(const std::uint8_t* text, std::size_t size, std::size_t line_start, std::size_t most,
+void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, std::size_t most,
                           double alpha, Random& random, Scratch& scratch, IdBuffer& ids) const {
     // The best ways to each place: by which edge, after which of the ways to where it begins.
     struct Way {
         double score;
         std::size_t edge, rank;
     };
-    list_edges(text, size, scratch);
+    spell(text, bytes, scratch);
+    list_edges(scratch);
+    const std::size_t size = scratch.size();
     std::vector<std::vector<Way>> ways(size + 1);
     ways[0].push_back({0, 0, 0});
     const auto worse = [](const Way& one, const Way& other) {
@@ -245,14 +313,11 @@ void Unigram::sample_best(const std::uint8_t* text, std::size_t size, std::size_
     scratch.path.clear();
     for (std::size_t end = size; end > 0;) {
         const Way& way = ways[end][rank];
-        scratch.path.push_back(way.edge);
+        scratch.path.push_back(static_cast<std::uint32_t>(way.edge));
         end = scratch.edges[way.edge].start;
         rank = way.rank;
     }
-    for (auto e = scratch.path.rbegin(); e != scratch.path.rend(); ++e) {
-        const Edge& edge = scratch.edges[*e];
-        push_id(edge.id, text + edge.start, edge.end - edge.start, line_start, ids);
-    }
+    push_edges(line_start, scratch, ids);
 }
 
 }  // namespace nmt_prep::spm

@@ -8,6 +8,7 @@
 // again as the library does, in float and from the score that the line has so far.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,27 +22,43 @@ namespace nmt_prep::spm {
 
 class Unigram {
    public:
-    // The best way to a place in the text: the piece that ends there and where it begins.
+    // The best way to a place in the text: the piece that ends there and where it begins. Places count characters.
     struct Arrival {
         float score;
-        std::int32_t id;
-        std::size_t start;
+        std::int32_t own_id;
+        std::uint32_t own_start;
+        std::int32_t id() const { return own_id; }
+        std::uint32_t start() const { return own_start; }
     };
     struct WideArrival {
         double score, margin;
-        std::int32_t id;
-        std::size_t start;
+        std::uint64_t step;  // start, then id
+        std::int32_t id() const { return static_cast<std::int32_t>(step & 0xFFFFFFFFu); }
+        std::uint32_t start() const { return static_cast<std::uint32_t>(step >> 32); }
     };
     struct Edge {
-        std::size_t start, end;
+        std::uint32_t start, end;
         std::int32_t id;
         double score;
     };
+    // A piece that the text has, and the place where it ends there.
+    struct Match {
+        std::uint32_t end;
+        std::int32_t id;
+    };
+    static constexpr std::uint32_t kAtOnce = 4;  // places at which matching goes on side by side
+
     struct Scratch {
+        std::vector<std::uint32_t> symbols;       // of the text's characters, then some that match nothing
+        std::vector<const std::uint8_t*> bounds;  // where the characters begin, and where the last one ends
+        std::vector<Match> matches;               // longest_ + 1 for each of kAtOnce places
+        std::array<std::uint32_t, kAtOnce> match_counts;
+
+        std::uint32_t size() const { return static_cast<std::uint32_t>(bounds.size() - 1); }
         std::vector<Arrival> arrivals;
         std::vector<WideArrival> wide;
-        std::vector<std::size_t> path;  // where its pieces end, the last first
-        std::vector<Edge> edges;        // by end
+        std::vector<std::uint32_t> path;  // where its pieces end, the last first
+        std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
         std::vector<double> sums;
     };
@@ -68,18 +85,24 @@ class Unigram {
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
 
    private:
-    template <class Visit>
-    void for_each_match(const std::uint8_t* text, std::size_t size, std::size_t start, const Visit& visit) const;
-    double solve_alone(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    void solve_in_line(const std::uint8_t* text, std::size_t size, float& score, Scratch& scratch) const;
+    Trie build_trie();
+    void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    void match(std::uint32_t start, Scratch& scratch) const;
+    template <class Begin, class Visit>
+    void for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const;
+    double solve_alone(Scratch& scratch) const;
+    void solve_in_line(float& score, Scratch& scratch) const;
     template <class Way>
-    void push_path(const std::uint8_t* text, std::size_t line_start, const std::vector<Way>& ways,
-                   const std::vector<std::size_t>& path, IdBuffer& ids) const;
-    void list_edges(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    void push_id(std::int32_t id, const std::uint8_t* text, std::size_t size, std::size_t line_start,
+    void push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
+    void list_edges(Scratch& scratch) const;
+    void push_edges(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
+    void push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start, const Scratch& scratch,
                  IdBuffer& ids) const;
 
     const Vocabulary& vocabulary_;
+    CharacterTable symbols_;  // from 1 on, -1 for characters that no piece has
+    std::uint32_t stranger_;  // the symbol of these
+    std::uint32_t longest_;   // piece, in characters
     Trie trie_;
     std::vector<float> scores_;  // by id
     float unk_score_;

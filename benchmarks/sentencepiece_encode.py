@@ -1,7 +1,7 @@
 """Encoding with SentencePiece models: nmt_prep and the sentencepiece library; same text, one thread each.
 
-python benchmarks/sentencepiece_encode.py                       # real corpora beside the checkout, or toy ones
-python benchmarks/sentencepiece_encode.py --model llama.model train.en
+    python benchmarks/sentencepiece_encode.py                       # real corpora beside the checkout, or toy ones
+    python benchmarks/sentencepiece_encode.py --model llama.model train.en
 
 Without ``--model`` a BPE and a unigram model of ``--size`` pieces are trained on ``--lines`` lines of each text. All
 ids are compared. Each line of the text comes once, so the first call finds the cache cold; the best of the later calls

@@ -138,8 +138,9 @@ std::size_t Merger::merge_with_dropout(std::int32_t* symbols, std::size_t size, 
         node.next = nodes_[right].next;
         nodes_[right].merge = kNoMerge;
         if (node.next != kEnd) nodes_[node.next].previous = left;
-        offer(left, symbols, lookup);
+        // Lookups go from left to right here as in `scan`: SentencePiece's unused pieces come apart as last looked up.
         if (node.previous != kEnd) offer(node.previous, symbols, lookup);
+        offer(left, symbols, lookup);
         for (const std::uint64_t entry : dropped_) push(entry);
         dropped_.clear();
     }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxWays = std::size_t{1} << 26;
 
+bool is_letter(char32_t point) { return (point | 0x20) - 'a' < 26; }
+
 std::vector<std::string> verbatim_texts(const ModelFile& file) {
     std::vector<std::string> texts;
     for (const Piece& piece : file.pieces)
@@ -70,6 +72,9 @@ void Model::for_each_stretch(const std::uint8_t* text, std::size_t size, const V
     if (at == end) return;
     char32_t first = next_utf8(at), last = first;
     for (const std::uint8_t* begin = text;;) {
+        if (joints_.joins_letters() && is_letter(last)) {
+            while (at != end && is_letter(*at)) last = *at++;
+        }
         const std::uint8_t* const boundary = at;
         if (at == end) {
             visit(begin, static_cast<std::size_t>(end - begin), first);

@@ -68,6 +68,11 @@ void Normalizer::read_rules() {
         const char32_t second = next_utf8(at);
         if (second < kBasicEnd) flags_[second] |= kSecond;
     }
+    std::uint8_t second_ascii = 0;
+    for (std::uint8_t byte = 0; byte < 0x80; ++byte) second_ascii |= flags_[byte] & kSecond;
+    for (std::uint8_t byte = 0; byte < 0x80; ++byte)
+        copied_before_ascii_[byte] =
+            byte != ' ' && !(flags_[byte] & (kRuled | kSpecial)) && !(second_ascii != 0 && flags_[byte] & kBeginsRule);
 }
 
 // Whether a character stays as it is, seen with what comes next.
@@ -128,6 +133,11 @@ std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, st
     if (!suffix_ && spec_.add_dummy_prefix) *out++ = ' ';
     bool after_space = spec_.remove_extra_whitespaces;
     while (at != end) {
+        if (copied_before_ascii_[*at]) {
+            const std::uint8_t* const start = at;
+            while (end - at > 1 && copied_before_ascii_[at[0]] && at[1] < 0x80) *out++ = *at++;
+            after_space &= at == start;
+        }
         const std::uint8_t* next = at;
         const char32_t point = next_utf8(next);
         if (is_plain(point, next, end)) {

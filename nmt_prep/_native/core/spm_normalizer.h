@@ -2,6 +2,7 @@
 // prefix. Within the core the escaped space (U+2581) is the single byte 0x20, which escaping frees.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -50,7 +51,8 @@ class Normalizer {
     bool suffix_;
     CharsMap rules_;
     Trie verbatim_;
-    std::vector<std::uint8_t> flags_;  // by character below kBasicEnd
+    std::vector<std::uint8_t> flags_;           // by character below kBasicEnd
+    std::array<bool, 256> copied_before_ascii_{};  // bytes that stay as they are where ASCII follows; not the space
 };
 
 }  // namespace nmt_prep::spm

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "spm_charsmap.h"
 
@@ -19,15 +18,7 @@ class Trie::Builder {
 
     std::vector<Unit> build(const std::vector<Entry>& entries) {
         grow_tree(entries);
-        // Nodes with many children choose first, while most of the array is free; the others fill the gaps, so that short
-        // strings, which most walks end in, share cache lines.
-        std::vector<std::size_t> order(nodes_.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
-            return nodes_[one].children() > nodes_[other].children();
-        });
-        for (const std::size_t i : order)
-            if (nodes_[i].children() > 0) place(nodes_[i]);
+        place_all();
         std::vector<Unit> units(is_free_.size());
         units[kRoot] = Unit{nodes_[0].base} << 40;
         for (const Node& node : nodes_)
@@ -71,6 +62,25 @@ class Trie::Builder {
             }
             nodes_[node].last = nodes_.size();
         }
+    }
+
+    // Nodes with many children choose first, while most of the array is free. Chains fill the gaps one after another, so
+    // that walks down them stay within few cache lines.
+    void place_all() {
+        std::vector<std::size_t> forks, chains;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (nodes_[i].children() > 1) forks.push_back(i);
+            if (nodes_[i].children() != 1 || nodes_[i].base != 0) continue;
+            for (std::size_t link = i; nodes_[link].children() == 1; link = nodes_[link].first) {
+                nodes_[link].base = kChained;
+                chains.push_back(link);
+            }
+        }
+        std::stable_sort(forks.begin(), forks.end(), [&](std::size_t one, std::size_t other) {
+            return nodes_[one].children() > nodes_[other].children();
+        });
+        for (const std::size_t i : forks) place(nodes_[i]);
+        for (const std::size_t i : chains) place(nodes_[i]);
     }
 
     // Gives a node a base that nobody has and its children free units: near the beginning if a few tries get it there,
@@ -123,6 +133,8 @@ class Trie::Builder {
             previous_free_[0] = unit;
         }
     }
+
+    static constexpr std::uint32_t kChained = 1;  // stands for a base until there is one
 
     std::size_t block_;
     std::vector<Node> nodes_;  // level by level

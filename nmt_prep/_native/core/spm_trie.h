@@ -29,6 +29,9 @@ class Trie {
         return label(units_[next]) == symbol ? next : kNowhere;
     }
 
+    // Whether no string goes on after the node's.
+    bool is_leaf(std::uint32_t node) const { return base(units_[node]) == 0; }
+
     // Value of the string that ends at a node, -1 for none.
     std::int32_t value(std::uint32_t node) const { return static_cast<std::int32_t>(units_[node] & kMaxValue) - 1; }
 

@@ -11,7 +11,6 @@ namespace nmt_prep::spm {
 namespace {
 
 constexpr float kUnknownPenalty = 10;
-constexpr float kResetBeyond = 100000;  // the library starts its sums anew from here on
 constexpr std::uint32_t kNotReached = UINT32_MAX;
 
 // More than two ways to spell a stretch can differ by rounding alone, where its sums stay within `largest` of zero: each
@@ -66,62 +65,44 @@ void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch
         scratch.symbols.push_back(symbol < 0 ? stranger_ : static_cast<std::uint32_t>(symbol));
     }
     scratch.bounds.push_back(text);
-    scratch.symbols.insert(scratch.symbols.end(), kAtOnce, stranger_);
-    scratch.matches.resize(std::size_t{kAtOnce} * (longest_ + 1));
+    scratch.symbols.push_back(stranger_);
+    scratch.matches.resize(std::size_t{longest_} + 1);
 }
 
-// Pieces that the text has at `start` and the places after it, the shortest first. The walks go side by side and without
-// branches, since each of them waits for memory and ends where nobody would guess.
-void Unigram::match(std::uint32_t start, Scratch& scratch) const {
-    const std::uint32_t* symbols = scratch.symbols.data() + start;
-    Match* const matches = scratch.matches.data();
-    std::array<std::uint32_t, kAtOnce> nodes, counts;
-    nodes.fill(Trie::kRoot);
-    counts.fill(0);
-    std::uint32_t end = start;
-    for (bool under_way = true; under_way; ++symbols) {
-        under_way = false;
-        ++end;
-        for (std::uint32_t walk = 0; walk < kAtOnce; ++walk) {
-            nodes[walk] = trie_.step(nodes[walk], symbols[walk]);
-            const std::int32_t id = trie_.value(nodes[walk]);
-            matches[walk * (longest_ + 1) + counts[walk]] = {end + walk, id};
-            counts[walk] += id >= 0;
-            under_way |= nodes[walk] != Trie::kNowhere;
-        }
-    }
-    scratch.match_counts = counts;
-}
-
-// Visits all matches: begin(start) at each place from left to right, then visit(end, id, score) for what begins there;
-// at last for the unknown piece, where no piece is one character.
+// Visits all pieces that the text has: begin(start) at each place from left to right, then visit(end, id, score) for each
+// that begins there, the shortest first; at last for the unknown piece, where no piece is one character.
 template <class Begin, class Visit>
 void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const {
+    const std::uint32_t* const symbols = scratch.symbols.data();
+    Match* const matches = scratch.matches.data();
     const std::uint32_t size = scratch.size();
-    for (std::uint32_t first = 0; first < size; first += kAtOnce) {
-        match(first, scratch);
-        for (std::uint32_t walk = 0; walk < std::min(kAtOnce, size - first); ++walk) {
-            const std::uint32_t start = first + walk;
-            begin(start);
-            const Match* const matches = scratch.matches.data() + walk * (longest_ + 1);
-            const std::uint32_t count = scratch.match_counts[walk];
-            for (std::uint32_t i = 0; i < count; ++i)
-                visit(matches[i].end, matches[i].id, scores_[static_cast<std::size_t>(matches[i].id)]);
-            if (count == 0 || matches[0].end != start + 1) visit(start + 1, vocabulary_.unk_id, unk_score_);
-        }
+    for (std::uint32_t start = 0; start < size; ++start) {
+        // Most time goes into waiting for the trie's memory; that a match is written whether it is one or not saves a
+        // branch that nobody would guess.
+        std::uint32_t count = 0, node = Trie::kRoot, end = start;
+        do {
+            node = trie_.step(node, symbols[end++]);
+            const std::int32_t id = trie_.value(node);
+            matches[count] = {end, id};
+            count += id >= 0;
+        } while (!trie_.is_leaf(node));
+        begin(start);
+        for (std::uint32_t i = 0; i < count; ++i)
+            visit(matches[i].end, matches[i].id, scores_[static_cast<std::size_t>(matches[i].id)]);
+        if (count == 0 || matches[0].end != start + 1) visit(start + 1, vocabulary_.unk_id, unk_score_);
     }
 }
 
 double Unigram::solve_alone(Scratch& scratch) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const std::uint32_t size = scratch.size();
-    scratch.wide.assign(size + 1, {-kInfinity, kInfinity, 0});
+    scratch.wide.assign(size + 1, {-kInfinity, kInfinity, -1, 0});
     WideArrival* const ways = scratch.wide.data();
     ways[0].score = 0;
-    std::uint64_t start = 0;
+    std::uint32_t start = 0;
     double before = 0;
     const auto begin = [&](std::uint32_t place) {
-        start = std::uint64_t{place} << 32;
+        start = place;
         before = ways[place].score;
     };
     for_each_match(scratch, begin, [&](std::uint32_t end, std::int32_t id, float score) {
@@ -131,11 +112,12 @@ double Unigram::solve_alone(Scratch& scratch) const {
         const bool better = sum > way.score;
         way.margin = better ? gap : std::min(way.margin, gap);
         way.score = better ? sum : way.score;
-        way.step = better ? start | static_cast<std::uint32_t>(id) : way.step;
+        way.id = better ? id : way.id;
+        way.start = better ? start : way.start;
     });
     double margin = kInfinity;
     scratch.path.clear();
-    for (std::uint32_t end = size; end > 0; end = ways[end].start()) {
+    for (std::uint32_t end = size; end > 0; end = ways[end].start) {
         scratch.path.push_back(end);
         margin = std::min(margin, ways[end].margin);
     }
@@ -153,7 +135,7 @@ void Unigram::solve_in_line(float& score, Scratch& scratch) const {
         if (std::abs(ways[place].score) > kResetBeyond) {
             const float offset = ways[place].score;
             for (std::uint32_t i = place; i <= frontier; ++i)
-                if (i == place || ways[i].own_start != kNotReached) ways[i].score -= offset;
+                if (i == place || ways[i].start != kNotReached) ways[i].score -= offset;
         }
         start = place;
         before = ways[place].score;
@@ -161,11 +143,11 @@ void Unigram::solve_in_line(float& score, Scratch& scratch) const {
     for_each_match(scratch, begin, [&](std::uint32_t end, std::int32_t id, float own) {
         frontier = std::max(frontier, end);
         const float sum = own + before;
-        if (ways[end].own_start == kNotReached || sum > ways[end].score) ways[end] = {sum, id, start};
+        if (ways[end].start == kNotReached || sum > ways[end].score) ways[end] = {sum, id, start};
     });
     score = ways[size].score;
     scratch.path.clear();
-    for (std::uint32_t end = size; end > 0; end = ways[end].own_start) scratch.path.push_back(end);
+    for (std::uint32_t end = size; end > 0; end = ways[end].start) scratch.path.push_back(end);
 }
 
 void Unigram::push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start,
@@ -182,7 +164,7 @@ template <class Way>
 void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch,
                         IdBuffer& ids) const {
     for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end)
-        push_id(ways[*end].id(), ways[*end].start(), *end, line_start, scratch, ids);
+        push_id(ways[*end].id, ways[*end].start, *end, line_start, scratch, ids);
 }
 
 bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score,
@@ -200,16 +182,11 @@ bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t lin
     push_path(scratch.wide, line_start, scratch, ids);
     bool known = true;
     for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
-        const std::int32_t id = scratch.wide[*end].id();
+        const std::int32_t id = scratch.wide[*end].id;
         known &= id != vocabulary_.unk_id;
         score += scores_[static_cast<std::size_t>(id)];
     }
     return known && margin > rounding(characters, kTrusted + own);
-}
-
-void Unigram::add(float& score, std::int32_t id) const {
-    if (std::abs(score) > kResetBeyond) score = 0;
-    score += scores_[static_cast<std::size_t>(id)];
 }
 
 void Unigram::list_edges(Scratch& scratch) const {

@@ -8,7 +8,7 @@
 // again as the library does, in float and from the score that the line has so far.
 #pragma once
 
-#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,42 +25,38 @@ class Unigram {
     // The best way to a place in the text: the piece that ends there and where it begins. Places count characters.
     struct Arrival {
         float score;
-        std::int32_t own_id;
-        std::uint32_t own_start;
-        std::int32_t id() const { return own_id; }
-        std::uint32_t start() const { return own_start; }
+        std::int32_t id;
+        std::uint32_t start;
     };
+    // The same in double, with how far the next best choice was.
     struct WideArrival {
         double score, margin;
-        std::uint64_t step;  // start, then id
-        std::int32_t id() const { return static_cast<std::int32_t>(step & 0xFFFFFFFFu); }
-        std::uint32_t start() const { return static_cast<std::uint32_t>(step >> 32); }
+        std::int32_t id;
+        std::uint32_t start;
+    };
+    // A piece that the text has, and where it ends there.
+    struct Match {
+        std::uint32_t end;
+        std::int32_t id;
     };
     struct Edge {
         std::uint32_t start, end;
         std::int32_t id;
         double score;
     };
-    // A piece that the text has, and the place where it ends there.
-    struct Match {
-        std::uint32_t end;
-        std::int32_t id;
-    };
-    static constexpr std::uint32_t kAtOnce = 4;  // places at which matching goes on side by side
 
     struct Scratch {
-        std::vector<std::uint32_t> symbols;       // of the text's characters, then some that match nothing
+        std::vector<std::uint32_t> symbols;       // of the text's characters, then one that matches nothing
         std::vector<const std::uint8_t*> bounds;  // where the characters begin, and where the last one ends
-        std::vector<Match> matches;               // longest_ + 1 for each of kAtOnce places
-        std::array<std::uint32_t, kAtOnce> match_counts;
-
-        std::uint32_t size() const { return static_cast<std::uint32_t>(bounds.size() - 1); }
+        std::vector<Match> matches;               // at one place
         std::vector<Arrival> arrivals;
         std::vector<WideArrival> wide;
         std::vector<std::uint32_t> path;  // where its pieces end, the last first
         std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
         std::vector<double> sums;
+
+        std::uint32_t size() const { return static_cast<std::uint32_t>(bounds.size() - 1); }
     };
 
     explicit Unigram(const Vocabulary& vocabulary);
@@ -74,7 +70,10 @@ class Unigram {
     static constexpr float kTrusted = 16384;
 
     // Adds a piece to the score of a line.
-    void add(float& score, std::int32_t id) const;
+    void add(float& score, std::int32_t id) const {
+        if (std::abs(score) > kResetBeyond) score = 0;
+        score += scores_[static_cast<std::size_t>(id)];
+    }
 
     // Draws one way to spell the stretch, with probability in proportion to exp(alpha * score).
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double alpha, Random& random,
@@ -85,9 +84,10 @@ class Unigram {
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
 
    private:
+    static constexpr float kResetBeyond = 100000;  // the library starts its sums anew from here on
+
     Trie build_trie();
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    void match(std::uint32_t start, Scratch& scratch) const;
     template <class Begin, class Visit>
     void for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const;
     double solve_alone(Scratch& scratch) const;

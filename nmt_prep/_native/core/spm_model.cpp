@@ -90,6 +90,18 @@ void Model::for_each_stretch(const std::uint8_t* text, std::size_t size, const V
     }
 }
 
+// Appends the ids of a word or phrase that came before and says how many, 0 if it did not.
+std::size_t Model::find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids) const {
+    std::size_t count;
+    if (stretch.is_word())
+        count = scratch.words.find(stretch.key, ids.room(IdCache::kMaxIds));
+    else
+        count = scratch.phrases.find(stretch.key.low, stretch.begin, stretch.size,
+                                     ids.room(stretch.size + byte_bpe::PhraseCache::kPadding));
+    ids.grow(count);
+    return count;
+}
+
 void Model::encode_stretch(const Stretch& stretch, std::size_t line_start, float& score, Scratch& scratch,
                            IdBuffer& ids) const {
     if (stretch.is_single) {
@@ -101,15 +113,11 @@ void Model::encode_stretch(const Stretch& stretch, std::size_t line_start, float
         if (unigram_) unigram_->add(score, id >= 0 ? id : vocabulary_.unk_id);
         return;
     }
-    const bool cached = stretch.size <= IdCache::kMaxBytes && std::abs(score) <= Unigram::kTrusted;
-    if (cached) {
-        std::int32_t* const out = ids.room(IdCache::kMaxIds);
-        if (const std::size_t count = scratch.cache.find(stretch.key, out)) {
-            if (unigram_)
-                for (std::size_t i = 0; i < count; ++i) unigram_->add(score, out[i]);
-            ids.grow(count);
-            return;
-        }
+    const bool cached = std::abs(score) <= Unigram::kTrusted && (stretch.is_word() || stretch.is_phrase());
+    if (const std::size_t count = cached ? find_cached(stretch, scratch, ids) : 0) {
+        if (unigram_)
+            for (std::size_t i = ids.size() - count; i < ids.size(); ++i) unigram_->add(score, ids.data()[i]);
+        return;
     }
     const std::size_t before = ids.size();
     bool keep = true;
@@ -122,8 +130,11 @@ void Model::encode_stretch(const Stretch& stretch, std::size_t line_start, float
     // Unknowns join with those before them, so that what the stretch got is not what it gets elsewhere.
     const std::int32_t* const first = ids.data() + before - (before > line_start ? 1 : 0);
     const bool reusable = std::none_of(first, ids.data() + ids.size(), is_unknown);
-    if (cached && keep && reusable && count > 0 && count <= IdCache::kMaxIds)
-        scratch.cache.put(stretch.key, ids.data() + before, count);
+    if (!cached || !keep || !reusable || count == 0) return;
+    if (stretch.is_word() && count <= IdCache::kMaxIds)
+        scratch.words.put(stretch.key, ids.data() + before, count);
+    else if (stretch.is_phrase() && count <= stretch.size)
+        scratch.phrases.put(stretch.key.low, stretch.begin, stretch.size, ids.data() + before, count);
 }
 
 void Model::encode_line(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const {
@@ -144,9 +155,14 @@ void Model::encode_line(const std::uint8_t* text, std::size_t size, Scratch& scr
         if (cut >= kAhead) encode_stretch(stretch, line_start, score, scratch, ids);
         ++cut;
         stretch = {begin, bytes, first, bytes == character_size(*begin), {}};
-        if (stretch.is_single || bytes > IdCache::kMaxBytes) return;
-        stretch.key = IdCache::key(begin, bytes, IdCache::kMaxBytes + 1);
-        scratch.cache.prefetch(stretch.key);
+        if (stretch.is_single) return;
+        if (stretch.is_word()) {
+            stretch.key = IdCache::key(begin, bytes, IdCache::kMaxBytes + 1);
+            scratch.words.prefetch(stretch.key);
+        } else if (stretch.is_phrase()) {
+            stretch.key.low = hash_bytes(begin, bytes);
+            scratch.phrases.prefetch(stretch.key.low);
+        }
     });
     for (std::size_t i = cut > kAhead ? cut - kAhead : 0; i < cut; ++i)
         encode_stretch(ahead[i % kAhead], line_start, score, scratch, ids);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "byte_bpe_phrases.h"
 #include "id_cache.h"
 #include "spm_bpe.h"
 #include "spm_file.h"
@@ -42,7 +43,8 @@ class Model {
 
    private:
     struct Scratch {
-        IdCache cache{15};
+        IdCache words{15};
+        byte_bpe::PhraseCache phrases{13, std::size_t{1} << 22};
         std::vector<std::uint8_t> text;
         Bpe::Scratch bpe;
         Unigram::Scratch unigram;
@@ -53,12 +55,15 @@ class Model {
         const std::uint8_t* begin;
         std::size_t size;
         char32_t first;
-        bool is_single;  // one character
-        IdCache::Key key;
+        bool is_single;    // one character
+        IdCache::Key key;  // of a word; `low` is the hash of a phrase
+        bool is_word() const { return size <= IdCache::kMaxBytes; }
+        bool is_phrase() const { return !is_word() && size <= byte_bpe::PhraseCache::kMaxBytes; }
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void encode_line(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const;
+    std::size_t find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids) const;
     void encode_stretch(const Stretch& stretch, std::size_t line_start, float& score, Scratch& scratch,
                         IdBuffer& ids) const;
     void sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,

@@ -109,4 +109,28 @@ class Unigram {
     double largest_;  // of all scores, without sign
 };
 
+// Visits all pieces that the text has: begin(start) at each place from left to right, then visit(end, id, score) for each
+// that begins there, the shortest first; at last for the unknown piece, where no piece is one character.
+template <class Begin, class Visit>
+void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const {
+    const std::uint32_t* const symbols = scratch.symbols.data();
+    Match* const matches = scratch.matches.data();
+    const std::uint32_t size = scratch.size();
+    for (std::uint32_t start = 0; start < size; ++start) {
+        // Most time goes into waiting for the trie's memory; that a match is written whether it is one or not saves a
+        // branch that nobody would guess.
+        std::uint32_t count = 0, node = Trie::kRoot, end = start;
+        do {
+            node = trie_.step(node, symbols[end++]);
+            const std::int32_t id = trie_.value(node);
+            matches[count] = {end, id};
+            count += id >= 0;
+        } while (!trie_.is_leaf(node));
+        begin(start);
+        for (std::uint32_t i = 0; i < count; ++i)
+            visit(matches[i].end, matches[i].id, scores_[static_cast<std::size_t>(matches[i].id)]);
+        if (count == 0 || matches[0].end != start + 1) visit(start + 1, vocabulary_.unk_id, unk_score_);
+    }
+}
+
 }  // namespace nmt_prep::spm

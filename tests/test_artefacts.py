@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_published_keeps_the_old_file_when_writing_fails(tmp_path: Path) -> None
 )
 def test_writing_says_what_where_and_what_to_do(code: int, advice: str) -> None:
     with pytest.raises(OutputError, match=rf"cannot write /there/x: {advice}"), writing(Path("/there/x")):
-        raise OSError(code, __import__("os").strerror(code))
+        raise OSError(code, os.strerror(code))
 
 
 def test_publish_json_bytes_do_not_depend_on_the_order_of_keys(tmp_path: Path) -> None:
@@ -100,5 +101,8 @@ def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".kept", "kept.partial", "sub"]
 
 
-def test_flush_takes_directories_too(tmp_path: Path) -> None:
+def test_flush_takes_directories_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = []
+    monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
     artefacts.flush(tmp_path)
+    assert flushed == [tmp_path.stat().st_ino]

@@ -19,9 +19,9 @@ template <class T>
 using NumpyArray = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>;
 
 // Hands an array over to NumPy.
-template <class T>
-NumpyArray<T> own_by_numpy(std::unique_ptr<T[]> values, std::size_t size) {
-    nanobind::capsule owner(values.get(), [](void* held) noexcept { delete[] static_cast<T*>(held); });
+template <class T, class Deleter>
+NumpyArray<T> own_by_numpy(std::unique_ptr<T[], Deleter> values, std::size_t size) {
+    nanobind::capsule owner(values.get(), [](void* held) noexcept { Deleter()(static_cast<T*>(held)); });
     return NumpyArray<T>(values.release(), {size}, owner);
 }
 

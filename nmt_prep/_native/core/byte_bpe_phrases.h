@@ -13,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "huge_pages.h"
+
 namespace nmt_prep::byte_bpe {
 
 class PhraseCache {
@@ -27,7 +29,7 @@ class PhraseCache {
         : buckets_(std::size_t{1} << bits),
           shift_(64 - bits),
           capacity_(bytes / sizeof(std::uint32_t)),
-          words_(std::make_unique_for_overwrite<std::uint32_t[]>(capacity_ + kLine)) {}
+          words_(static_cast<std::uint32_t*>(allocate_pages((capacity_ + kLine) * sizeof(std::uint32_t)))) {}
 
     // Asks for the memory that says where a phrase is if it is here; what comes before `prefetch_phrase` hides the wait.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
@@ -84,10 +86,10 @@ class PhraseCache {
 
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) | 1; }
 
-    std::vector<Bucket> buckets_;
+    std::vector<Bucket, PageAllocator<Bucket>> buckets_;
     unsigned shift_;
     std::size_t capacity_;
-    std::unique_ptr<std::uint32_t[]> words_;
+    std::unique_ptr<std::uint32_t[], FreePages> words_;
     std::size_t used_ = 0;
 };
 

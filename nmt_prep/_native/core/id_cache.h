@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "byte_hash.h"
+#include "huge_pages.h"
 
 namespace nmt_prep {
 
@@ -83,7 +84,7 @@ class IdCache {
         return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u) >> shift_;
     }
 
-    std::vector<Place> places_;
+    std::vector<Place, PageAllocator<Place>> places_;
     std::size_t shift_;
 };
 

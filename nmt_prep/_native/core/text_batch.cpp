@@ -1,8 +1,10 @@
 #include "text_batch.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 
+#include "huge_pages.h"
 #include "parallel.h"
 #include "text_errors.h"
 #include "utf8.h"
@@ -13,16 +15,32 @@ namespace {
 // Large enough that starting a run costs nothing, small enough that its ids stay in cache and threads end together.
 constexpr std::size_t kRunBytes = std::size_t{1} << 17;
 
+// Ids to expect of a run; few texts have more.
 constexpr std::size_t kRunIds = std::size_t{1} << 15;
+
+// Ids to make room for at once where all come in one row: as many as bytes, which takes no memory until it is touched.
+constexpr std::size_t kMaxRoom = std::size_t{1} << 24;
 
 }  // namespace
 
 void IdBuffer::reserve(std::size_t extra) {
-    const std::size_t capacity = std::max({size_ + extra, capacity_ + capacity_ / 2, kRunIds});
-    auto ids = std::make_unique_for_overwrite<std::int32_t[]>(capacity);
-    std::copy_n(ids_.get(), size_, ids.get());
-    ids_ = std::move(ids);
+    if (ids_) return resize(std::max(size_ + extra, capacity_ + capacity_ / 2));
+    ids_.reset(static_cast<std::int32_t*>(allocate_pages(extra * sizeof(std::int32_t))));
+    capacity_ = extra;
+}
+
+void IdBuffer::resize(std::size_t capacity) {
+    void* const ids = std::realloc(ids_.get(), capacity * sizeof(std::int32_t));
+    if (ids == nullptr) throw std::bad_alloc();
+    static_cast<void>(ids_.release());
+    ids_.reset(static_cast<std::int32_t*>(ids));
     capacity_ = capacity;
+}
+
+IdArray IdBuffer::release() {
+    resize(std::max<std::size_t>(size_, 1));
+    size_ = capacity_ = 0;
+    return std::move(ids_);
 }
 
 void check_offsets(const TextView& text, std::size_t data_size) {
@@ -63,20 +81,31 @@ RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLi
     RaggedIds rows{nullptr, std::make_unique_for_overwrite<std::int64_t[]>(text.lines + 1), text.lines};
     rows.offsets[0] = 0;
 
-    std::vector<IdBuffer> parts(runs);
+    // One thread's ids are in order as they come; of several threads, each run's are put into their place afterwards.
+    const bool in_order = threads <= 1 || runs <= 1;
+    std::vector<IdBuffer> parts(in_order ? 1 : runs);
+    if (in_order) parts[0].room(std::min(kMaxRoom, static_cast<std::size_t>(text.offsets[text.lines] - text.offsets[0])));
     parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
-        IdBuffer& ids = parts[run];
+        IdBuffer& ids = parts[in_order ? 0 : run];
+        if (!in_order) ids.room(kRunIds);
         for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
             check_utf8(text, i);
             encode(i, thread, ids);
-            rows.offsets[i + 1] = static_cast<std::int64_t>(ids.size());  // within the run, for now
+            rows.offsets[i + 1] = static_cast<std::int64_t>(ids.size());  // within the part, for now
         }
     });
+    if (in_order) {
+        rows.values = parts[0].release();
+        return rows;
+    }
 
     std::vector<std::size_t> starts(runs + 1, 0);
     for (std::size_t run = 0; run < runs; ++run) starts[run + 1] = starts[run] + parts[run].size();
-    rows.values = std::make_unique_for_overwrite<std::int32_t[]>(starts[runs]);
+    IdBuffer values;
+    values.room(starts[runs]);
+    values.grow(starts[runs]);
+    rows.values = values.release();
     parallel_for(runs, threads, [&](std::size_t run, std::size_t) {
         std::copy_n(parts[run].data(), parts[run].size(), rows.values.get() + starts[run]);
         parts[run] = IdBuffer();

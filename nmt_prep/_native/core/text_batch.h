@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "huge_pages.h"
+
 namespace nmt_prep {
 
 // Called now and then, and only on the thread that called into the core; ends the work by throwing.
@@ -23,9 +25,11 @@ struct TextView {
     std::size_t size(std::size_t i) const { return static_cast<std::size_t>(offsets[i + 1] - offsets[i]); }
 };
 
+using IdArray = std::unique_ptr<std::int32_t[], FreePages>;
+
 // Rows of ids: row i is values[offsets[i], offsets[i + 1]). Plain arrays, so that NumPy can own them.
 struct RaggedIds {
-    std::unique_ptr<std::int32_t[]> values;
+    IdArray values;
     std::unique_ptr<std::int64_t[]> offsets;
     std::size_t rows;
 };
@@ -51,11 +55,14 @@ class IdBuffer {
     }
     const std::int32_t* data() const { return ids_.get(); }
     std::size_t size() const { return size_; }
+    // The ids, in no more memory than they need.
+    IdArray release();
 
    private:
     void reserve(std::size_t extra);
+    void resize(std::size_t capacity);
 
-    std::unique_ptr<std::int32_t[]> ids_;
+    IdArray ids_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
 };

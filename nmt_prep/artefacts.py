@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import shutil
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from nmt_prep.errors import OutputError
 
@@ -54,7 +55,8 @@ def published(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: writing, flushing or renaming failed.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    # No two writers have the same name beside, on whichever machines that share the directory.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,6 +73,29 @@ def publish_json(path: Path, value: object) -> None:
     """Writes JSON in a form that depends on nothing but the value."""
     with published(path) as beside:
         beside.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
+    """Publishes JSON, asked for only where there is no file of the name yet; returns what the file then holds.
+
+    Of several processes that do this at once, one has its way and all return its value.
+
+    Raises:
+        OutputError: the file cannot be written or read.
+    """
+    with writing(path):
+        if not path.exists():
+            beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+            publish_json(beside, value())
+            try:
+                path.hardlink_to(beside)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without hard links: the last one has its way
+                beside.replace(path)
+            flush(path.parent)
+            beside.unlink(missing_ok=True)
+        return json.loads(path.read_bytes())
 
 
 def remove_partial(directory: Path) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep import __version__, cli_downloads, cli_text
+from nmt_prep import __version__, cli_downloads, cli_tasks, cli_text
 from nmt_prep.cli_common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.cli_tasks import NumTasksOption, StageOption, TaskIdOption, do_share, share_asked_for
 from nmt_prep.config import json_schema
 from nmt_prep.config_file import load_config
 from nmt_prep.console import outcome_table, plan_table, where_records_are
@@ -44,7 +45,14 @@ app = typer.Typer(
     "training-ready batches out.",
 )
 
-for _command in (cli_downloads.download, cli_downloads.lock, cli_text.encode, cli_text.decode, cli_text.vocab):
+for _command in (
+    cli_downloads.download,
+    cli_downloads.lock,
+    cli_tasks.tasks,
+    cli_text.encode,
+    cli_text.decode,
+    cli_text.vocab,
+):
     app.command()(_command)
 
 ForceOption = Annotated[
@@ -90,6 +98,9 @@ def run(
     preview: Annotated[
         bool, typer.Option("--preview/--no-preview", help="End by showing a batch (this loads TensorFlow).")
     ] = True,
+    stage: StageOption = None,
+    task_id: TaskIdOption = None,
+    num_tasks: NumTasksOption = None,
     quiet: QuietOption = False,
     log_json: Annotated[
         Path | None,
@@ -101,12 +112,20 @@ def run(
     The stages are download, extract, compile, sample, vocab, encode and report. What a stage made before is used again
     unless its config, its inputs or its files changed; nmt-prep plan says which and why. An interrupted run goes on
     where it stopped.
+
+    With --stage, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a stage; a plain
+    run after them does what is missing, and publishes.
     """
     from nmt_prep.preview import batch_preview  # noqa: PLC0415  (plan and schema do without)
     from nmt_prep.runner import run as run_stages  # noqa: PLC0415
 
-    checked = load_config(config, overrides or ())
     console = open_console(quiet=quiet)
+    share = share_asked_for(stage, task_id, num_tasks, others=bool(until or force or verify))
+    if share is not None:
+        with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
+            console.print(do_share(config, overrides, share, workers=workers, wait=wait, progress=progress))
+        return
+    checked = load_config(config, overrides or ())
 
     def show(outcomes: list[Outcome]) -> None:
         console.print(outcome_table(outcomes))

@@ -11,11 +11,15 @@ from nmt_prep.config import Config
 from nmt_prep.progress import Fields
 
 if TYPE_CHECKING:
-    from nmt_prep.pipeline import Outcome, Step
+    from nmt_prep.pipeline import Outcome, ShareOutcome, StageTasks, Step
 
 
 def _bisection(fields: Fields) -> str:
     return f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
+
+
+def _failure(fields: Fields) -> str:
+    return f"task {fields['task']} failed on {fields['worker']}: {fields['message']}"
 
 
 _WORDING: Mapping[str, Callable[[Fields], str]] = {
@@ -25,6 +29,8 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "tasks_resumed": lambda fields: f"  {fields['done']} of {fields['total']} tasks were done before",
     "waiting": lambda fields: f"waiting for {fields['holder']}, which is using {fields['directory']}",
     "retry": lambda fields: f"download: {fields['reason']}; trying again in {fields['seconds']:.0f} s",
+    "task_retried": lambda fields: f"  {_failure(fields)}; trying again",
+    "task_failed": lambda fields: f"  {_failure(fields)}",
     "vocab_bisection": _bisection,
 }
 
@@ -41,6 +47,29 @@ def plan_table(steps: Sequence[Step]) -> Table:
     for step in steps:
         table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
     return table
+
+
+def tasks_table(stages: Sequence[StageTasks]) -> Table:
+    """How far the tasks of each stage have come."""
+    table = _table("stage", "tasks", "done", "of", "")
+    for stage in stages:
+        if not stage.rounds:
+            table.add_row(stage.stage, "", "", "", "published" if stage.published else stage.reason)
+        for state in stage.rounds:
+            missing = len(state.tasks) - state.done
+            text = f"{missing:,} missing" if missing else "all done; a plain run publishes them"
+            table.add_row(stage.stage, state.round, f"{state.done:,}", f"{len(state.tasks):,}", text)
+    return table
+
+
+def share_line(outcome: ShareOutcome) -> str:
+    """What became of a share, in words."""
+    share, state = outcome.share, outcome.state
+    if state is None:
+        return f"{share.round}: published before; there is nothing to do"
+    missing = len(state.tasks) - state.done
+    rest = f"{missing:,} missing" if missing else "the round is complete"
+    return f"{share.round}: share {share.number} of {share.of}: {outcome.ran:,} tasks run now; {rest}"
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:

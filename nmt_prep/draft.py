@@ -1,66 +1,64 @@
 """A stage's output while it is being made, with the notes of the tasks that have ended.
 
-A draft belongs to one fingerprint. It comes and goes by renames, each of which a kill leaves done or not done: what is
-thrown away first moves to the trash as a whole, so that no draft ever has notes of files that it lacks.
+A draft belongs to one fingerprint, and is found by it: processes on several machines may open the same one at once. It
+goes by renames, each of which a kill leaves done or not done: what is thrown away first moves to the trash as a whole,
+so that no draft ever has notes of files that it lacks.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
-from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import flush, publish_directory, publish_json, writing
+from nmt_prep.artefacts import flush, publish_directory, writing
 
 
 class Draft:
-    """The draft of one stage; there need not be one.
+    """The draft of one stage for one fingerprint; there need not be one.
 
     Attributes:
         output: where the stage writes.
         notes: where the results of its tasks are noted.
+        scratch: where tasks write what only later tasks read; it goes with the draft.
     """
 
-    def __init__(self, private: Path, directory: str) -> None:
+    def __init__(self, private: Path, directory: str, fingerprint: str) -> None:
         """Names the place; nothing is made.
 
         Args:
             private: the run's private directory.
             directory: the stage's.
+            fingerprint: the stage's.
         """
         self._private = private
-        self._root = private / "drafts" / directory
-        self._owner = self._root / "fingerprint.json"
+        self._all = drafts_of(private, directory)
+        self._root = self._all / fingerprint[:32]
         self.output = self._root / "output"
         self.notes = self._root / "tasks"
+        self.scratch = self._root / "scratch"
 
-    def exists(self) -> bool:
-        """Whether an interrupted run left something."""
-        return self._root.exists()
-
-    def open(self, fingerprint: str) -> None:
-        """Takes up the draft that an interrupted run left for this fingerprint, or starts an empty one.
+    def open(self) -> None:
+        """Takes up what an interrupted run or other processes left of this draft, or starts an empty one.
 
         Raises:
             OutputError: it cannot be made.
         """
-        if self._belongs_to(fingerprint):
-            return
-        self.discard()
         with writing(self._root):
-            self.output.mkdir(parents=True)
-            self.notes.mkdir()
-        publish_json(self._owner, fingerprint)
+            self.notes.mkdir(parents=True, exist_ok=True)
+            self.output.mkdir(exist_ok=True)
+            self.scratch.mkdir(exist_ok=True)
 
-    def discard(self) -> None:
-        """Throws the draft away.
+    def discard_others(self) -> None:
+        """Throws away the stage's drafts for other fingerprints; nobody may be working on them.
 
         Raises:
-            OutputError: it cannot be moved.
+            OutputError: one cannot be moved.
         """
-        self._throw_away(self._root)
+        if self._all.is_dir():
+            for root in sorted(self._all.iterdir()):
+                if root != self._root:
+                    throw_away(self._private, root)
 
     def publish(self, final: Path) -> None:
         """Puts the output in its place; from then on there is no draft.
@@ -68,23 +66,29 @@ class Draft:
         Raises:
             OutputError: a rename or flush failed.
         """
-        self._throw_away(self.notes)
+        throw_away(self._private, self.notes)
         publish_directory(self.output, final)
-        self.discard()
+        throw_away(self._private, self._all)
 
-    def _belongs_to(self, fingerprint: str) -> bool:
-        with suppress(OSError, ValueError):
-            return json.loads(self._owner.read_bytes()) == fingerprint and self.notes.is_dir()
-        return False
 
-    def _throw_away(self, path: Path) -> None:
-        if path.exists():
-            trash = _trash(self._private)
-            with writing(path):
-                trash.mkdir(parents=True, exist_ok=True)
-                path.rename(trash / f"{path.name}-{time.time_ns()}")
-                flush(path.parent)
-            empty_trash(self._private)
+def drafts_of(private: Path, directory: str) -> Path:
+    """Where the drafts of a stage are, whatever their fingerprints."""
+    return private / "drafts" / directory
+
+
+def throw_away(private: Path, path: Path) -> None:
+    """Moves a file or directory to the trash, if it is there, and empties that.
+
+    Raises:
+        OutputError: it cannot be moved.
+    """
+    if path.exists():
+        trash = _trash(private)
+        with writing(path):
+            trash.mkdir(parents=True, exist_ok=True)
+            path.rename(trash / f"{path.name}-{time.time_ns()}")
+            flush(path.parent)
+        empty_trash(private)
 
 
 def empty_trash(private: Path) -> None:

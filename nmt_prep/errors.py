@@ -16,6 +16,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
     │   ├── VocabularyError    a vocabulary file cannot be read, or does not fit its use
     │   ├── TrainingError      a vocabulary cannot be built from the lines and options given
     │   └── EncodeError        a text cannot be encoded, or ids cannot be decoded
+    ├── EngineError            the workers that do the tasks are gone, or a task failed on them again and again
     ├── RecordsError           shards are damaged, missing, or do not belong to their dataset.json
     └── OutputError            the output directory cannot be written, or is in use
 """
@@ -67,6 +68,10 @@ class TrainingError(TokenizerError):
 
 class EncodeError(TokenizerError):
     """A text cannot be encoded, or ids cannot be decoded."""
+
+
+class EngineError(NmtPrepError):
+    """The workers that do the tasks cannot be had or are gone, or a task failed on them again and again."""
 
 
 class RecordsError(NmtPrepError):

@@ -8,21 +8,24 @@ manifest agrees with what would be done now, and with the files, is fresh and is
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_prep.artefacts import remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
-from nmt_prep.draft import Draft, empty_trash
-from nmt_prep.engines import Engine
-from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.draft import Draft, drafts_of, empty_trash, throw_away
+from nmt_prep.engines import Engine, HereEngine
+from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.freshness import Freshness
 from nmt_prep.lockfile import LockFile
-from nmt_prep.manifest import Counts, Manifest, Workspace, differences, read_manifest
+from nmt_prep.manifest import Counts, Manifest, Workspace
 from nmt_prep.progress import Progress
 from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.store import Store
+from nmt_prep.task_share import ListedTasks, RoundReachedError, RoundState, Share, SharedTasks
 from nmt_prep.tasks import TaskLog
 
 
@@ -46,6 +49,43 @@ class Outcome:
     counts: Counts
 
 
+@dataclass(frozen=True)
+class _Making:
+    """A stage that is being made: from what, and where."""
+
+    stage: Stage
+    inputs: dict[str, str]
+    settings: dict[str, object]
+    fingerprint: str
+    draft: Draft
+    directory: Path
+
+    def open(self) -> None:
+        """Makes the places that the stage works in, where they are not there yet."""
+        self.draft.open()
+        with writing(self.directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True)
+class ShareOutcome:
+    """What became of a share: how many tasks were run now, and how far their round is; None where that is published."""
+
+    share: Share
+    ran: int
+    state: RoundState | None
+
+
+@dataclass(frozen=True)
+class StageTasks:
+    """How far a stage has come: published or not, why not, and its rounds of tasks as far as they are known."""
+
+    stage: str
+    published: bool
+    reason: str
+    rounds: tuple[RoundState, ...]
+
+
 class Pipeline:
     """The stages of one config, in order."""
 
@@ -59,9 +99,9 @@ class Pipeline:
         self.lock = lock or LockFile(None)
         self.workspace = Workspace(config.run_dir)
         self._digests = DigestCache(self.workspace.root)
-        self._trust = True
+        self._fresh = Freshness(config, base_dir, self.workspace, self._digests, self.lock)
 
-    def plan(self, *, force: Iterable[str] = (), verify: bool = False) -> list[Step]:
+    def plan(self, *, force: Collection[str] = (), verify: bool = False) -> list[Step]:
         """Which stages would run, and why; runs nothing, writes nothing.
 
         A stage below one that would run may turn out to be fresh after all, if that one gives the same bytes as before.
@@ -70,46 +110,70 @@ class Pipeline:
             force: stages to run even if they are fresh.
             verify: read every published file again instead of trusting its size and times.
         """
-        self._trust = not verify
+        self._fresh.trust = not verify
         manifests: dict[str, Manifest] = {}
         steps: list[Step] = []
         rerun: set[str] = set()
         for stage in self.stages:
             follows = [name for name in stage.inputs if name in rerun]
-            reason = self._follow(stage, follows) if follows else self._reason(stage, manifests, force)
+            reason = self._fresh.follow(stage, follows) if follows else self._fresh.reason(stage, manifests, force)
             if reason:
                 rerun.add(stage.name)
             else:
-                manifests[stage.name] = self._manifest(stage)
+                manifests[stage.name] = self._fresh.manifest(stage)
             steps.append(Step(stage.name, not reason, reason or "nothing changed"))
         return steps
 
+    def tasks(self) -> list[StageTasks]:
+        """How far the tasks of each stage have come; runs nothing, writes nothing."""
+        above: dict[str, Manifest] = {}
+        listed: list[StageTasks] = []
+        waits = ""
+        for stage in self.stages:
+            reason = waits or self._fresh.reason(stage, above)
+            if not reason:
+                above[stage.name] = self._fresh.manifest(stage)
+            rounds = self._rounds(stage, above) if reason and not waits else ()
+            listed.append(StageTasks(stage.name, not reason, reason, rounds))
+            waits = waits or (f"waits for {stage.name}" if reason else "")
+        return listed
+
+    def _rounds(self, stage: Stage, above: dict[str, Manifest]) -> tuple[RoundState, ...]:
+        """How far the rounds of a stage have come, of those whose tasks are known."""
+        if not stage.rounds:
+            return ()
+        making, engine = self._making(stage, above), HereEngine()
+        tasks = ListedTasks(making.draft.notes, engine, self.progress, stage.rounds[-1])
+        with suppress(RoundReachedError):
+            stage.run(self._context(making, above, engine, tasks))
+        return tuple(tasks.states)
+
     def run(
-        self, engine: Engine, *, until: str | None = None, force: Iterable[str] = (), verify: bool = False
+        self, engine: Engine, *, until: str | None = None, force: Collection[str] = (), verify: bool = False
     ) -> list[Outcome]:
         """Runs the stages that are not fresh, up to and including ``until``.
 
         Raises:
             NmtPrepError: a stage failed; what the others published stays.
         """
-        self._trust = not verify
+        self._fresh.trust = not verify
         empty_trash(self.workspace.private)
         remove_partial(self.workspace.private)
         manifests: dict[str, Manifest] = {}
         outcomes: list[Outcome] = []
         try:
             for stage in self.stages:
-                reason = self._reason(stage, manifests, force)
+                reason = self._fresh.reason(stage, manifests, force)
                 started = time.monotonic()
                 if not reason or stage.name in force:
-                    self._draft(stage).discard()
+                    throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
                 if stage.keeps and stage.name in force:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
                     self.progress.event("stage_started", stage=stage.name, reason=reason)
                     manifests[stage.name] = self._run(stage, manifests, engine)
                 else:
-                    manifests[stage.name] = self._manifest(stage)
+                    manifests[stage.name] = self._fresh.manifest(stage)
                 counts, seconds = manifests[stage.name].counts, time.monotonic() - started
                 outcomes.append(Outcome(stage.name, bool(reason), reason or "nothing changed", seconds, counts))
                 name = "stage_finished" if reason else "stage_fresh"
@@ -120,96 +184,86 @@ class Pipeline:
             self._digests.save()
         return outcomes
 
-    def _manifest(self, stage: Stage) -> Manifest:
-        manifest = read_manifest(self.workspace.manifest(stage.name))
-        if manifest is None:
-            raise OutputError(f"{self.workspace.manifest(stage.name)} vanished while it was in use; run again")
-        return manifest
+    def share(self, engine: Engine, share: Share) -> ShareOutcome:
+        """Does one member's part of a round of tasks; the run that follows publishes.
 
-    def _reason(self, stage: Stage, above: dict[str, Manifest], force: Iterable[str]) -> str:
-        """Why a stage must run; empty where it is fresh."""
-        inputs = self._inputs(stage, above)
-        if stage.name in force:
-            return "asked for by --force"
-        manifest = read_manifest(self.workspace.manifest(stage.name))
-        if manifest is None:
-            return "was interrupted" if self._draft(stage).exists() else "never run here"
-        reasons = differences(manifest, stage.version, stage.settings(self.config), inputs)
-        damage = "; ".join(reasons) or self._damage(stage, manifest)
-        return damage or stage.outdated(manifest, self.config, self.lock)
+        Others may do theirs at the same time, or the same.
 
-    def _follow(self, stage: Stage, above: Sequence[str]) -> str:
-        """Why a stage below others that run must run too, its own changes included."""
-        manifest = read_manifest(self.workspace.manifest(stage.name))
-        own = []
-        if manifest is not None:
-            own = differences(manifest, stage.version, stage.settings(self.config), manifest.inputs)
-        return "; ".join([f"follows {' and '.join(above)}", *own])
+        Raises:
+            ConfigError: no stage of the config has such a round.
+            OutputError: something above the round is not up to date.
+            NmtPrepError: a task failed.
+        """
+        stage, above = self._down_to(share.round)
+        if not self._fresh.reason(stage, above):
+            return ShareOutcome(share, 0, None)
+        making = self._making(stage, above)
+        making.open()
+        tasks = SharedTasks(making.draft.notes, engine, self.progress, share)
+        with suppress(RoundReachedError):
+            stage.run(self._context(making, above, engine, tasks))
+        return ShareOutcome(share, tasks.ran, tasks.state)
 
-    def _inputs(self, stage: Stage, above: dict[str, Manifest]) -> dict[str, str]:
-        """Digests of what a stage reads."""
-        inputs = {name: above[name].output_digest for name in stage.inputs}
-        for name, path in stage.local_files(self.config, self.base_dir).items():
-            try:
-                inputs[f"file {name}"] = self._digests.digest(path)
-            except OSError as error:
-                raise DownloadError(
-                    f"cannot read {path} (url {name} in the config): {error.strerror}; "
-                    "local paths are relative to the config file"
-                ) from error
-        return inputs
-
-    def _damage(self, stage: Stage, manifest: Manifest) -> str:
-        for name, digest in manifest.files.items():
-            path = self.workspace.root / stage.directory / name
-            try:
-                if self._digests.digest(path, trust=self._trust) != digest:
-                    return f"{path} was changed after it was made"
-            except OSError:
-                return f"{path} is missing"
-        return ""
+    def _down_to(self, round_name: str) -> tuple[Stage, dict[str, Manifest]]:
+        """The stage that has a round of tasks, and the manifests above it, all of which must be fresh."""
+        above: dict[str, Manifest] = {}
+        for stage in self.stages:
+            if round_name in stage.rounds:
+                return stage, above
+            reason = self._fresh.reason(stage, above)
+            if reason:
+                raise OutputError(
+                    f"{stage.name} comes before {round_name} and is not up to date ({reason}); "
+                    f"first run the config --until {stage.name}, without --stage"
+                )
+            above[stage.name] = self._fresh.manifest(stage)
+        rounds = ", ".join(name for stage in self.stages for name in stage.rounds)
+        raise ConfigError(f"{round_name!r} cannot be shared out; what can: {rounds}")
 
     def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine) -> Manifest:
-        inputs, settings = self._inputs(stage, above), stage.settings(self.config)
-        fingerprint = digest_of([stage.name, stage.version, settings, inputs])
-        draft = self._draft(stage)
+        making = self._making(stage, above)
+        making.draft.discard_others()
+        making.open()
         if stage.keeps:
-            directory, notes = self.workspace.root / stage.directory, None
-            with writing(directory):
-                directory.mkdir(parents=True, exist_ok=True)
-            remove_partial(directory)
-        else:
-            draft.open(fingerprint)
-            directory, notes = draft.output, draft.notes
-        result = stage.run(
-            Context(
-                config=self.config,
-                base_dir=self.base_dir,
-                workspace=self.workspace,
-                fingerprint=fingerprint,
-                directory=directory,
-                manifests={name: above[name] for name in stage.inputs},
-                digests=self._digests,
-                engine=engine,
-                progress=self.progress,
-                tasks=TaskLog(notes, engine, self.progress),
-                lock=self.lock,
-            )
-        )
-        digests = self._digests_of(directory, result)
+            remove_partial(making.directory)
+        tasks = TaskLog(making.draft.notes, engine, self.progress)
+        result = stage.run(self._context(making, above, engine, tasks))
         manifest = Manifest(
             stage=stage.name,
             version=stage.version,
-            fingerprint=fingerprint,
-            settings=settings,
-            inputs=inputs,
-            files=digests,
+            fingerprint=making.fingerprint,
+            settings=making.settings,
+            inputs=making.inputs,
+            files=self._digests_of(making.directory, result),
             counts=result.counts,
             details=result.details,
         )
-        self._publish(stage, manifest)
+        self._publish(making, manifest)
         # Read back, so that the stages below see the same whether this one ran or was fresh.
-        return self._manifest(stage)
+        return self._fresh.manifest(stage)
+
+    def _making(self, stage: Stage, above: dict[str, Manifest]) -> _Making:
+        inputs, settings = self._fresh.inputs(stage, above), stage.settings(self.config)
+        fingerprint = digest_of([stage.name, stage.version, settings, inputs])
+        draft = Draft(self.workspace.private, stage.directory, fingerprint)
+        directory = self.workspace.root / stage.directory if stage.keeps else draft.output
+        return _Making(stage, inputs, settings, fingerprint, draft, directory)
+
+    def _context(self, making: _Making, above: dict[str, Manifest], engine: Engine, tasks: TaskLog) -> Context:
+        return Context(
+            config=self.config,
+            base_dir=self.base_dir,
+            workspace=self.workspace,
+            fingerprint=making.fingerprint,
+            directory=making.directory,
+            scratch=making.draft.scratch,
+            manifests={name: above[name] for name in making.stage.inputs},
+            digests=self._digests,
+            engine=engine,
+            progress=self.progress,
+            tasks=tasks,
+            lock=self.lock,
+        )
 
     def _digests_of(self, directory: Path, result: Result) -> dict[str, str]:
         """Digests of all files of a result, each of which must be there."""
@@ -220,16 +274,16 @@ class Pipeline:
             sizes = {name: (directory / name).stat().st_size for name in names}
             return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
 
-    def _publish(self, stage: Stage, manifest: Manifest) -> None:
+    def _publish(self, making: _Making, manifest: Manifest) -> None:
         """Puts a stage's output in its place, and its manifest last."""
+        stage = making.stage
         final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
         with writing(path):
             path.unlink(missing_ok=True)
-        if not stage.keeps:
-            self._draft(stage).publish(final)
+        if stage.keeps:
+            throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
+        else:
+            making.draft.publish(final)
         for name, digest in manifest.files.items():
             self._digests.remember(final / name, digest)
         manifest.write(path)
-
-    def _draft(self, stage: Stage) -> Draft:
-        return Draft(self.workspace.private, stage.directory)

@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import IO, Self, TypeAlias
 
@@ -45,6 +46,19 @@ class Listener(ABC):
         """The run is over, well or not."""
 
 
+@dataclass(frozen=True)
+class TaskCount:
+    """How many tasks of a piece of work have ended, of how many, and on how many workers the rest runs."""
+
+    done: int
+    total: int
+    workers: int
+
+    def __str__(self) -> str:
+        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
+        return f"{self.done:,}/{self.total:,} tasks, {workers}"
+
+
 class Meter:
     """How far a piece of long work has come, in bytes, pairs or whatever ``unit`` says. Safe to use from threads."""
 
@@ -54,6 +68,7 @@ class Meter:
         self.unit = unit
         self.done = 0
         self.ended = False
+        self.tasks: TaskCount | None = None
         self.started_at = time.monotonic()
         self._progress = progress
         self._lock = threading.Lock()
@@ -68,6 +83,11 @@ class Meter:
             raise StoppedError
         with self._lock:
             self.done += amount
+        self._progress.advanced(self)
+
+    def count_tasks(self, done: int, total: int, workers: int) -> None:
+        """Says how many tasks have ended, of how many, and on how many workers the rest runs."""
+        self.tasks = TaskCount(done, total, workers)
         self._progress.advanced(self)
 
     @property
@@ -152,9 +172,9 @@ class BarListener(Listener):
             if meter.ended:
                 self._end(meter)
             elif meter in self._tasks:
-                self._shown().update(self._tasks[meter], completed=meter.done)
+                self._shown().update(self._tasks[meter], completed=meter.done, description=_title(meter))
             else:
-                self._tasks[meter] = self._shown().add_task(meter.label, total=meter.total, unit=meter.unit)
+                self._tasks[meter] = self._shown().add_task(_title(meter), total=meter.total, unit=meter.unit)
 
     def close(self) -> None:
         with self._lock:
@@ -203,7 +223,7 @@ class LineListener(Listener):
             left = ""
             if meter.total is not None and meter.done:
                 left = f", {(meter.total - meter.done) / meter.rate:,.0f} s left"
-            self._write(f"{meter.label}: {meter.done:,}{total} {meter.unit}, {meter.rate:,.0f}/s{left}")
+            self._write(f"{_title(meter)}: {meter.done:,}{total} {meter.unit}, {meter.rate:,.0f}/s{left}")
 
     def _write(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -234,7 +254,8 @@ class JsonListener(Listener):
                 del self._told[meter]
         if due:
             fields = {"label": meter.label, "done": meter.done, "total": meter.total, "unit": meter.unit}
-            self._write({"event": "progress", **fields, "ended": meter.ended})
+            tasks = {"tasks": asdict(meter.tasks)} if meter.tasks is not None else {}
+            self._write({"event": "progress", **fields, **tasks, "ended": meter.ended})
 
     def _write(self, fields: Fields) -> None:
         line = json.dumps({"time": time.time(), **fields}, ensure_ascii=False, default=str)
@@ -248,3 +269,7 @@ class JsonListener(Listener):
     def close(self) -> None:
         with suppress(OSError):
             self._stream.close()
+
+
+def _title(meter: Meter) -> str:
+    return meter.label if meter.tasks is None or meter.tasks.total == 1 else f"{meter.label} ({meter.tasks})"

@@ -24,6 +24,7 @@ class Context:
         fingerprint: of this stage, as its manifest will say.
         directory: where to write; for a stage that is rebuilt as a whole this is not yet the published place.
         base_dir: what local paths of the config are relative to.
+        scratch: where tasks write what only later tasks read; it is gone once the stage is published.
         manifests: of the stages above.
         tasks: runs the stage's tasks, and keeps those that ended before a kill.
         lock: what downloads must be.
@@ -34,6 +35,7 @@ class Context:
     workspace: Workspace
     fingerprint: str
     directory: Path
+    scratch: Path
     manifests: dict[str, Manifest]
     digests: DigestCache
     engine: Engine
@@ -67,6 +69,7 @@ class Stage(ABC):
         version: raised when the same inputs would give other bytes than before.
         inputs: names of the stages whose output it reads.
         directory: where its output is, below the run's directory.
+        rounds: names of its rounds of tasks that several processes may share, in order.
         keeps: true where the directory is a store by digest that is added to, false where it is replaced as a whole.
     """
 
@@ -74,6 +77,7 @@ class Stage(ABC):
     version: ClassVar[int] = 1
     inputs: ClassVar[tuple[str, ...]]
     directory: ClassVar[str]
+    rounds: ClassVar[tuple[str, ...]] = ()
     keeps: ClassVar[bool] = False
 
     def applies(self, config: Config) -> bool:

@@ -1,78 +1,124 @@
 """A stage's tasks: pure functions from input part to output part and counts, each kept once it has ended.
 
 A task writes its files under their final names in one step each, then its result is noted. After a kill, tasks whose
-result is noted are not run again.
+result is noted are not run again. A stage has one round of tasks or several, each of which needs all of those before.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, TypeAlias
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import publish_json, publish_json_once
 from nmt_prep.engines import Engine
+from nmt_prep.engines.engine import T, Work
 from nmt_prep.progress import Progress
 
-
-class Task(Protocol):
-    """A piece of a stage's work."""
-
-    @property
-    def key(self) -> str:
-        """Names the task within its stage; letters, digits, dots and dashes."""
-        ...
+Results: TypeAlias = "dict[str, dict[str, Any]]"
+"""Results by the keys of their tasks."""
 
 
-T = TypeVar("T", bound=Task)
+@dataclass(frozen=True)
+class Round(Generic[T]):
+    """Tasks of a stage that may run in any order.
+
+    Attributes:
+        name: on the progress bar, and where tasks are listed and shared out.
+        function: from a task to its result, which must be what JSON can hold.
+        tasks: with keys that differ within the stage.
+        total: what all tasks together do, in ``unit``; None where that is not known.
+        unit: in which tasks say how far they are.
+        engine: where to run these tasks, if not where all others do.
+        valid: whether a result noted before is still of use; None where the draft sees to that.
+    """
+
+    name: str
+    function: Work[T]
+    tasks: Sequence[T]
+    total: int | None = None
+    unit: str = "pairs"
+    engine: Engine | None = None
+    valid: Callable[[dict[str, Any]], bool] | None = None
 
 
 class TaskLog:
     """Runs tasks on an engine, and notes each result where the next run finds it if this one is cut short."""
 
-    def __init__(self, notes: Path | None, engine: Engine, progress: Progress) -> None:
+    def __init__(self, notes: Path, engine: Engine, progress: Progress) -> None:
         """Takes up the notes of an interrupted run, where there are any.
 
         Args:
-            notes: directory of the notes; None notes nothing.
+            notes: directory of the notes.
             engine: where tasks run.
-            progress: is told how many need not be run.
+            progress: is told how the tasks get on.
         """
         self._notes = notes
         self._engine = engine
         self._progress = progress
 
-    def run(
-        self, function: Callable[[T], dict[str, Any]], tasks: Sequence[T], *, engine: Engine | None = None
-    ) -> list[dict[str, Any]]:
-        """Results of all tasks, in the order of ``tasks``, whatever the order in which they ran.
-
-        A result must be what JSON can hold, so that a result read back equals one just made.
-
-        Args:
-            function: from a task to its result.
-            tasks: with keys that differ.
-            engine: where to run these tasks, if not where all others do.
+    def run(self, round_: Round[T]) -> list[dict[str, Any]]:
+        """Results of all tasks of a round, in the order of its tasks, whatever the order in which they ran.
 
         Raises:
             OutputError: a result cannot be noted.
         """
-        results: dict[str, dict[str, Any]] = {}
-        waiting = []
-        for task in tasks:
-            note = self._note(task)
-            if note is not None and note.exists():
-                results[task.key] = json.loads(note.read_bytes())
-            else:
-                waiting.append(task)
+        results = dict(self.noted(round_))
+        missing = [task for task in round_.tasks if task.key not in results]
         if results:
-            self._progress.event("tasks_resumed", done=len(results), total=len(tasks))
-        for task, result in (engine or self._engine).map(function, waiting):
-            if (note := self._note(task)) is not None:
-                publish_json(note, result)
-            results[task.key] = json.loads(json.dumps(result))
-        return [results[task.key] for task in tasks]
+            self._progress.event("tasks_resumed", round=round_.name, done=len(results), total=len(round_.tasks))
+        results |= self.perform(round_, missing)
+        return [results[task.key] for task in round_.tasks]
 
-    def _note(self, task: Task) -> Path | None:
-        return None if self._notes is None else self._notes / f"{task.key}.json"
+    def decide(self, key: str, value: Callable[[], Any]) -> Any:
+        """A choice that all tasks of the draft must agree on, whenever and wherever they run: the first one stands.
+
+        Args:
+            key: names the choice, as keys name tasks.
+            value: makes the choice, as JSON can hold it.
+
+        Raises:
+            OutputError: it cannot be noted.
+        """
+        return publish_json_once(self._note(key), value)
+
+    def noted(self, round_: Round[T]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Keys and results of the tasks that ended in an earlier run, or elsewhere."""
+        for task in round_.tasks:
+            note = self._note(task.key)
+            if note.exists():
+                result = json.loads(note.read_bytes())
+                if round_.valid is None or round_.valid(result):
+                    yield task.key, result
+
+    def perform(self, round_: Round[T], tasks: Sequence[T]) -> Results:
+        """Runs some tasks of a round, and notes their results.
+
+        Raises:
+            OutputError: a result cannot be noted.
+        """
+        engine = round_.engine or self._engine
+        results: Results = {}
+        done, count = len(round_.tasks) - len(tasks), len(round_.tasks)
+        with self._progress.meter(round_.name, round_.total, round_.unit) as meter:
+            meter.count_tasks(done, count, min(engine.workers, len(tasks)))
+            for ended in engine.map(round_.function, tasks, meter.advance):
+                publish_json(self._note(ended.task.key), ended.result)
+                results[ended.task.key] = json.loads(json.dumps(ended.result))
+                done += 1
+                meter.count_tasks(done, count, min(engine.workers, count - done))
+                self._progress.event(
+                    "task_finished",
+                    round=round_.name,
+                    task=ended.task.key,
+                    worker=ended.worker,
+                    seconds=round(ended.seconds, 3),
+                    done=done,
+                    total=count,
+                )
+        return results
+
+    def _note(self, key: str) -> Path:
+        return self._notes / f"{key}.json"

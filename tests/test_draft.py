@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.draft import Draft, empty_trash
+from nmt_prep.draft import Draft, drafts_of, empty_trash
 
 FIRST, SECOND = "1" * 64, "2" * 64
 
@@ -53,31 +53,44 @@ def fill(draft: Draft) -> None:
         (draft.notes / f"task-{number}.json").write_text("{}")
 
 
-def assert_no_note_without_its_file(draft: Draft, fingerprint: str) -> None:
-    draft.open(fingerprint)
+def assert_no_note_without_its_file(draft: Draft) -> None:
+    draft.discard_others()
+    draft.open()
     for number in range(3):
         if (draft.notes / f"task-{number}.json").exists():
             assert (draft.output / f"file-{number}").exists()
 
 
 def test_a_draft_is_taken_up_by_the_same_fingerprint_alone(tmp_path: Path) -> None:
-    draft = Draft(tmp_path, "records")
-    assert not draft.exists()
-    draft.open(FIRST)
+    draft = Draft(tmp_path, "records", FIRST)
+    assert not drafts_of(tmp_path, "records").exists()
+    draft.open()
     fill(draft)
-    Draft(tmp_path, "records").open(FIRST)
+    Draft(tmp_path, "records", FIRST).open()
     assert len(list(draft.output.iterdir())) == len(list(draft.notes.iterdir())) == 3
-    Draft(tmp_path, "records").open(SECOND)
-    assert list(draft.output.iterdir()) == list(draft.notes.iterdir()) == []
+    other = Draft(tmp_path, "records", SECOND)
+    other.open()
+    assert list(other.output.iterdir()) == list(other.notes.iterdir()) == []
+    assert len(list(draft.notes.iterdir())) == 3
+
+
+def test_drafts_for_other_fingerprints_are_thrown_away(tmp_path: Path) -> None:
+    draft, other = Draft(tmp_path, "records", FIRST), Draft(tmp_path, "records", SECOND)
+    for each in (draft, other):
+        each.open()
+        fill(each)
+    draft.discard_others()
+    assert not other.output.exists()
+    assert len(list(draft.output.iterdir())) == 3
 
 
 def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) -> None:
-    draft = Draft(tmp_path / "private", "records")
-    draft.open(FIRST)
+    draft = Draft(tmp_path / "private", "records", FIRST)
+    draft.open()
     fill(draft)
     draft.publish(tmp_path / "records")
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
-    assert not draft.exists()
+    assert not drafts_of(tmp_path / "private", "records").exists()
     assert not (tmp_path / "private" / "trash").exists()
 
 
@@ -86,18 +99,19 @@ def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) 
 def test_a_kill_while_throwing_away_never_leaves_notes_of_missing_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, backwards: bool
 ) -> None:
-    draft = Draft(tmp_path / "private", "records")
-    draft.open(FIRST)
+    draft, other = (Draft(tmp_path / "private", "records", fingerprint) for fingerprint in (FIRST, SECOND))
+    draft.open()
     fill(draft)
     with killed_at(number, monkeypatch, backwards=backwards):
         try:
-            draft.open(SECOND)
-            fill(draft)
-            draft.publish(tmp_path / "records")
+            other.discard_others()
+            other.open()
+            fill(other)
+            other.publish(tmp_path / "records")
         except Killed:
             pass
     for fingerprint in (FIRST, SECOND, FIRST):
-        assert_no_note_without_its_file(Draft(tmp_path / "private", "records"), fingerprint)
+        assert_no_note_without_its_file(Draft(tmp_path / "private", "records", fingerprint))
 
 
 def test_trash_of_a_killed_run_is_emptied(tmp_path: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
-from threading import Event
-from typing import Protocol, TypeVar
+from threading import Event, current_thread
 
-T = TypeVar("T")
-R = TypeVar("R")
+from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
 
 
 def available_cores() -> int:
@@ -18,24 +17,18 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Engine(Protocol):
-    """What a stage needs: run a function over tasks, in any order, and hand back results as they come."""
-
-    workers: int
-
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
-        """Yields (task, result) as tasks end. A failure ends the rest and is raised once those under way have ended."""
-        ...
-
-
 class HereEngine:
     """Runs tasks one after the other in the calling thread, where Ctrl-C reaches native code that looks for it."""
 
     workers = 1
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
-        """Yields (task, result) in order. A failure is raised at once."""
-        return ((task, function(task)) for task in tasks)
+    def worker_memory(self, memory: int) -> int:
+        """All of it but what the process holds anyway."""
+        return max(memory - BASE_MEMORY, 0)
+
+    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+        """Yields tasks in order. A failure is raised at once."""
+        return (_timed(function, task, tick) for task in tasks)
 
 
 class LocalEngine:
@@ -51,26 +44,30 @@ class LocalEngine:
         self.workers = workers or available_cores()
         self._stopping = stopping or Event()
 
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[T, R]]:
-        """Yields (task, result) as tasks end. A failure ends the rest and is raised once those under way have ended."""
+    def worker_memory(self, memory: int) -> int:
+        """A thread's share of what the process may use beyond what it holds anyway."""
+        return max(memory - BASE_MEMORY, 0) // self.workers
+
+    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+        """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended."""
         remaining = iter(tasks)
-        running: dict[Future[R], T] = {}
+        running: set[Future[Done[T]]] = set()
         failure: BaseException | None = None
-        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="nmt-prep")
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="thread")
         self._stopping.clear()
         try:
             while True:
                 if failure is None:
                     for task in islice(remaining, 2 * self.workers - len(running)):
-                        running[pool.submit(function, task)] = task
+                        running.add(pool.submit(_timed, function, task, tick))
                 if not running:
                     break
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    task = running.pop(future)
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
                     if future.cancelled():
                         continue
                     if (error := future.exception()) is None:
-                        yield task, future.result()
+                        yield future.result()
                     else:
                         failure = failure or error
                         self._stopping.set()
@@ -83,3 +80,9 @@ class LocalEngine:
             pool.shutdown(wait=True, cancel_futures=True)
         if failure is not None:
             raise failure
+
+
+def _timed(function: Work[T], task: T, tick: Tick) -> Done[T]:
+    started = time.monotonic()
+    result = function(task, tick)
+    return Done(task, result, current_thread().name, time.monotonic() - started)

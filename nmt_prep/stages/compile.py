@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,11 +20,12 @@ from nmt_prep.config_section import Languages
 from nmt_prep.corpora import Fault, PairBatch, iter_pairs, open_corpus, reader_of, row_groups
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import write_parts
+from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.manifest import Counts
-from nmt_prep.progress import Meter
 from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.extract import extracted_files
+from nmt_prep.tasks import Round
 
 __all__ = ["Compile", "iter_pairs", "row_groups"]
 
@@ -62,6 +62,7 @@ class Compile(Stage):
     name: ClassVar[str] = "compile"
     inputs: ClassVar[tuple[str, ...]] = ("extract",)
     directory: ClassVar[str] = "compiled"
+    rounds: ClassVar[tuple[str, ...]] = ("compile",)
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
@@ -87,8 +88,7 @@ class Compile(Stage):
             for index, corpus in enumerate(corpora)
         ]
         total = sum(path.stat().st_size for task in tasks for files in task.files for path in files.values())
-        with context.progress.meter("compile", total, "bytes") as meter:
-            results = context.tasks.run(partial(compile_corpus, meter), tasks)
+        results = context.tasks.run(Round("compile", compile_corpus, tasks, total, "bytes"))
         parts: dict[str, list[object]] = {split: [] for split in context.config.splits}
         corpora: dict[str, dict[str, Any]] = {split: {} for split in context.config.splits}
         for task, result in zip(tasks, results, strict=True):
@@ -113,23 +113,23 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
     return {f"{key}.{name}": value for name, value in settings.items()}
 
 
-def compile_corpus(meter: Meter, task: CompileTask) -> dict[str, Any]:
-    """Compiles one corpus; returns its parts and counts.
+def compile_corpus(task: CompileTask, tick: Tick) -> dict[str, Any]:
+    """Compiles one corpus; returns its parts and counts. Ticks are bytes of text.
 
     Raises:
         CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides; the message
             begins with its key in the config.
     """
     try:
-        return _compile(meter, task)
+        return _compile(task, tick)
     except CorpusError as error:
         raise type(error)(f"splits.{task.split}.{task.corpus.name}: {error}") from error
 
 
-def _compile(meter: Meter, task: CompileTask) -> dict[str, Any]:
+def _compile(task: CompileTask, tick: Tick) -> dict[str, Any]:
     counts = _CorpusCounts()
     reader = open_corpus(task.corpus, task.files, task.languages)
-    batches = _tagged(_sound(reader.pairs(), counts, meter), task.corpus)
+    batches = _tagged(_sound(reader.pairs(), counts, tick), task.corpus)
     name = task.corpus.name
     if task.corpus.role == "vocab":
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
@@ -168,7 +168,7 @@ class _CorpusCounts:
         }
 
 
-def _sound(batches: Iterator[PairBatch], counts: _CorpusCounts, meter: Meter) -> Iterator[PairBatch]:
+def _sound(batches: Iterator[PairBatch], counts: _CorpusCounts, tick: Tick) -> Iterator[PairBatch]:
     """Drops pairs with a fault, and pairs of which a side is empty once stripped, and counts."""
     for batch in batches:
         sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
@@ -186,7 +186,7 @@ def _sound(batches: Iterator[PairBatch], counts: _CorpusCounts, meter: Meter) ->
         counts.dropped["empty_target"] += target_empty.true_count - both.true_count
         keep = pc.invert(either)
         yield PairBatch(pairs.source.filter(keep), pairs.target.filter(keep)) if either.true_count else pairs
-        meter.advance(sum(sizes))
+        tick(sum(sizes))
 
 
 def _tagged(batches: Iterator[PairBatch], corpus: Corpus) -> Iterator[PairBatch]:

@@ -7,90 +7,37 @@ and put in order, a bucket at a time. Nothing depends on which task ran where or
 
 from __future__ import annotations
 
-import functools
-import shutil
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from nmt_prep.config import SIDES, Config, Side
-from nmt_prep.corpora import iter_pairs, strip_lines
-from nmt_prep.errors import VocabularyError
+from nmt_prep.config import SIDES, Config
 from nmt_prep.manifest import Counts
-from nmt_prep.progress import Meter
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
     GlobalShuffle,
     Languages,
-    Layout,
     PairStats,
     ShardInfo,
     ShardPlan,
-    SpillWriter,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
-    append_id,
     index_path,
     shard_name,
     write_dataset_info,
-    write_shard,
 )
 from nmt_prep.stage import Context, Result, Stage
-from nmt_prep.stages.vocab import load_vocabularies
-from nmt_prep.subwords import Tokenizer
+from nmt_prep.stages.encode_tasks import SMALLEST_BUFFER, ShardTask, SpillTask, encode_part, order_shard, spill_name
+from nmt_prep.stages.vocab import built_vocabularies
+from nmt_prep.tasks import Round
 
-_BASE_MEMORY = 200_000_000
-"""What the process holds before any task: the interpreter, Arrow, the vocabularies."""
+_BYTES_PER_RECORD = 64
+"""What a record has beside its text, roughly: framing, keys, index."""
 
 Parts: TypeAlias = "Mapping[str, list[dict[str, Any]]]"
 """Compiled parts by split, in order, as the compile stage lists them."""
-
-_LARGEST_BUFFER = 32 << 20
-_SMALLEST_BUFFER = 1 << 20
-
-
-@dataclass(frozen=True)
-class PlanTask:
-    """How many buckets a shard of a split has.
-
-    A task, so that its result is noted: spill files of an interrupted run are of use only with the same buckets.
-    """
-
-    key: str
-    shuffle: GlobalShuffle
-    shards: int
-    estimated_bytes: int
-    bucket_bytes: int
-    layout: Layout
-    row_length: int
-
-
-@dataclass(frozen=True)
-class SpillTask:
-    """One compiled part to encode."""
-
-    key: str
-    part: Path
-    corpus: int
-    first_row: int
-    plan: ShardPlan
-    spill: Path
-    buffer_bytes: int
-
-
-@dataclass(frozen=True)
-class ShardTask:
-    """One shard to put in order."""
-
-    key: str
-    shard: int
-    plan: ShardPlan
-    spills: tuple[Path, ...]
-    output: Path
 
 
 class Encode(Stage):
@@ -99,6 +46,7 @@ class Encode(Stage):
     name: ClassVar[str] = "encode"
     inputs: ClassVar[tuple[str, ...]] = ("compile", "vocab")
     directory: ClassVar[str] = "records"
+    rounds: ClassVar[tuple[str, ...]] = ("encode", "shuffle")
     version: ClassVar[int] = 2
 
     def settings(self, config: Config) -> dict[str, object]:
@@ -113,14 +61,10 @@ class Encode(Stage):
         }
 
     def run(self, context: Context) -> Result:
-        tokenizers = load_vocabularies(context)
         parts: Parts = context.manifests["compile"].details["parts"]
         plans = _plan(context, parts)
-        spill_directory = context.directory / "spill"
-        spill_directory.mkdir(exist_ok=True)
-        spills, stats = _spill(context, tokenizers, parts, plans, spill_directory)
-        shards = _order(context, plans, spills)
-        shutil.rmtree(spill_directory)
+        stats = _spill(context, parts, plans)
+        shards = _order(context, parts, plans)
         splits = {split: SplitInfo.of(stats[split], shards[split]) for split in plans}
         write_dataset_info(context.directory, _describe(context, splits, parts))
         pairs = sum(split.pairs for split in splits.values())
@@ -138,99 +82,58 @@ class Encode(Stage):
         return Result(Counts(pairs_in=pairs, pairs_out=pairs, other=tokens), digests=digests)
 
 
-def plan_buckets(task: PlanTask) -> dict[str, Any]:
-    """Buckets a shard, for a plan that keeps within the memory of a worker."""
-    plan = ShardPlan.within(
-        task.shuffle,
-        task.shards,
-        estimated_bytes=task.estimated_bytes,
-        bucket_bytes=task.bucket_bytes,
-        layout=task.layout,
-        row_length=task.row_length,
-    )
-    return {"buckets_per_shard": plan.buckets_per_shard}
-
-
-def encode_part(tokenizers: Mapping[Side, Tokenizer], meter: Meter, task: SpillTask) -> dict[str, Any]:
-    """Encodes one compiled part into one spill file; returns the counts."""
-    row = task.first_row
-    with SpillWriter(task.spill, task.plan, buffer_bytes=task.buffer_bytes) as writer:
-        for batch in iter_pairs(task.part):
-            inputs, targets = (
-                append_id(
-                    tokenizers[side].encode_batch(strip_lines(batch.column(side)), threads=1), _eos(tokenizers[side])
-                )
-                for side in SIDES
-            )
-            writer.add(row, inputs, targets, task.corpus)
-            row += len(inputs)
-            meter.advance(len(inputs))
-        stats = writer.close()
-    return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(stats).items()}
-
-
-def order_shard(meter: Meter, task: ShardTask) -> dict[str, Any]:
-    """Writes one shard; returns its entry for ``dataset.json``."""
-    shard = write_shard(task.output, task.plan, task.shard, task.spills)
-    meter.advance(shard.pairs)
-    return shard.model_dump(mode="json")
-
-
-def _eos(tokenizer: Tokenizer) -> int:
-    if tokenizer.eos_id is None:
-        raise VocabularyError("the vocabulary has no eos piece, with which every row must end; build it with one")
-    return tokenizer.eos_id
-
-
 def _plan(context: Context, parts: Parts) -> dict[str, ShardPlan]:
+    """Where the pairs of each split go; spill files are of use only with the buckets that they were written for."""
+    return {split: _plan_split(context, split, listed) for split, listed in parts.items()}
+
+
+def _plan_split(context: Context, split: str, parts: list[dict[str, Any]]) -> ShardPlan:
     config = context.config
-    share = max(config.engine.memory - _BASE_MEMORY, 0) // context.engine.workers
-    tasks = [
-        PlanTask(
-            key=f"plan-{split}",
-            shuffle=GlobalShuffle(sum(part["pairs"] for part in listed), config.seed, split),
-            shards=config.shards(split),
-            estimated_bytes=sum(part["bytes"] for part in listed) + 64 * sum(part["pairs"] for part in listed),
-            bucket_bytes=max(share // 3, _SMALLEST_BUFFER),
-            layout=config.records.layout,
-            row_length=config.records.row_length,
+    shuffle = GlobalShuffle(sum(part["pairs"] for part in parts), config.seed, split)
+    shards, layout, row_length = config.shards(split), config.records.layout, config.records.row_length
+
+    def within_memory() -> int:
+        plan = ShardPlan.within(
+            shuffle,
+            shards,
+            estimated_bytes=sum(part["bytes"] + _BYTES_PER_RECORD * part["pairs"] for part in parts),
+            bucket_bytes=max(context.engine.worker_memory(config.engine.memory) // 3, SMALLEST_BUFFER),
+            layout=layout,
+            row_length=row_length,
         )
-        for split, listed in parts.items()
-    ]
-    results = context.tasks.run(plan_buckets, tasks)
-    return {
-        split: ShardPlan(task.shuffle, task.shards, result["buckets_per_shard"], task.layout, task.row_length)
-        for split, task, result in zip(parts, tasks, results, strict=True)
-    }
+        return plan.buckets_per_shard
+
+    return ShardPlan(shuffle, shards, context.tasks.decide(f"plan-{split}", within_memory), layout, row_length)
 
 
-def _spill(
-    context: Context,
-    tokenizers: Mapping[Side, Tokenizer],
-    parts: Parts,
-    plans: Mapping[str, ShardPlan],
-    directory: Path,
-) -> tuple[dict[str, tuple[Path, ...]], dict[str, PairStats]]:
-    """Encodes all parts; returns each split's spill files and counts."""
-    share = max(context.config.engine.memory - _BASE_MEMORY, 0) // context.engine.workers
-    buffer_bytes = min(max(share // 8, _SMALLEST_BUFFER), _LARGEST_BUFFER)
+def _spill(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> dict[str, PairStats]:
+    """Encodes all parts; returns each split's counts."""
     tasks: list[SpillTask] = []
+    vocabularies = built_vocabularies(context)
+    memory = context.engine.worker_memory(context.config.engine.memory)
     for split, plan in plans.items():
         row = 0
         corpora = [corpus.name for corpus in _corpora(parts[split])]
         for number, part in enumerate(parts[split]):
-            key = f"spill-{split}-{number:05d}"
-            source = context.workspace.root / "compiled" / part["file"]
-            spill, corpus = directory / f"{split}-{number:05d}", corpora.index(part["corpus"])
-            tasks.append(SpillTask(key, source, corpus, row, plan, spill, buffer_bytes))
+            tasks.append(
+                SpillTask(
+                    key=f"spill-{spill_name(split, number)}",
+                    part=context.workspace.root / "compiled" / part["file"],
+                    corpus=corpora.index(part["corpus"]),
+                    first_row=row,
+                    plan=plan,
+                    spill=context.scratch / spill_name(split, number),
+                    vocabularies=vocabularies,
+                    memory=memory,
+                )
+            )
             row += part["pairs"]
-    with context.progress.meter("encode", sum(plan.rows for plan in plans.values())) as meter:
-        results = context.tasks.run(functools.partial(encode_part, tokenizers, meter), tasks)
-    spills = {split: tuple(task.spill for task in tasks if task.plan is plan) for split, plan in plans.items()}
+    total = sum(plan.rows for plan in plans.values())
+    results = context.tasks.run(Round("encode", encode_part, tasks, total))
     stats = {split: PairStats() for split in plans}
     for task, result in zip(tasks, results, strict=True):
         stats[task.plan.shuffle.split] += _stats(result)
-    return spills, stats
+    return stats
 
 
 def _stats(result: Mapping[str, Any]) -> PairStats:
@@ -242,23 +145,22 @@ def _stats(result: Mapping[str, Any]) -> PairStats:
     return PairStats(**values)
 
 
-def _order(
-    context: Context, plans: Mapping[str, ShardPlan], spills: Mapping[str, tuple[Path, ...]]
-) -> dict[str, list[ShardInfo]]:
+def _order(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> dict[str, list[ShardInfo]]:
     """Writes all shards; returns their entries by split, in order."""
     tasks = [
         ShardTask(
             key=f"shard-{split}-{number:05d}",
             shard=number,
             plan=plan,
-            spills=spills[split],
+            spills=context.scratch,
+            parts=len(parts[split]),
             output=context.directory / shard_name(context.config.name, split, number, plan.shards),
         )
         for split, plan in plans.items()
         for number in range(plan.shards)
     ]
-    with context.progress.meter("shuffle", sum(plan.rows for plan in plans.values())) as meter:
-        results = context.tasks.run(functools.partial(order_shard, meter), tasks)
+    total = sum(plan.rows for plan in plans.values())
+    results = context.tasks.run(Round("shuffle", order_shard, tasks, total))
     shards: dict[str, list[ShardInfo]] = {split: [] for split in plans}
     for task, result in zip(tasks, results, strict=True):
         shards[task.plan.shuffle.split].append(ShardInfo(**result))

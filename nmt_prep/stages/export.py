@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,11 +16,12 @@ from nmt_prep.artefacts import published
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.manifest import Counts
-from nmt_prep.progress import Meter
 from nmt_prep.stage import Context, Result, Stage
-from nmt_prep.stages.vocab import load_vocabularies, side_suffix
+from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, side_suffix
 from nmt_prep.subwords.piece_text import PieceText
+from nmt_prep.tasks import Round
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
 """What tensorflow/nmt wants first in a vocabulary list."""
@@ -34,7 +34,7 @@ class ExportTask:
     key: str
     parts: tuple[Path, ...]
     outputs: Mapping[Side, Path]
-    threads: int
+    vocabularies: Mapping[Side, BuiltVocabulary]
 
 
 class Export(Stage):
@@ -55,23 +55,24 @@ class Export(Stage):
         }
 
     def run(self, context: Context) -> Result:
-        vocabularies = {side: PieceText(tokenizer) for side, tokenizer in load_vocabularies(context).items()}
-        for side, pieces in vocabularies.items():
-            with published(context.directory / f"vocab{side_suffix(context.config, side)}") as beside:
-                beside.write_text("".join(f"{piece}\n" for piece in vocabulary_list(pieces)), encoding="utf-8")
+        vocabularies = built_vocabularies(context)
         compiled = context.manifests["compile"]
         tasks = [
             ExportTask(
                 key=split,
                 parts=tuple(context.workspace.root / "compiled" / part["file"] for part in parts),
                 outputs={side: context.directory / f"{split}{side_suffix(context.config, side)}" for side in SIDES},
-                threads=context.engine.workers,
+                vocabularies=vocabularies,
             )
             for split, parts in compiled.details["parts"].items()
         ]
         pairs = compiled.counts.pairs_out
-        with context.progress.meter("export", pairs) as meter:
-            context.tasks.run(partial(export_split, vocabularies, meter), tasks)
+        # Here, where all threads can be had for each split.
+        context.tasks.run(Round("export", export_split, tasks, pairs, engine=HereEngine()))
+        for side, built in vocabularies.items():
+            with published(context.directory / f"vocab{side_suffix(context.config, side)}") as beside:
+                lines = (f"{piece}\n" for piece in vocabulary_list(PieceText(built.load())))
+                beside.write_text("".join(lines), encoding="utf-8")
         return Result(Counts(pairs_in=pairs, pairs_out=pairs))
 
 
@@ -80,8 +81,9 @@ def vocabulary_list(pieces: PieceText) -> list[str]:
     return [*LIST_HEAD, *(text for text in pieces.texts if text not in LIST_HEAD)]
 
 
-def export_split(vocabularies: Mapping[Side, PieceText], meter: Meter, task: ExportTask) -> dict[str, Any]:
-    """Writes both sides of one split; returns the number of pairs."""
+def export_split(task: ExportTask, tick: Tick) -> dict[str, Any]:
+    """Writes both sides of one split; returns the number of pairs, in which ticks are too."""
+    vocabularies = {side: PieceText(built.load()) for side, built in task.vocabularies.items()}
     pairs = 0
     with ExitStack() as stack:
         files = {
@@ -91,8 +93,8 @@ def export_split(vocabularies: Mapping[Side, PieceText], meter: Meter, task: Exp
         for part in task.parts:
             for batch in iter_pairs(part):
                 for side, pieces in vocabularies.items():
-                    rows = pieces.tokenizer.encode_batch(strip_lines(batch.column(side)), task.threads)
+                    rows = pieces.tokenizer.encode_batch(strip_lines(batch.column(side)))
                     files[side].write(joined_lines(pieces.lines(rows)))
                 pairs += len(batch)
-                meter.advance(len(batch))
+                tick(len(batch))
     return {"pairs": pairs}

@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, is_pattern, member_name, without_suffix
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import Extract as Limits
+from nmt_prep.digests import DigestCache
+from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError
 from nmt_prep.manifest import Counts
-from nmt_prep.progress import Meter
 from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.download import Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
+from nmt_prep.tasks import Round
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class ExtractTask:
     key: str
     archive: Archive
     members: tuple[str, ...]
+    directory: Path
+    limits: Limits
 
 
 class Extract(Stage):
@@ -55,6 +59,7 @@ class Extract(Stage):
     name: ClassVar[str] = "extract"
     inputs: ClassVar[tuple[str, ...]] = ("download",)
     directory: ClassVar[str] = "extracted"
+    rounds: ClassVar[tuple[str, ...]] = ("extract",)
     keeps: ClassVar[bool] = True
 
     def settings(self, config: Config) -> dict[str, object]:
@@ -71,13 +76,17 @@ class Extract(Stage):
                 places[wanted.key] = archive, wanted.member
                 members.setdefault(archive, []).append(wanted.member)
         tasks = [
-            ExtractTask(f"{number:05d}-{archive.sha256}", archive, tuple(dict.fromkeys(names)))
+            ExtractTask(
+                key=f"{number:05d}-{archive.sha256}",
+                archive=archive,
+                members=tuple(dict.fromkeys(names)),
+                directory=context.directory,
+                limits=context.config.extract,
+            )
             for number, (archive, names) in enumerate(members.items())
         ]
-        store = Store(context.directory, context.digests)
-        with context.progress.meter("extract", unit="bytes") as meter:
-            work = partial(extract_archive, store, context.config.extract, meter)
-            results = context.tasks.run(work, tasks)
+        valid = partial(_all_there, context.directory)
+        results = context.tasks.run(Round("extract", extract_archive, tasks, unit="bytes", valid=valid))
         extracted = {task.archive: result for task, result in zip(tasks, results, strict=True)}
         details = {key: extracted[archive][member] for key, (archive, member) in places.items()}
         _check_counts(context.config, details)
@@ -107,8 +116,10 @@ def extracted_files(context: Context, split: str, corpus: Corpus) -> list[dict[s
     return [{part: directory / file for part, file in zip(parts, files, strict=True)} for files in together]
 
 
-def extract_archive(store: Store, limits: Limits, meter: Meter, task: ExtractTask) -> dict[str, list[dict[str, Any]]]:
+def extract_archive(task: ExtractTask, tick: Tick) -> dict[str, Any]:
     """Extracts what is not in the store yet; returns place, digest and size of each file by what was wanted.
+
+    Ticks are bytes.
 
     Raises:
         ArchiveError: the archive is damaged, hostile, or lacks a member.
@@ -118,6 +129,7 @@ def extract_archive(store: Store, limits: Limits, meter: Meter, task: ExtractTas
     def file_of(member: str) -> str:
         return f"{task.archive.sha256}/{_safe_name(member, task.archive)}"
 
+    store = Store(task.directory, DigestCache(task.directory.parent))
     found: dict[str, list[Stored]] = {}
     for member in task.members:  # what a pattern matches is not known before the archive is read
         stored = None if is_pattern(member) else store.find(_key(file_of(member)))
@@ -126,12 +138,18 @@ def extract_archive(store: Store, limits: Limits, meter: Meter, task: ExtractTas
     wanted = [member for member in task.members if member not in found]
     if wanted:
         extracted = extract_members(
-            task.archive, wanted, lambda member: store.directory / file_of(member), limits, meter.advance
+            task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
         )
         for member, matched in extracted.items():
             files = ((file_of(name), content) for name, content in matched.items())
             found[member] = [store.note(_key(file), Stored(file, each.sha256, each.size)) for file, each in files]
     return {member: [vars(stored) for stored in files] for member, files in found.items()}
+
+
+def _all_there(directory: Path, result: dict[str, Any]) -> bool:
+    """Whether the files that a task noted are still there."""
+    paths = [(directory / entry["file"], entry["size"]) for entries in result.values() for entry in entries]
+    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
 
 
 def _check_counts(config: Config, details: Mapping[str, list[dict[str, Any]]]) -> None:

@@ -6,9 +6,9 @@ of each corpus, every so-manieth line, stripped, until a budget of characters is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,30 +21,35 @@ from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.config_section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
+from nmt_prep.engines import Tick
 from nmt_prep.manifest import Counts
-from nmt_prep.progress import Meter
 from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.compile import reading_settings
 from nmt_prep.stages.extract import extracted_files
+from nmt_prep.tasks import Round
 
 
 @dataclass(frozen=True)
-class CorpusSide:
-    """One side of a corpus to sample from, and how many bytes its text has."""
+class SampleTask:
+    """One side of a corpus to sample from.
 
+    Attributes:
+        key: names the task.
+        corpus: as the config has it.
+        languages: of the config.
+        files: of the corpus, as its reader wants them.
+        side: which one.
+        size_in_bytes: of that side's text.
+        budget: in characters.
+        output: file to write.
+    """
+
+    key: str
     corpus: Corpus
     languages: Languages
     files: list[dict[str, Path]]
     side: Side
     size_in_bytes: int
-
-
-@dataclass(frozen=True)
-class SampleTask:
-    """One side of all training corpora."""
-
-    key: str
-    corpora: tuple[CorpusSide, ...]
     budget: int
     output: Path
 
@@ -59,6 +64,7 @@ class Sample(Stage):
     name: ClassVar[str] = "sample"
     inputs: ClassVar[tuple[str, ...]] = ("extract", "compile")
     directory: ClassVar[str] = "sample"
+    rounds: ClassVar[tuple[str, ...]] = ("sample",)
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]
@@ -71,31 +77,27 @@ class Sample(Stage):
         return settings
 
     def run(self, context: Context) -> Result:
-        tasks = [
-            SampleTask(
-                key=side,
-                corpora=tuple(_corpus_side(context, corpus, side) for corpus in context.config.splits["train"]),
-                budget=context.config.sample.bytes_per_corpus,
-                output=context.directory / f"{side}.txt",
-            )
-            for side in SIDES
-        ]
-        with context.progress.meter("sample", unit="lines") as meter:
-            results = dict(zip(SIDES, context.tasks.run(partial(sample_side, meter), tasks), strict=True))
-        numbers = {f"{side}_{name}": count for side, counts in results.items() for name, count in counts.items()}
-        return Result(Counts(other=numbers), files=[f"{side}.txt" for side in SIDES], details={**results})
+        corpora = context.config.splits["train"]
+        tasks = [_task(context, side, index, corpus) for side in SIDES for index, corpus in enumerate(corpora)]
+        results = context.tasks.run(Round("sample", sample_corpus, tasks, unit="lines"))
+        details: dict[str, Any] = {}
+        for side in SIDES:
+            own = [(task, result) for task, result in zip(tasks, results, strict=True) if task.side == side]
+            _join([task.output for task, _ in own], context.directory / f"{side}.txt")
+            details[side] = {name: sum(result[name] for _, result in own) for name in ("lines", "bytes")}
+        numbers = {f"{side}_{name}": count for side, counts in details.items() for name, count in counts.items()}
+        return Result(Counts(other=numbers), files=[f"{side}.txt" for side in SIDES], details=details)
 
 
-def sample_side(meter: Meter, task: SampleTask) -> dict[str, Any]:
-    """Writes the sample of one side; returns the numbers of its lines and bytes."""
+def sample_corpus(task: SampleTask, tick: Tick) -> dict[str, Any]:
+    """Writes the sample of one side of a corpus; returns the numbers of its lines and bytes. Ticks are lines."""
     lines = size = 0
+    reader = open_corpus(task.corpus, task.files, task.languages)
     with published(task.output) as beside, beside.open("wb") as output:
-        for side in task.corpora:
-            reader = open_corpus(side.corpus, side.files, side.languages)
-            for sampled in sample_lines(reader.lines(side.side), side.size_in_bytes, task.budget):
-                size += output.write(joined_lines(sampled))
-                lines += len(sampled)
-                meter.advance(len(sampled))
+        for sampled in sample_lines(reader.lines(task.side), task.size_in_bytes, task.budget):
+            size += output.write(joined_lines(sampled))
+            lines += len(sampled)
+            tick(len(sampled))
     return {"lines": lines, "bytes": size}
 
 
@@ -125,11 +127,20 @@ def sample_lines(batches: Iterator[pa.Array], size_in_bytes: int, budget: int) -
             return
 
 
-def _corpus_side(context: Context, corpus: Corpus, side: Side) -> CorpusSide:
+def _task(context: Context, side: Side, index: int, corpus: Corpus) -> SampleTask:
     files = extracted_files(context, "train", corpus)
     languages = context.config.languages
     size = open_corpus(corpus, files, languages).size_in_bytes(side)
     if size is None:
         counts = context.manifests["compile"].details["corpora"]["train"][corpus.name]
         size = int(counts[f"{side}_bytes"])
-    return CorpusSide(corpus, languages, files, side, size)
+    key = f"{side}-{index:03d}"
+    budget = context.config.sample.bytes_per_corpus
+    return SampleTask(key, corpus, languages, files, side, size, budget, context.scratch / key)
+
+
+def _join(parts: Sequence[Path], output: Path) -> None:
+    with published(output) as beside, beside.open("wb") as file:
+        for path in parts:
+            with path.open("rb") as part:
+                shutil.copyfileobj(part, file, 1 << 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +14,21 @@ from nmt_prep.artefacts import publish_json
 from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, Side, T2TVocab
 from nmt_prep.config_vocab import Vocab
 from nmt_prep.corpora.lines import iter_lines, text_bytes
-from nmt_prep.engines import HereEngine
+from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.errors import VocabularyError
 from nmt_prep.manifest import Counts
 from nmt_prep.progress import Progress
 from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.subwords import (
     ByteBPETokenizer,
-    ProgressCallback,
     SentencePieceTokenizer,
     T2TTokenizer,
     Tokenizer,
     load_tokenizer,
 )
 from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
+from nmt_prep.subwords.sentencepiece_engine import IdLayout
+from nmt_prep.tasks import Round
 
 SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
 """How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
@@ -76,7 +78,9 @@ class Vocabulary(Stage):
                 memory=config.engine.memory,
             )
             # In this thread: the trainers look for Ctrl-C there.
-            built[key] = context.tasks.run(build_vocabulary, [task], engine=HereEngine())[0]
+            built[key] = context.tasks.run(
+                Round(f"vocab {key}", build_vocabulary, [task], unit="steps", engine=HereEngine())
+            )[0]
         details: dict[str, object] = {side: built["shared" if config.vocab.shared else side] for side in SIDES}
         publish_json(context.directory / "vocab.json", details)
         sizes = {f"{key}_pieces": int(facts["size"]) for key, facts in built.items()}
@@ -96,25 +100,44 @@ def side_suffix(config: Config, side: Side) -> str:
     return f".{side if same else getattr(config.languages, side)}"
 
 
-def load_vocabularies(context: Context) -> dict[Side, Tokenizer]:
-    """The vocabularies that the vocab stage built, for the stages below it.
+@dataclass(frozen=True)
+class BuiltVocabulary:
+    """Where a vocabulary is, and how to tell that it is the right one: what tasks have of it."""
 
-    Raises:
-        VocabularyError: a file does not read back as it was built.
-    """
+    path: Path
+    id_layout: IdLayout | None
+    fingerprint: str
+
+    def load(self) -> Tokenizer:
+        """The tokenizer, which a process loads only once.
+
+        Raises:
+            VocabularyError: the file does not read back as it was built.
+        """
+        return _loaded(self)
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
+    tokenizer = load_tokenizer(vocabulary.path, id_layout=vocabulary.id_layout)
+    if tokenizer.fingerprint != vocabulary.fingerprint:
+        raise VocabularyError(f"{vocabulary.path} does not read back as it was built; run again with --force vocab")
+    return tokenizer
+
+
+def built_vocabularies(context: Context) -> dict[Side, BuiltVocabulary]:
+    """The vocabularies that the vocab stage built, for the stages below it."""
     details = context.manifests["vocab"].details
-    loaded: dict[Side, Tokenizer] = {}
-    for side in SIDES:
-        path = context.workspace.root / "vocab" / details[side]["file"]
-        loaded[side] = load_tokenizer(path, id_layout=details[side]["id_layout"])
-        if loaded[side].fingerprint != details[side]["fingerprint"]:
-            raise VocabularyError(f"{path} does not read back as it was built; run again with --force vocab")
-    return loaded
+    directory = context.workspace.root / "vocab"
+    return {
+        side: BuiltVocabulary(directory / facts["file"], facts["id_layout"], facts["fingerprint"])
+        for side, facts in ((side, details[side]) for side in SIDES)
+    }
 
 
-def build_vocabulary(task: VocabularyTask) -> dict[str, Any]:
-    """Trains and writes one vocabulary; returns what ``dataset.json`` says of it."""
-    tokenizer = _train(task)
+def build_vocabulary(task: VocabularyTask, tick: Tick) -> dict[str, Any]:
+    """Trains and writes one vocabulary; returns what ``dataset.json`` says of it. Ticks are steps of the training."""
+    tokenizer = _train(task, tick)
     tokenizer.save(task.output)
     layout = task.options.id_layout if isinstance(task.options, SentencePieceVocab) else None
     tokenizer = load_tokenizer(task.output, id_layout=layout)
@@ -132,17 +155,12 @@ def build_vocabulary(task: VocabularyTask) -> dict[str, Any]:
     }
 
 
-def _train(task: VocabularyTask) -> Tokenizer:
-    with task.progress.meter(f"vocab {task.key}: vocabularies tried", unit="steps") as meter:
+def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
+    def report(event: str, fields: Mapping[str, int | float | str]) -> None:
+        task.progress.event(f"vocab_{event}", side=task.key, **fields)
+        tick(1)
 
-        def report(event: str, fields: Mapping[str, int | float | str]) -> None:
-            task.progress.event(f"vocab_{event}", side=task.key, **fields)
-            meter.advance(1)
-
-        return _trained(task.options, _lines(task), report, task)
-
-
-def _trained(options: Vocab, lines: Iterator[pa.Array], report: ProgressCallback, task: VocabularyTask) -> Tokenizer:
+    options, lines = task.options, _lines(task)
     if isinstance(options, T2TVocab):
         return T2TTokenizer.train(
             lines,

@@ -2,28 +2,40 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from nmt_prep.engines import LocalEngine, available_cores
+from nmt_prep.engines import HereEngine, LocalEngine, Tick, available_cores
+from tests.engines.numbers import Number, numbers, square
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_every_task_is_run_once_and_handed_back_with_its_result(workers: int) -> None:
-    engine = LocalEngine(workers)
-    assert sorted(engine.map(lambda number: number * number, range(50))) == [(n, n * n) for n in range(50)]
+    ticks: list[int] = []
+    done = list(LocalEngine(workers).map(square, numbers(50), ticks.append))
+    assert sorted((each.task.number, each.result["square"]) for each in done) == [(n, n * n) for n in range(50)]
+    assert sorted(ticks) == list(range(50))
+    assert all(each.seconds >= 0 and each.worker.startswith("thread") for each in done)
+
+
+def test_tasks_run_here_are_run_in_order_in_this_thread() -> None:
+    done = list(HereEngine().map(square, numbers(5), lambda amount: None))
+    assert [each.task.number for each in done] == [0, 1, 2, 3, 4]
+    assert {each.worker for each in done} == {threading.current_thread().name}
 
 
 def test_tasks_are_taken_from_the_list_only_a_little_ahead() -> None:
     taken = 0
 
-    def tasks() -> object:
+    def tasks() -> Iterator[Number]:
         nonlocal taken
-        for number in range(1000):
+        for number in numbers(1000):
             taken += 1
             yield number
 
-    results = LocalEngine(2).map(lambda number: number, tasks())  # type: ignore[arg-type]
+    results = LocalEngine(2).map(square, tasks(), lambda amount: None)
     next(results)
     assert taken <= 4
     results.close()  # type: ignore[attr-defined]
@@ -32,14 +44,15 @@ def test_tasks_are_taken_from_the_list_only_a_little_ahead() -> None:
 def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
     ran: list[int] = []
 
-    def work(number: int) -> None:
-        ran.append(number)
-        if number == 3:
+    def work(task: Number, tick: Tick) -> dict[str, Any]:
+        ran.append(task.number)
+        if task.number == 3:
             raise ValueError("task 3")
         time.sleep(0.001)
+        return {}
 
     with pytest.raises(ValueError, match="task 3"):
-        list(LocalEngine(2).map(work, range(10_000)))
+        list(LocalEngine(2).map(work, numbers(10_000), lambda amount: None))
     assert len(ran) < 100
     assert threading.active_count() < 10
 
@@ -48,19 +61,25 @@ def test_default_is_a_worker_a_core() -> None:
     assert LocalEngine().workers == available_cores() >= 1
 
 
+def test_threads_share_what_the_process_does_not_hold_anyway() -> None:
+    assert LocalEngine(4).worker_memory(1_000_000_000) == 200_000_000
+    assert LocalEngine(4).worker_memory(100_000_000) == 0
+    assert HereEngine().worker_memory(1_000_000_000) == 800_000_000
+
+
 def test_tasks_that_end_beside_a_failure_are_handed_back() -> None:
     failed = threading.Event()
 
-    def work(number: int) -> int:
-        if number == 0:
+    def work(task: Number, tick: Tick) -> dict[str, Any]:
+        if task.number == 0:
             failed.set()
             raise ValueError("task 0")
         assert failed.wait(10)
         time.sleep(0.05)
-        return number
+        return {}
 
     done = []
-    results = LocalEngine(2).map(work, range(10))
+    results = LocalEngine(2).map(work, numbers(10), lambda amount: None)
     with pytest.raises(ValueError, match="task 0"):
-        done.extend(results)
-    assert (1, 1) in done
+        done.extend(each.task.number for each in results)
+    assert 1 in done

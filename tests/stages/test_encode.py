@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 import nmt_prep
+from nmt_prep.engines import local
 from nmt_prep.errors import VocabularyError
 from nmt_prep.records import check_records, load_dataset_info, read_shard
-from nmt_prep.stages import encode, vocab
+from nmt_prep.stages import encode, encode_tasks, vocab
 from nmt_prep.subwords import T2TTokenizer
 from tests.corpus import corpus_config, tree, write_corpus
 
@@ -43,8 +44,9 @@ def test_more_shards_than_pairs(place: Path) -> None:
 
 def test_the_buckets_that_a_memory_bound_makes_change_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place)
-    monkeypatch.setattr(encode, "_SMALLEST_BUFFER", 500)
-    monkeypatch.setattr(encode, "_BASE_MEMORY", 10**12)
+    monkeypatch.setattr(encode, "SMALLEST_BUFFER", 500)
+    monkeypatch.setattr(encode_tasks, "SMALLEST_BUFFER", 500)
+    monkeypatch.setattr(local, "BASE_MEMORY", 10**12)
     nmt_prep.run(corpus_config(place / "small"), base_dir=place)
     assert tree(place / "run") == tree(place / "small")
 
@@ -58,9 +60,10 @@ def test_spills_of_an_interrupted_run_are_used_with_the_buckets_they_were_made_f
         raise nmt_prep.NmtPrepError("power")
 
     with monkeypatch.context() as patch:
-        patch.setattr(encode, "write_shard", fail)
-        patch.setattr(encode, "_SMALLEST_BUFFER", 500)
-        patch.setattr(encode, "_BASE_MEMORY", 10**12)
+        patch.setattr(encode_tasks, "write_shard", fail)
+        patch.setattr(encode, "SMALLEST_BUFFER", 500)
+        patch.setattr(encode_tasks, "SMALLEST_BUFFER", 500)
+        patch.setattr(local, "BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):
             nmt_prep.run(corpus_config(place / "run"), base_dir=place)
     nmt_prep.run(corpus_config(place / "run"), base_dir=place)
@@ -70,6 +73,7 @@ def test_spills_of_an_interrupted_run_are_used_with_the_buckets_they_were_made_f
 def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place, until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
+    vocab._loaded.cache_clear()
     monkeypatch.setattr(vocab, "load_tokenizer", lambda path, **options: other)
     with pytest.raises(VocabularyError, match="does not read back as it was built"):
         nmt_prep.run(corpus_config(place / "run"), base_dir=place)

@@ -1,0 +1,184 @@
+"""Workers behind a ``concurrent.futures.Executor``: other processes, on this machine or on others.
+
+What they share with this process is the file system. A task is idempotent, so one that was lost with its worker, or
+that two workers do at once, does no harm.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic
+
+from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
+from nmt_prep.errors import EngineError, NmtPrepError, OutputError
+from nmt_prep.progress import Progress
+
+ATTEMPTS = 3
+"""How often a task may fail before the run ends."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker tells of a task: its result, or why there is none, as an error only where it is one of ours."""
+
+    worker: str
+    seconds: float
+    amount: int
+    result: dict[str, Any] | None
+    message: str = ""
+    traceback: str = ""
+    error: NmtPrepError | None = None
+
+
+@dataclass(frozen=True)
+class _Attempt(Generic[T]):
+    task: T
+    number: int
+
+
+class ExecutorEngine:
+    """Runs tasks on an executor that somebody else starts and stops, with a few tasks a worker handed over early.
+
+    A task that fails for a reason that may pass (a full disk on one worker, a worker that is gone, an error that nobody
+    foresaw) is run again, up to three times in all. One that finds fault with the data fails at once.
+    """
+
+    def __init__(self, executor: Executor, workers: int, progress: Progress | None = None) -> None:
+        """Takes an executor.
+
+        Args:
+            executor: its workers must see the same files under the same paths as this process.
+            workers: tasks that it runs at once; what the bound on memory is divided by.
+            progress: is told of tasks that failed.
+        """
+        self.workers = workers
+        self._executor = executor
+        self._progress = progress or Progress()
+
+    def worker_memory(self, memory: int) -> int:
+        """A worker's share of the bound, but for what its process holds anyway."""
+        return max(memory // self.workers - BASE_MEMORY, 0)
+
+    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+        """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended.
+
+        Raises:
+            NmtPrepError: as the task raised it.
+            EngineError: the workers are gone, or a task failed three times.
+        """
+        remaining = iter(tasks)
+        running: dict[Future[Report], _Attempt[T]] = {}
+        failure: Exception | None = None
+        try:
+            while True:
+                if failure is None:
+                    for task in islice(remaining, max(3 * self.workers - len(running), 0)):
+                        running[self._submit(function, task)] = _Attempt(task, 1)
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    attempt = running.pop(future)
+                    if future.cancelled():
+                        continue
+                    report = _report(future)
+                    if report.result is not None:
+                        tick(report.amount)
+                        yield Done(attempt.task, report.result, report.worker, report.seconds)
+                    elif failure is None:
+                        failure = self._failed(attempt, report)
+                        if failure is None:
+                            again = _Attempt(attempt.task, attempt.number + 1)
+                            running[self._submit(function, attempt.task)] = again
+                        else:
+                            _cancel(running)
+        finally:
+            _cancel(running)
+        if failure is not None:
+            raise failure
+
+    def _submit(self, function: Work[T], task: T) -> Future[Report]:
+        try:
+            return self._executor.submit(perform, function, task)
+        except (BrokenExecutor, RuntimeError) as error:
+            raise EngineError(
+                f"the workers are gone: {error or type(error).__name__}; "
+                "start them again and run the same command: what is done is kept"
+            ) from error
+
+    def _failed(self, attempt: _Attempt[T], report: Report) -> Exception | None:
+        """What to end the run with after a failure; None where the task is to be run again."""
+        error = report.error
+        final = attempt.number >= ATTEMPTS or not (error is None or isinstance(error, OutputError))
+        self._progress.event(
+            "task_failed" if final else "task_retried",
+            task=attempt.task.key,
+            attempt=attempt.number,
+            worker=report.worker,
+            message=report.message,
+            traceback=report.traceback,
+        )
+        if not final:
+            return None
+        if isinstance(error, OutputError):
+            return OutputError(f"{error} (worker {report.worker}, after {attempt.number} tries)")
+        if error is not None:
+            return error
+        return EngineError(
+            f"task {attempt.task.key} failed {attempt.number} times, the last time on worker {report.worker}: "
+            f"{report.message}; the log has the traceback (--log-json); mend the cause and run again: "
+            "what the other tasks did is kept"
+        )
+
+
+def perform(function: Work[T], task: T) -> Report:
+    """Runs a task on a worker; whatever comes of it goes back as plain data."""
+    amount = 0
+
+    def tick(done: int) -> None:
+        nonlocal amount
+        amount += done
+
+    started, name = time.monotonic(), worker_name()
+    try:
+        result = function(task, tick)
+    except Exception as error:  # noqa: BLE001 - the other side decides what to do about it
+        seconds = time.monotonic() - started
+        # Errors of others do not all survive pickle; words do.
+        ours = error if isinstance(error, NmtPrepError) else None
+        return Report(name, seconds, amount, None, _in_words(error), traceback.format_exc(), ours)
+    return Report(name, time.monotonic() - started, amount, result)
+
+
+def worker_name() -> str:
+    """Names this process, and its thread where it is not the main one, among those of all machines."""
+    thread = threading.current_thread()
+    suffix = "" if thread is threading.main_thread() else f"/{thread.name}"
+    return f"{socket.gethostname()}:{os.getpid()}{suffix}"
+
+
+def _cancel(futures: Iterable[Future[Report]]) -> None:
+    """Takes back the tasks that no worker has begun."""
+    for future in futures:
+        future.cancel()
+
+
+def _in_words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _report(future: Future[Report]) -> Report:
+    """What came of a task, also where its worker is gone and can tell nothing."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if not isinstance(error, Exception):
+        raise error
+    return Report("unknown", 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))

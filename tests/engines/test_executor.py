@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.engines.executor import ExecutorEngine
+from nmt_prep.errors import CorpusError, EngineError, OutputError
+from nmt_prep.progress import Fields, Listener, Meter, Progress
+from tests.corpus import corpus_config, tree, write_corpus
+from tests.engines.numbers import (
+    always_fails,
+    bad_data,
+    dies,
+    fails_twice,
+    full_disk,
+    numbers,
+    slow_square,
+    square,
+)
+
+
+class Events(Listener):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Fields]] = []
+
+    def event(self, name: str, fields: Fields) -> None:
+        self.events.append((name, fields))
+
+    def advanced(self, meter: Meter) -> None:
+        """Is of no interest."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+@pytest.fixture
+def threads() -> Iterator[Executor]:
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
+
+
+def processes(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def squares(engine: ExecutorEngine, function: Any, place: Path | None = None) -> list[tuple[int, int]]:
+    done = engine.map(function, numbers(20, place), lambda amount: None)
+    return sorted((each.task.number, each.result["square"]) for each in done)
+
+
+def test_results_and_amounts_come_back_with_the_worker_that_did_the_task(threads: Executor) -> None:
+    ticks: list[int] = []
+    done = list(ExecutorEngine(threads, 2).map(square, numbers(50), ticks.append))
+    assert sorted((each.task.number, each.result["square"]) for each in done) == [(n, n * n) for n in range(50)]
+    assert sorted(ticks) == list(range(50))
+    assert all(":" in each.worker for each in done)
+
+
+def test_a_task_that_fails_for_reasons_that_pass_is_run_again(threads: Executor, tmp_path: Path) -> None:
+    events = Events()
+    found = squares(ExecutorEngine(threads, 2, Progress(events)), fails_twice, tmp_path)
+    assert found == [(n, n * n) for n in range(20)]
+    assert [(name, fields["task"], fields["attempt"]) for name, fields in events.events] == [
+        ("task_retried", "number-2", 1),
+        ("task_retried", "number-2", 2),
+    ]
+    assert "ConnectionError: the link is cut" in str(events.events[0][1]["traceback"])
+
+
+def test_the_third_failure_ends_the_run_with_the_workers_words(threads: Executor, tmp_path: Path) -> None:
+    events = Events()
+    expected = r"task number-2 failed 3 times, the last time on worker .*: KeyError: 'no such thing'; the log has"
+    with pytest.raises(EngineError, match=expected):
+        squares(ExecutorEngine(threads, 2, Progress(events)), always_fails, tmp_path)
+    assert (tmp_path / "number-2").stat().st_size == 3
+    assert [name for name, _ in events.events] == ["task_retried", "task_retried", "task_failed"]
+    assert "in always_fails" in str(events.events[-1][1]["traceback"])
+
+
+def test_a_full_disk_is_tried_again_and_told_as_such(threads: Executor, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"the disk is full \(worker .*, after 3 tries\)"):
+        squares(ExecutorEngine(threads, 2), full_disk, tmp_path)
+
+
+def test_bad_data_is_not_tried_again(threads: Executor, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"^line 7 is not text$"):
+        squares(ExecutorEngine(threads, 2), bad_data, tmp_path)
+    assert (tmp_path / "number-2").stat().st_size == 1
+
+
+def test_tasks_under_way_when_one_fails_are_handed_back(tmp_path: Path) -> None:
+    done: list[int] = []
+    with ThreadPoolExecutor(3) as executor:
+        results = ExecutorEngine(executor, 3).map(bad_data, numbers(3, tmp_path), lambda amount: None)
+        with pytest.raises(CorpusError):
+            done.extend(each.task.number for each in results)
+    assert sorted(done) == [0, 1]
+
+
+def test_few_tasks_are_handed_over_ahead_of_time(threads: Executor) -> None:
+    taken = 0
+
+    def tasks() -> Iterator[Any]:
+        nonlocal taken
+        for number in numbers(1000):
+            taken += 1
+            yield number
+
+    results = ExecutorEngine(threads, 2).map(slow_square, tasks(), lambda amount: None)
+    next(results)
+    assert taken <= 8
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_each_worker_has_its_share_of_the_memory_less_what_a_process_holds(threads: Executor) -> None:
+    assert ExecutorEngine(threads, 4).worker_memory(2_000_000_000) == 300_000_000
+    assert ExecutorEngine(threads, 4).worker_memory(100_000_000) == 0
+
+
+def test_dead_workers_are_told_and_nothing_hangs() -> None:
+    with processes(1) as executor, pytest.raises(EngineError, match=r"the workers are gone: .*; start them again"):
+        squares(ExecutorEngine(executor, 1), dies)
+
+
+def test_other_processes_give_the_bytes_that_threads_give(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    nmt_prep.run(corpus_config(tmp_path / "threads"), base_dir=tmp_path, workers=2)
+    with processes(2) as executor:
+        nmt_prep.run(corpus_config(tmp_path / "processes"), base_dir=tmp_path, executor=executor)
+    assert tree(tmp_path / "processes") == tree(tmp_path / "threads")

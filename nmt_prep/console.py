@@ -26,7 +26,9 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "stage_started": lambda fields: f"{fields['stage']}: {fields['reason']}",
     "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
     "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
-    "tasks_resumed": lambda fields: f"  {fields['done']} of {fields['total']} tasks were done before",
+    "tasks_resumed": lambda fields: (
+        f"  {fields['round']}: {fields['done']} of {fields['total']} tasks done before"
+    ),
     "waiting": lambda fields: f"waiting for {fields['holder']}, which is using {fields['directory']}",
     "retry": lambda fields: f"download: {fields['reason']}; trying again in {fields['seconds']:.0f} s",
     "task_retried": lambda fields: f"  {_failure(fields)}; trying again",
@@ -69,7 +71,8 @@ def share_line(outcome: ShareOutcome) -> str:
         return f"{share.round}: published before; there is nothing to do"
     missing = len(state.tasks) - state.done
     rest = f"{missing:,} missing" if missing else "the round is complete"
-    return f"{share.round}: share {share.number} of {share.of}: {outcome.ran:,} tasks run now; {rest}"
+    tasks = "1 task" if outcome.ran == 1 else f"{outcome.ran:,} tasks"
+    return f"{share.round}: share {share.number} of {share.of}: {tasks} run now; {rest}"
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:

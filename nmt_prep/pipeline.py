@@ -206,19 +206,20 @@ class Pipeline:
 
     def _down_to(self, round_name: str) -> tuple[Stage, dict[str, Manifest]]:
         """The stage that has a round of tasks, and the manifests above it, all of which must be fresh."""
+        place = next((place for place, stage in enumerate(self.stages) if round_name in stage.rounds), None)
+        if place is None:
+            rounds = ", ".join(name for stage in self.stages for name in stage.rounds)
+            raise ConfigError(f"{round_name!r} cannot be shared out; what can: {rounds}")
         above: dict[str, Manifest] = {}
-        for stage in self.stages:
-            if round_name in stage.rounds:
-                return stage, above
+        for stage in self.stages[:place]:
             reason = self._fresh.reason(stage, above)
             if reason:
                 raise OutputError(
                     f"{stage.name} comes before {round_name} and is not up to date ({reason}); "
-                    f"first run the config --until {stage.name}, without --stage"
+                    f"first do nmt-prep run CONFIG --until {self.stages[place - 1].name}"
                 )
             above[stage.name] = self._fresh.manifest(stage)
-        rounds = ", ".join(name for stage in self.stages for name in stage.rounds)
-        raise ConfigError(f"{round_name!r} cannot be shared out; what can: {rounds}")
+        return self.stages[place], above
 
     def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine) -> Manifest:
         making = self._making(stage, above)

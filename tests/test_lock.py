@@ -80,3 +80,20 @@ def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
         run_lock(Workspace(tmp_path / "file"), wait=False, waiting=never),
     ):
         pass
+
+
+def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    with (
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+        pytest.raises(OutputError, match="in use by another process, such as one that does a share of its tasks"),
+        run_lock(workspace, wait=False, waiting=never),
+    ):
+        pass
+    with (
+        run_lock(workspace, wait=False, waiting=never),
+        pytest.raises(OutputError, match="in use by process"),
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+    ):
+        pass

@@ -1,0 +1,37 @@
+"""A member of a job array that is killed while it works."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from nmt_prep.config import Config
+from nmt_prep.corpora import parts
+from nmt_prep.progress import Fields, Listener, Meter, Progress
+from nmt_prep.runner import run_share
+from nmt_prep.task_share import Share
+
+
+class Dies(Listener):
+    """Kills this process once so many tasks have ended, or at the first advance."""
+
+    def __init__(self, tasks: int) -> None:
+        self._left = tasks
+
+    def event(self, name: str, fields: Fields) -> None:
+        self._left -= name == "task_finished"
+
+    def advanced(self, meter: Meter) -> None:
+        if self._left <= 0 and meter.done:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def do_share_and_die(config: Config, share: Share, place: Path, dies_after: int | None) -> None:
+    """Does a share, and dies in the middle unless ``dies_after`` is None."""
+    parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
+    progress = Progress() if dies_after is None else Progress(Dies(dies_after))
+    run_share(config, share, base_dir=place, workers=1, progress=progress)

@@ -46,6 +46,11 @@ class Engine(Protocol):
         """Tasks that run at once."""
         ...
 
+    @property
+    def threads_here(self) -> int:
+        """Threads that work of this process alone may use."""
+        ...
+
     def worker_memory(self, memory: int) -> int:
         """Bytes that each task may use for its data, where all processes together may use ``memory``."""
         ...

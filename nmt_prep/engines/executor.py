@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, Generic
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
+from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import EngineError, NmtPrepError, OutputError
 from nmt_prep.progress import Progress
 
@@ -62,6 +63,11 @@ class ExecutorEngine:
         self.workers = workers
         self._executor = executor
         self._progress = progress or Progress()
+
+    @property
+    def threads_here(self) -> int:
+        """One a core: how many workers there are elsewhere says nothing of this machine."""
+        return available_cores()
 
     def worker_memory(self, memory: int) -> int:
         """A worker's share of the bound, but for what its process holds anyway."""

@@ -21,6 +21,7 @@ class HereEngine:
     """Runs tasks one after the other in the calling thread, where Ctrl-C reaches native code that looks for it."""
 
     workers = 1
+    threads_here = 1
 
     def worker_memory(self, memory: int) -> int:
         """All of it but what the process holds anyway."""
@@ -43,6 +44,11 @@ class LocalEngine:
         """
         self.workers = workers or available_cores()
         self._stopping = stopping or Event()
+
+    @property
+    def threads_here(self) -> int:
+        """As many as workers: they are idle when this process works alone."""
+        return self.workers
 
     def worker_memory(self, memory: int) -> int:
         """A thread's share of what the process may use beyond what it holds anyway."""

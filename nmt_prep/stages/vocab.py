@@ -74,7 +74,7 @@ class Vocabulary(Stage):
                 output=context.directory / vocabulary_name(config, key),
                 options=config.vocab,
                 progress=context.progress,
-                threads=context.engine.workers,
+                threads=context.engine.threads_here,
                 memory=config.engine.memory,
             )
             # In this thread: the trainers look for Ctrl-C there.

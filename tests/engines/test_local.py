@@ -59,6 +59,7 @@ def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
 
 def test_default_is_a_worker_a_core() -> None:
     assert LocalEngine().workers == available_cores() >= 1
+    assert (LocalEngine(5).threads_here, HereEngine().threads_here) == (5, 1)
 
 
 def test_threads_share_what_the_process_does_not_hold_anyway() -> None:

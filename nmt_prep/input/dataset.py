@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from nmt_prep.errors import RecordsError
 from nmt_prep.input.arguments import ArgumentError, check_at_most_one, check_job_shard, check_positive
+from nmt_prep.input.autograph import without_autograph
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
 from nmt_prep.input.choices import Bucketing, Features, batch_rule, corpus_mix, key_of, padding_of, row_length_of
 from nmt_prep.input.window_steps import PackedSteps, PairSteps
@@ -26,6 +27,7 @@ WINDOW_PAIRS = 131_072
 _BATCHES_AHEAD = 16
 
 
+@without_autograph
 def make_dataset(
     run_dir: str | Path,
     split: str,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from nmt_prep.input.arguments import check_job_shard, check_positive
+from nmt_prep.input.autograph import without_autograph
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
 from nmt_prep.input.batching import pack
 from nmt_prep.input.blocks import SideEncoder, TrainingBlocks
@@ -18,6 +19,7 @@ _PAIRS_PER_BLOCK = 4096
 _BATCHES_AHEAD = 8
 
 
+@without_autograph
 def get_iterator(
     src_dataset: tf.data.Dataset,
     tgt_dataset: tf.data.Dataset,
@@ -58,10 +60,10 @@ def get_iterator(
         sos: token that begins ``target_input``.
         eos: token that ends ``target_output`` and pads.
         random_seed: seed of the shuffle, together with TensorFlow's global seed.
-        num_buckets: buckets of lengths; 1 means no bucketing.
+        num_buckets: buckets of lengths; 1, or less, means no bucketing.
         src_max_len: sources are cut to this many tokens; None or 0 for no limit.
         tgt_max_len: targets are cut to this many tokens, not counting ``sos`` and ``eos``; None or 0 for no limit.
-        num_parallel_calls: threads that encode; changes no result.
+        num_parallel_calls: threads that encode, or ``tf.data.AUTOTUNE``; changes no result.
         output_buffer_size: pairs in the shuffle buffer; default 1000 times ``batch_size``.
         skip_count: pairs to leave out at the start, counted after sharding.
         num_shards: workers among which the pairs are dealt out.
@@ -77,7 +79,9 @@ def get_iterator(
     Raises:
         ArgumentError: a number is out of its range.
     """
-    check_positive(batch_size=batch_size, num_buckets=num_buckets, num_parallel_calls=num_parallel_calls)
+    check_positive(batch_size=batch_size)
+    if num_parallel_calls != tf.data.AUTOTUNE:
+        check_positive(num_parallel_calls=num_parallel_calls)
     check_positive(src_max_len=src_max_len or None, tgt_max_len=tgt_max_len or None)
     check_positive(output_buffer_size=output_buffer_size or None)
     check_job_shard(num_shards, shard_index)
@@ -85,7 +89,7 @@ def get_iterator(
     target = SideEncoder(tgt_vocab_table, tgt_max_len)
     source_eos, target_eos = source.padding_id(eos), target.padding_id(eos)
     window_size = tf.cast(batch_size, tf.int64)
-    steps = TrainingBlocks(source, target, target.id_of(sos), target_eos, window_size, num_buckets)
+    steps = TrainingBlocks(source, target, target.id_of(sos), target_eos, window_size, max(num_buckets, 1))
 
     pairs = tf.data.Dataset.zip((src_dataset, tgt_dataset)).shard(num_shards, shard_index)
     if skip_count is not None:
@@ -101,6 +105,7 @@ def get_iterator(
     return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
 
 
+@without_autograph
 def get_infer_iterator(
     src_dataset: tf.data.Dataset,
     src_vocab_table: tf.lookup.experimental.LookupInterface,

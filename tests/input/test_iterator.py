@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.ops import lookup_ops
 
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.input.batched_input import BatchedInput
@@ -45,14 +46,14 @@ def lines(values: list[str]) -> Any:
     return tf.data.Dataset.from_tensor_slices(tf.constant(values, tf.string))
 
 
-def published(texts: tuple[list[str], list[str]], **options: Any) -> Any:
+def published(texts: tuple[list[str], list[str]], vocabulary: Any = None, **options: Any) -> Any:
     source, target = texts
-    vocabulary = table()
+    vocabulary = vocabulary or table()
     return get_iterator(
-        lines(source),
-        lines(target),
-        vocabulary,
-        vocabulary,
+        src_dataset=lines(source),
+        tgt_dataset=lines(target),
+        src_vocab_table=vocabulary,
+        tgt_vocab_table=vocabulary,
         batch_size=2,
         sos="sos",
         eos="eos",
@@ -116,7 +117,7 @@ class TestPublishedExpectationsInATensorFlow1Graph:
     def test_training(self, texts: Any, options: dict[str, int], expected: Any) -> None:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             tf.compat.v1.set_random_seed(GLOBAL_SEED)
-            iterator = published(texts, **options)
+            iterator = published(texts, lookup_ops.index_table_from_tensor(tf.constant(TOKENS)), **options)
             shapes = [getattr(iterator, field).shape.as_list() for field in FIELDS]
             assert shapes == [[None, None]] * 3 + [[None]] * 2
             session.run(tf.compat.v1.tables_initializer())
@@ -139,7 +140,10 @@ class TestPublishedExpectationsInATensorFlow1Graph:
             batch_size = tf.compat.v1.placeholder(shape=(), dtype=tf.int64)
             fed = tf.compat.v1.placeholder(shape=(None,), dtype=tf.string)
             dataset = tf.data.Dataset.from_tensor_slices(fed)
-            iterator = get_infer_iterator(dataset, table(), batch_size, "eos", src_max_len=3)
+            vocabulary = lookup_ops.index_table_from_tensor(tf.constant(TOKENS))
+            iterator = get_infer_iterator(
+                src_dataset=dataset, src_vocab_table=vocabulary, batch_size=batch_size, eos="eos", src_max_len=3
+            )
             assert iterator.source.shape.as_list() == [None, None]
             assert iterator.source_sequence_length.shape.as_list() == [None]
             assert iterator.target_input is None
@@ -171,6 +175,18 @@ def test_elements_have_upstreams_shapes_and_types() -> None:
 def test_no_pair_left_gives_no_batch() -> None:
     assert list(published((["", " ", "a"], ["a", "b", "  "]))) == []
     assert list(published(([], []))) == []
+
+
+@pytest.mark.parametrize("num_buckets", [0, 1])
+def test_without_buckets_batches_follow_the_shuffle(num_buckets: int) -> None:
+    texts = ["a", "a a a", "a", "a a a"], ["b"] * 4
+    vocabulary = table()
+    batches = get_iterator(*map(lines, texts), vocabulary, vocabulary, 2, "sos", "eos", 3, num_buckets, None, None)
+    ordered = get_iterator(
+        *map(lines, texts), vocabulary, vocabulary, 2, "sos", "eos", 3, num_buckets, output_buffer_size=1
+    )
+    assert sorted(int(n) for batch in batches for n in batch.source_sequence_length) == [1, 1, 3, 3]
+    assert [batch.source_sequence_length.numpy().tolist() for batch in ordered] == [[1, 3], [1, 3]]
 
 
 def test_infer_keeps_empty_lines_in_place() -> None:
@@ -233,7 +249,6 @@ def test_works_under_a_distribution_strategy() -> None:
     ("options", "message"),
     [
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
-        ({"num_buckets": 0}, "num_buckets is 0; it must be at least 1"),
         ({"src_max_len": -1}, "src_max_len is -1; it must be at least 1"),
         ({"num_parallel_calls": 0}, "num_parallel_calls is 0; it must be at least 1"),
         ({"num_shards": 0}, "num_shards is 0; it must be at least 1"),

@@ -104,7 +104,7 @@ def reference_infer_iterator(
     src_eos = 257 if use_char_encode else tf.cast(src_vocab_table.lookup(tf.constant(eos)), tf.int32)
 
     def encoded(line: Any) -> Any:
-        words = words_of(line)[:src_max_len]
+        words = words_of(line)[: src_max_len or None]
         ids = word_bytes(words) if use_char_encode else tf.cast(src_vocab_table.lookup(words), tf.int32)
         return ids, tf.size(words)
 

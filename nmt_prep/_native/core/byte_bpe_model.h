@@ -14,8 +14,8 @@
 #include "bpe_cuts.h"
 #include "bpe_merge.h"
 #include "bpe_pairs.h"
-#include "byte_bpe_phrases.h"
 #include "id_cache.h"
+#include "phrase_cache.h"
 #include "text_batch.h"
 
 namespace nmt_prep::byte_bpe {

@@ -97,7 +97,7 @@ std::size_t Model::find_cached(const Stretch& stretch, Scratch& scratch, IdBuffe
         count = scratch.words.find(stretch.key, ids.room(IdCache::kMaxIds));
     else
         count = scratch.phrases.find(stretch.key.low, stretch.begin, stretch.size,
-                                     ids.room(stretch.size + byte_bpe::PhraseCache::kPadding));
+                                     ids.room(stretch.size + PhraseCache::kPadding));
     ids.grow(count);
     return count;
 }

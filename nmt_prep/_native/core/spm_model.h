@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "byte_bpe_phrases.h"
 #include "id_cache.h"
+#include "phrase_cache.h"
 #include "spm_bpe.h"
 #include "spm_file.h"
 #include "spm_normalizer.h"
@@ -44,7 +44,7 @@ class Model {
    private:
     struct Scratch {
         IdCache words{15};
-        byte_bpe::PhraseCache phrases{13, std::size_t{1} << 22};
+        PhraseCache phrases{13, std::size_t{1} << 22};
         std::vector<std::uint8_t> text;
         Bpe::Scratch bpe;
         Unigram::Scratch unigram;
@@ -58,7 +58,7 @@ class Model {
         bool is_single;    // one character
         IdCache::Key key;  // of a word; `low` is the hash of a phrase
         bool is_word() const { return size <= IdCache::kMaxBytes; }
-        bool is_phrase() const { return !is_word() && size <= byte_bpe::PhraseCache::kMaxBytes; }
+        bool is_phrase() const { return !is_word() && size <= PhraseCache::kMaxBytes; }
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;

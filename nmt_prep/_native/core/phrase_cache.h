@@ -15,7 +15,7 @@
 
 #include "huge_pages.h"
 
-namespace nmt_prep::byte_bpe {
+namespace nmt_prep {
 
 class PhraseCache {
    public:
@@ -93,4 +93,4 @@ class PhraseCache {
     std::size_t used_ = 0;
 };
 
-}  // namespace nmt_prep::byte_bpe
+}  // namespace nmt_prep

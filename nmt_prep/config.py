@@ -1,7 +1,8 @@
 """The schema of a config: one frozen model per section. Reading the YAML file is :mod:`nmt_prep.config_file`'s part.
 
 Every field's description says what is allowed; it appears in error messages and in ``nmt-prep schema``. The corpora
-are in :mod:`nmt_prep.config_corpus`, the vocabularies in :mod:`nmt_prep.config_vocab`.
+are in :mod:`nmt_prep.config_corpus`, the vocabularies in :mod:`nmt_prep.config_vocab`, the engines in
+:mod:`nmt_prep.config_engine`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from nmt_prep.config_corpus import Columns, Corpus, Fields, Tag
+from nmt_prep.config_engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
 from nmt_prep.config_section import SIDES, Amount, Count, Languages, Location, Name, Section, Side
 from nmt_prep.config_url import Checksums, Urls
 from nmt_prep.config_vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
@@ -21,15 +23,18 @@ __all__ = [
     "SIDES",
     "ByteBPEVocab",
     "Checksums",
+    "ClusterSettings",
     "Columns",
     "Config",
     "Corpus",
+    "DaskSettings",
     "Download",
-    "Engine",
+    "EngineSettings",
     "Extract",
     "Fields",
     "Input",
     "Languages",
+    "LocalSettings",
     "Records",
     "Sample",
     "Section",
@@ -112,18 +117,6 @@ class Input(Section):
     max_length: Count = Field(256, ge=1, description="an integer >= 1: pairs with a longer side are left out")
 
 
-class Engine(Section):
-    """Where tasks run. Nothing here changes a byte of any result."""
-
-    kind: Literal["local"] = Field("local", description="local")
-    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = Field(
-        "auto", description="an integer >= 1, or auto for one a core"
-    )
-    memory: Amount = Field(
-        2_000_000_000, ge=256_000_000, description="an amount of memory >= 256MB, such as 512MB or 2GB"
-    )
-
-
 class Config(Section):
     """A whole config."""
 
@@ -140,7 +133,7 @@ class Config(Section):
     vocab: Vocab = Field(default_factory=lambda: T2TVocab(), description="the vocab section")
     records: Records = Field(default_factory=lambda: Records(), description="the records section")
     input: Input = Field(default_factory=lambda: Input(), description="the input section")
-    engine: Engine = Field(default_factory=lambda: Engine(), description="the engine section")
+    engine: EngineSettings = Field(default_factory=lambda: LocalSettings(), description="the engine section")
 
     @model_validator(mode="after")
     def _splits_fit(self) -> Config:

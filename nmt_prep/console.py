@@ -22,16 +22,24 @@ def _failure(fields: Fields) -> str:
     return f"task {fields['task']} failed on {fields['worker']}: {fields['message']}"
 
 
+def _workers(fields: Fields) -> str:
+    came, went = len(_list(fields["joined"])), len(_list(fields["left"]))
+    return f"  workers: {fields['workers']} ({came} joined, {went} left)"
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
 _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "stage_started": lambda fields: f"{fields['stage']}: {fields['reason']}",
     "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
     "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
-    "tasks_resumed": lambda fields: (
-        f"  {fields['round']}: {fields['done']} of {fields['total']} tasks done before"
-    ),
+    "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks done before",
     "waiting": lambda fields: f"waiting for {fields['holder']}, which is using {fields['directory']}",
     "retry": lambda fields: f"download: {fields['reason']}; trying again in {fields['seconds']:.0f} s",
     "task_retried": lambda fields: f"  {_failure(fields)}; trying again",
+    "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
     "vocab_bisection": _bisection,
 }

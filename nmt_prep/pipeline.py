@@ -94,10 +94,10 @@ class Pipeline:
     ) -> None:
         self.stages = stages
         self.config = config
-        self.base_dir = base_dir
+        self.base_dir = base_dir.absolute()  # workers may be elsewhere
         self.progress = progress
         self.lock = lock or LockFile(None)
-        self.workspace = Workspace(config.run_dir)
+        self.workspace = Workspace(config.run_dir.absolute())
         self._digests = DigestCache(self.workspace.root)
         self._fresh = Freshness(config, base_dir, self.workspace, self._digests, self.lock)
 
@@ -229,6 +229,7 @@ class Pipeline:
             remove_partial(making.directory)
         tasks = TaskLog(making.draft.notes, engine, self.progress)
         result = stage.run(self._context(making, above, engine, tasks))
+        remove_partial(making.directory)  # of workers that were killed
         manifest = Manifest(
             stage=stage.name,
             version=stage.version,

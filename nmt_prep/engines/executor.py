@@ -11,8 +11,8 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic
@@ -24,6 +24,8 @@ from nmt_prep.progress import Progress
 
 ATTEMPTS = 3
 """How often a task may fail before the run ends."""
+
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,26 @@ class ExecutorEngine:
     foresaw) is run again, up to three times in all. One that finds fault with the data fails at once.
     """
 
-    def __init__(self, executor: Executor, workers: int, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        workers: int,
+        progress: Progress | None = None,
+        watch: Callable[[], int] | None = None,
+    ) -> None:
         """Takes an executor.
 
         Args:
             executor: its workers must see the same files under the same paths as this process.
             workers: tasks that it runs at once; what the bound on memory is divided by.
             progress: is told of tasks that failed.
+            watch: called every second or so while tasks run; returns how many can run at once now, and raises where
+                there is no use in waiting any longer.
         """
         self.workers = workers
         self._executor = executor
         self._progress = progress or Progress()
+        self._watch = watch
 
     @property
     def threads_here(self) -> int:
@@ -90,10 +101,10 @@ class ExecutorEngine:
                         running[self._submit(function, task)] = _Attempt(task, 1)
                 if not running:
                     break
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                for future in self._ended(running):
+                    if future not in running:
+                        continue  # taken back since
                     attempt = running.pop(future)
-                    if future.cancelled():
-                        continue
                     report = _report(future)
                     if report.result is not None:
                         tick(report.amount)
@@ -104,18 +115,25 @@ class ExecutorEngine:
                             again = _Attempt(attempt.task, attempt.number + 1)
                             running[self._submit(function, attempt.task)] = again
                         else:
-                            _cancel(running)
+                            running = _cancel(running)
         finally:
             _cancel(running)
         if failure is not None:
             raise failure
 
+    def _ended(self, running: Iterable[Future[Report]]) -> set[Future[Report]]:
+        """Waits for tasks that have ended; there may be none if there is somebody to watch for."""
+        if self._watch is None:
+            return wait(running, return_when=FIRST_COMPLETED).done
+        self.workers = self._watch()
+        return wait(running, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED).done
+
     def _submit(self, function: Work[T], task: T) -> Future[Report]:
         try:
             return self._executor.submit(perform, function, task)
-        except (BrokenExecutor, RuntimeError) as error:
+        except Exception as error:  # each library of executors has errors of its own
             raise EngineError(
-                f"the workers are gone: {error or type(error).__name__}; "
+                f"the workers are gone: {str(error) or type(error).__name__}; "
                 "start them again and run the same command: what is done is kept"
             ) from error
 
@@ -170,10 +188,9 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}{suffix}"
 
 
-def _cancel(futures: Iterable[Future[Report]]) -> None:
-    """Takes back the tasks that no worker has begun."""
-    for future in futures:
-        future.cancel()
+def _cancel(running: dict[Future[Report], _Attempt[T]]) -> dict[Future[Report], _Attempt[T]]:
+    """Takes back the tasks that no worker has begun; returns the others."""
+    return {future: attempt for future, attempt in running.items() if not future.cancel()}
 
 
 def _in_words(error: Exception) -> str:
@@ -182,9 +199,17 @@ def _in_words(error: Exception) -> str:
 
 def _report(future: Future[Report]) -> Report:
     """What came of a task, also where its worker is gone and can tell nothing."""
+    if future.cancelled():
+        raise EngineError(
+            "the workers are gone: somebody else took back a task, as happens where the connection to them is lost; "
+            "run the same command again: what is done is kept"
+        )
     error = future.exception()
     if error is None:
         return future.result()
     if not isinstance(error, Exception):
         raise error
-    return Report("unknown", 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))
+    # Dask's KilledWorker knows.
+    worker = getattr(error, "last_worker", None)
+    name = getattr(worker, "address", None) or "unknown"
+    return Report(name, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))

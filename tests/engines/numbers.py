@@ -76,3 +76,14 @@ def dies(task: Number, tick: Tick) -> dict[str, Any]:
     if task.number == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return square(task, tick)
+
+
+def dies_once(task: Number, tick: Tick) -> dict[str, Any]:
+    if tries(task) == 1 and task.number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(task, tick)
+
+
+def pid(task: Number, tick: Tick) -> dict[str, Any]:
+    time.sleep(0.05)
+    return {"pid": os.getpid()}

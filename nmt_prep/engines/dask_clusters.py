@@ -1,0 +1,124 @@
+"""The clusters that Dask can start: on this machine, through a batch system, in Kubernetes."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nmt_prep.config import ClusterSettings, DaskSettings
+from nmt_prep.errors import ConfigError, EngineError
+from nmt_prep.sources.extras import needed_extra
+
+_CLASSES = {
+    "local": ("distributed", "dask", "LocalCluster"),
+    "slurm": ("dask_jobqueue", "dask-jobqueue", "SLURMCluster"),
+    "pbs": ("dask_jobqueue", "dask-jobqueue", "PBSCluster"),
+    "lsf": ("dask_jobqueue", "dask-jobqueue", "LSFCluster"),
+    "sge": ("dask_jobqueue", "dask-jobqueue", "SGECluster"),
+    "kubernetes": ("dask_kubernetes.operator", "dask-kubernetes", "KubeCluster"),
+}
+"""Module, extra of this package, and class, by kind."""
+
+_OURS = {"self", "args", "kwargs", "worker_kwargs", "base_class_kwargs", "asynchronous", "loop", "n_workers"}
+"""Parameters that are no options."""
+
+_BESIDE_A_WORKER = 500_000_000
+"""Bytes of a job beside its workers' share of the memory: the process that watches over them."""
+
+
+def cluster_class(settings: ClusterSettings) -> Any:
+    """Dask's class for clusters of a kind.
+
+    Raises:
+        ConfigError: its extra is not installed, or it has no such option.
+    """
+    module, extra, name = _CLASSES[settings.kind]
+    cluster: Any = getattr(needed_extra(module, extra, f"engine.cluster.kind {settings.kind}"), name)
+    allowed = _option_names(cluster)
+    for option in settings.options:
+        if option == "n_workers":
+            raise ConfigError("engine.cluster.options.n_workers: give engine.cluster.workers instead")
+        if option not in allowed:
+            near = difflib.get_close_matches(option, allowed, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(sorted(allowed))
+            raise ConfigError(f"engine.cluster.options.{option}: {name} has no such option{hint} (it has {known})")
+    return cluster
+
+
+@contextmanager
+def open_cluster(settings: DaskSettings) -> Iterator[Any]:
+    """Starts the cluster that a config describes; stops it at the end of the ``with`` block.
+
+    Raises:
+        ConfigError: the cluster refuses its options.
+        EngineError: it cannot be started.
+    """
+    assert settings.cluster is not None
+    cluster_settings = settings.cluster
+    dask = needed_extra("dask", "dask", "engine.kind dask")
+    create = cluster_class(cluster_settings)
+    try:
+        with dask.config.set({"distributed.scheduler.worker-ttl": f"{settings.frozen_seconds:g}s"}):
+            cluster = create(**cluster_options(settings))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"engine.cluster: {create.__name__} refuses its options: {error}") from error
+    except (OSError, RuntimeError) as error:
+        raise EngineError(f"cannot start a cluster of kind {cluster_settings.kind}: {error}") from error
+    with cluster:
+        if cluster_settings.kind in ("slurm", "pbs", "lsf", "sge"):
+            cluster.scale(n=cluster_settings.workers)
+        yield cluster
+
+
+def cluster_options(settings: DaskSettings) -> dict[str, Any]:
+    """What Dask's class is given: what follows from the rest of the section, and over it the config's own options."""
+    cluster = settings.cluster
+    assert cluster is not None
+    own = {key: _lists(value) for key, value in cluster.options.items()}
+    share = settings.memory // cluster.workers
+    if cluster.kind == "local":
+        # Tasks keep within their share; Dask's own limits would kill a worker that is a byte above it.
+        quiet = {
+            "threads_per_worker": 1,
+            "memory_limit": None,
+            "dashboard_address": ":0",
+            "silence_logs": logging.ERROR,
+        }
+        return {"n_workers": cluster.workers, **quiet, **own}
+    if cluster.kind == "kubernetes":
+        ttl = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{settings.frozen_seconds:g}s"}
+        return {"n_workers": cluster.workers, "quiet": True, **own, "env": _environment(ttl, own.get("env"))}
+    processes = own.get("processes", 1)
+    return {"cores": 1, "processes": processes, "memory": f"{share * processes + _BESIDE_A_WORKER} B", **own}
+
+
+def _environment(variables: Mapping[str, str], own: Any) -> Any:
+    """Variables with the config's own over them, which Kubernetes has as a mapping or as a list."""
+    if isinstance(own, list):
+        return [*({"name": name, "value": value} for name, value in variables.items()), *own]
+    return {**variables, **(own or {})}
+
+
+def _lists(value: Any) -> Any:
+    """Tuples of a config as the lists that they were in the file."""
+    if isinstance(value, tuple):
+        return [_lists(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _lists(item) for key, item in value.items()}
+    return value
+
+
+def _option_names(cluster: Any) -> set[str]:
+    """Parameters of a class, and of what it passes those on to that it does not know."""
+    related = [cluster, getattr(cluster, "job_cls", None)]
+    if cluster.__name__ == "LocalCluster":
+        distributed = needed_extra("distributed", "dask", "engine.kind dask")
+        related += [distributed.Nanny, distributed.Worker]
+    bases = [base for each in related if each is not None for base in each.__mro__ if base is not object]
+    constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
+    return {name for constructor in constructors for name in inspect.signature(constructor).parameters} - _OURS

@@ -1,0 +1,166 @@
+"""Which workers a Dask cluster has: each must see the run's files before the run relies on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from nmt_prep import __version__
+from nmt_prep.artefacts import publish_json_once
+from nmt_prep.errors import EngineError
+from nmt_prep.progress import Progress
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_FOR_THE_OTHERS = 5.0
+"""How long a run waits, once a worker has answered, for those that are there and have not."""
+
+
+class Roster:
+    """The workers of a cluster, as they come and go.
+
+    Attributes:
+        client: of the cluster.
+        threads: of all workers now.
+        most_threads: the most that there were at once, or will be as far as is known.
+    """
+
+    def __init__(
+        self, client: Any, directory: Path, expected_workers: int, worker_seconds: float, progress: Progress
+    ) -> None:
+        """Asks nothing yet.
+
+        Args:
+            client: a ``distributed.Client``.
+            directory: of the run, which all workers must see under the same path.
+            expected_workers: that will come in the end, at least.
+            worker_seconds: how long to wait while there is no worker.
+            progress: is told of workers that come and go.
+        """
+        self.client = client
+        self.threads = 0
+        self.most_threads = expected_workers
+        self._sign = directory.absolute() / ".nmt_prep" / f".{time.time_ns():x}.partial"
+        self._expected = expected_workers
+        self._seconds = worker_seconds
+        self._progress = progress
+        self._workers: Mapping[str, int] = {}
+        self._asked: dict[str, Any] = {}
+        self._trusted: set[str] = set()
+        self._looked = self._seen = time.monotonic()
+
+    def __enter__(self) -> Self:
+        publish_json_once(self._sign, lambda: __version__)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._sign.unlink()
+
+    def gather(self) -> None:
+        """Waits for a first worker that sees the run's files, and a little for the others that are there.
+
+        Raises:
+            EngineError: none came in time, or one sees other files.
+        """
+        first: float | None = None
+        while first is None or (self._asked and time.monotonic() - first < _SECONDS_FOR_THE_OTHERS):
+            self._look()
+            if self._trusted and first is None:
+                first = time.monotonic()
+            time.sleep(0.05)
+
+    def look(self) -> int:
+        """Threads of all workers, by what the scheduler said a second ago at most.
+
+        Raises:
+            EngineError: there has been no worker for too long, one sees other files, or the scheduler is gone.
+        """
+        if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            self._look()
+        return self.threads
+
+    def _look(self) -> None:
+        self._looked = time.monotonic()
+        workers = self._workers_now()
+        if workers:
+            self._seen = self._looked
+        elif self._looked - self._seen > self._seconds:
+            raise EngineError(
+                f"the Dask cluster has had no worker for {self._seconds:g} s; start some, look into the batch system's "
+                "queue, or raise engine.worker_seconds; run the same command again: what is done is kept"
+            )
+        if workers != self._workers:
+            self._changed(workers)
+        for address, question in list(self._asked.items()):
+            if question.done():
+                del self._asked[address]
+                self._check(address, question)
+
+    def _workers_now(self) -> dict[str, int]:
+        """Threads of each worker by its address."""
+        if self.client.status != "running":
+            raise _lost(f"the client is {self.client.status}")
+        try:
+            return dict(self.client.nthreads())
+        except (OSError, ValueError) as error:
+            raise _lost(str(error)) from error
+
+    def _changed(self, workers: dict[str, int]) -> None:
+        joined, left = sorted(workers.keys() - self._workers.keys()), sorted(self._workers.keys() - workers.keys())
+        self._workers = workers
+        self.threads = sum(workers.values())
+        per_worker = max(workers.values(), default=1)
+        self.most_threads = max(self.most_threads, self.threads, self._expected * per_worker)
+        self._progress.event("workers_changed", workers=len(workers), threads=self.threads, joined=joined, left=left)
+        for address in left:
+            self._asked.pop(address, None)
+            self._trusted.discard(address)
+        for address in joined:
+            self._asked[address] = self.client.submit(
+                read_sign, self._sign, workers=[address], allow_other_workers=False, pure=False, priority=100
+            )
+
+    def _check(self, address: str, question: Any) -> None:
+        if question.cancelled() or address not in self._workers:
+            return
+        error = question.exception()
+        if type(error).__name__ == "KilledWorker":
+            return
+        if error is not None:
+            raise EngineError(
+                f"the worker {address} cannot run tasks of nmt_prep {__version__}: {type(error).__name__}: {error}; "
+                "install the same version there"
+            )
+        version, sign = question.result()
+        if version != __version__:
+            raise EngineError(
+                f"the worker {address} has nmt_prep {version}, and this is {__version__}; install the same version "
+                "there"
+            )
+        if sign is None:
+            raise EngineError(
+                f"the worker {address} does not see {self._sign.parent.parent}; set output_dir to a directory that all "
+                "workers share under the same path"
+            )
+        self._trusted.add(address)
+
+
+def _lost(why: str) -> EngineError:
+    return EngineError(
+        f"the connection to the Dask scheduler is lost ({why}); run the same command again when it is back: "
+        "what is done is kept"
+    )
+
+
+def read_sign(sign: Path) -> tuple[str, str | None]:
+    """What a worker is asked: its version of nmt_prep, and what the run left in its directory."""
+    try:
+        return __version__, sign.read_text(encoding="utf-8")
+    except OSError:
+        return __version__, None

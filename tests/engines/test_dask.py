@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.config import Config, DaskSettings
+from nmt_prep.engines import dask_roster
+from nmt_prep.engines.dask_roster import Roster
+from nmt_prep.errors import ConfigError, CorpusError, EngineError
+from nmt_prep.progress import Progress
+from tests.corpus import corpus_config, tree, write_corpus
+from tests.engines.numbers import bad_data, dies, dies_once, numbers, pid, square
+from tests.engines.test_executor import Events
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two worker processes behind a scheduler of somebody else's, which gives up a task when one worker died of it."""
+    import dask
+
+    quiet = {"dashboard_address": ":0", "memory_limit": None, "silence_logs": logging.CRITICAL}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A cluster of one thread of this process."""
+    quiet = {"dashboard_address": ":0", "memory_limit": None}
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def settings(**changes: Any) -> DaskSettings:
+    return DaskSettings(kind="dask", **changes)
+
+
+def engine(tmp_path: Path, *listeners: Any, **changes: Any) -> Any:
+    from nmt_prep.engines.dask import DaskEngine
+
+    return DaskEngine(settings(**changes), tmp_path, Progress(*listeners))
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def test_a_cluster_that_the_config_describes_gives_the_bytes_that_threads_give_and_ends(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    events = Events()
+    nmt_prep.run(corpus_config(tmp_path / "threads"), base_dir=tmp_path, workers=2)
+    config = corpus_config(tmp_path / "dask", engine={"kind": "dask", "cluster": {"kind": "local", "workers": 2}})
+    nmt_prep.run(config, base_dir=tmp_path, progress=Progress(events))
+    assert tree(tmp_path / "dask") == tree(tmp_path / "threads")
+    workers = {str(fields["worker"]) for name, fields in events.events if name == "task_finished"}
+    processes = {worker.split(":")[1].split("/")[0] for worker in workers if ":" in worker}
+    assert processes
+    for process in processes:
+        assert not Path(f"/proc/{process}").exists()
+
+
+def test_a_fresh_run_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_corpus(tmp_path)
+    config = corpus_config(tmp_path / "run", engine={"kind": "dask", "cluster": {"kind": "local", "workers": 2}})
+    nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+    monkeypatch.setattr("nmt_prep.engines.dask.open_cluster", None)
+    assert not any(outcome.ran for outcome in nmt_prep.run(config, base_dir=tmp_path))
+
+
+def test_a_scheduler_that_runs_already_is_used_and_left_running(cluster: Any, tmp_path: Path) -> None:
+    events = Events()
+    with engine(tmp_path, events, scheduler=cluster.scheduler_address) as dask:
+        done = list(dask.map(square, numbers(20), lambda amount: None))
+        assert dask.workers == 2
+        assert dask.worker_memory(2_000_000_000) == 800_000_000
+    assert sorted(each.result["square"] for each in done) == [number**2 for number in range(20)]
+    assert not list((tmp_path / ".nmt_prep").iterdir())
+    assert events.events[0][0] == "workers_changed"
+    assert (events.events[0][1]["workers"], events.events[0][1]["threads"]) == (2, 2)
+    assert len(cluster.scheduler.workers) == 2
+    assert not cluster.scheduler.clients.keys() - {"fire-and-forget"}
+
+
+def test_a_worker_that_is_killed_costs_its_tasks_another_try(cluster: Any, tmp_path: Path) -> None:
+    with engine(tmp_path, scheduler=cluster.scheduler_address) as dask:
+        done = list(dask.map(dies_once, numbers(6, tmp_path), lambda amount: None))
+    assert sorted(each.result["square"] for each in done) == [0, 1, 4, 9, 16, 25]
+
+
+def test_a_task_that_kills_its_workers_ends_the_run_with_their_words(cluster: Any, tmp_path: Path) -> None:
+    expected = r"task number-2 failed 3 times, the last time on worker tcp://.*: KilledWorker: .*died while running it"
+    with (
+        engine(tmp_path, scheduler=cluster.scheduler_address) as dask,
+        pytest.raises(EngineError, match=expected),
+    ):
+        list(dask.map(dies, numbers(3)[2:], lambda amount: None))
+
+
+def test_bad_data_is_raised_as_a_thread_raises_it(cluster: Any, tmp_path: Path) -> None:
+    with (
+        engine(tmp_path, scheduler=cluster.scheduler_address) as dask,
+        pytest.raises(CorpusError, match=r"^line 7 is not text$"),
+    ):
+        list(dask.map(bad_data, numbers(5, tmp_path), lambda amount: None))
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    expected = f"no Dask scheduler answers at {address} within 0.3 s"
+    with pytest.raises(EngineError, match=expected), engine(tmp_path, scheduler=address, connect_seconds=0.3):
+        pass
+
+
+def test_a_cluster_without_workers_is_an_error_in_the_end(tmp_path: Path) -> None:
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=":0") as cluster,
+        engine(tmp_path, scheduler=cluster.scheduler_address, worker_seconds=0.3) as dask,
+        pytest.raises(EngineError, match=r"the Dask cluster has had no worker for 0\.3 s; start some"),
+    ):
+        dask.map(square, numbers(1), lambda amount: None)
+
+
+def test_workers_that_are_all_gone_in_the_middle_are_an_error_in_the_end(tmp_path: Path) -> None:
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster,
+        engine(tmp_path, scheduler=cluster.scheduler_address, worker_seconds=0.3) as dask,
+    ):
+        results = dask.map(square, numbers(100), lambda amount: None)
+        next(results)
+        cluster.scale(0)
+        with pytest.raises(EngineError, match=r"the Dask cluster has had no worker for 0\.3 s"):
+            list(results)
+
+
+def test_a_scheduler_that_goes_away_is_an_error(tmp_path: Path) -> None:
+    with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
+        dask = engine(tmp_path, scheduler=cluster.scheduler_address, connect_seconds=0.3)
+        with dask:
+            results = dask.map(square, numbers(1000), lambda amount: None)
+            next(results)
+            cluster.close()
+            with pytest.raises(EngineError, match=r"run the same command again"):
+                list(results)
+
+
+def test_a_worker_that_sees_other_files_is_named(client: Any, tmp_path: Path) -> None:
+    with Roster(client, tmp_path, 1, 10, Progress()) as roster:
+        next((tmp_path / ".nmt_prep").iterdir()).unlink()
+        expected = f"the worker .* does not see {tmp_path}; set output_dir to a directory that all workers share"
+        with pytest.raises(EngineError, match=expected):
+            roster.gather()
+
+
+def test_a_worker_with_another_version_is_named(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_roster, "read_sign", lambda sign: ("0.0.1", ""))
+    with (
+        Roster(client, tmp_path, 1, 10, Progress()) as roster,
+        pytest.raises(EngineError, match=r"the worker .* has nmt_prep 0\.0\.1, and this is"),
+    ):
+        roster.gather()
+
+
+def test_a_worker_that_cannot_run_our_tasks_is_named(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_sign(sign: Path) -> Any:
+        raise ModuleNotFoundError("No module named 'nmt_prep'")
+
+    monkeypatch.setattr(dask_roster, "read_sign", read_sign)
+    with (
+        Roster(client, tmp_path, 1, 10, Progress()) as roster,
+        pytest.raises(EngineError, match=r"cannot run tasks of nmt_prep .*No module named 'nmt_prep'; install"),
+    ):
+        roster.gather()
+
+
+def test_memory_is_shared_with_the_workers_that_are_still_to_come(client: Any, tmp_path: Path) -> None:
+    with Roster(client, tmp_path, 8, 10, Progress()) as roster:
+        roster.gather()
+        assert (roster.threads, roster.most_threads) == (1, 8)
+
+
+def test_without_the_extra_the_error_says_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ConfigError, match=r"engine\.kind dask needs distributed: pip install 'nmt_prep\[dask\]'"):
+        engine(tmp_path, scheduler="tcp://127.0.0.1:1")
+
+
+def test_workers_of_somebody_elses_scheduler_cannot_be_set(tmp_path: Path) -> None:
+    config = corpus_config(tmp_path, engine={"kind": "dask", "scheduler": "tcp://127.0.0.1:1"})
+    with pytest.raises(ConfigError, match=r"engine\.scheduler has the workers that it has"):
+        nmt_prep.run(config, workers=3)
+
+
+@pytest.mark.slow
+def test_a_frozen_worker_keeps_no_run_from_ending(tmp_path: Path) -> None:
+    changes = {"cluster": {"kind": "local", "workers": 2}, "frozen_seconds": 10}
+    started = time.monotonic()
+    with engine(tmp_path, **changes) as dask:
+        found = {each.result["pid"] for each in dask.map(pid, numbers(20), lambda amount: None)}
+        assert len(found) == 2
+        frozen = found.pop()
+        os.kill(frozen, signal.SIGSTOP)
+        done = list(dask.map(square, numbers(20), lambda amount: None))
+    assert sorted(each.result["square"] for each in done) == [number**2 for number in range(20)]
+    assert not Path(f"/proc/{frozen}").exists()
+    assert time.monotonic() - started < 60
+
+
+def test_the_sections_keys_fit_a_whole_config(tmp_path: Path) -> None:
+    config: Config = corpus_config(tmp_path, engine={"kind": "dask", "scheduler": "tls://[::1]:8786", "memory": "1TB"})
+    assert isinstance(config.engine, DaskSettings)
+    assert config.engine.memory == 10**12

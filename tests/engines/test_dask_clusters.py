@@ -1,0 +1,174 @@
+"""What Dask makes of a config's clusters: no batch system and no Kubernetes is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nmt_prep.config import ClusterSettings, DaskSettings
+from nmt_prep.config_file import check_config
+from nmt_prep.engines.dask_clusters import cluster_class, cluster_options
+from nmt_prep.errors import ConfigError
+
+pytest.importorskip("distributed")
+
+
+def settings(kind: str, workers: int = 4, **options: Any) -> DaskSettings:
+    cluster = ClusterSettings.model_validate({"kind": kind, "workers": workers, "options": options})
+    return DaskSettings(kind="dask", cluster=cluster, memory=8_000_000_000)
+
+
+def job_script(kind: str, **options: Any) -> str:
+    pytest.importorskip("dask_jobqueue")
+    given = settings(kind, **options)
+    assert given.cluster is not None
+    with cluster_class(given.cluster)(**cluster_options(given)) as cluster:
+        return str(cluster.job_script())
+
+
+def test_slurm() -> None:
+    script = job_script(
+        "slurm",
+        queue="long",
+        account="mt",
+        walltime="02:00:00",
+        job_extra_directives=("--exclusive",),
+        python="python3",
+    )
+    lines = script.splitlines()
+    assert [line for line in lines if line.startswith("#SBATCH")] == [
+        "#SBATCH -J dask-worker",
+        "#SBATCH -p long",
+        "#SBATCH -A mt",
+        "#SBATCH -n 1",
+        "#SBATCH --cpus-per-task=1",
+        "#SBATCH --mem=3G",
+        "#SBATCH -t 02:00:00",
+        "#SBATCH --exclusive",
+    ]
+    assert lines[-1].startswith("python3 -m distributed.cli.dask_worker tcp://")
+
+
+def test_a_job_of_several_processes_asks_for_the_share_of_each() -> None:
+    script = job_script("slurm", cores=4, processes=4)
+    assert "#SBATCH --cpus-per-task=4\n" in script
+    assert "#SBATCH --mem=8G\n" in script
+    assert "--nthreads 1 --memory-limit 1.98GiB --nworkers 4" in script
+
+
+def test_pbs() -> None:
+    script = job_script("pbs", queue="long", account="mt", resource_spec="select=1:ncpus=1")
+    for line in ("#PBS -q long", "#PBS -A mt", "#PBS -l select=1:ncpus=1"):
+        assert line in script.splitlines()
+
+
+def test_lsf() -> None:
+    script = job_script("lsf", queue="long", project="mt", walltime="2:00", use_stdin=True)
+    for line in ("#BSUB -q long", '#BSUB -P "mt"', "#BSUB -W 2:00", "#BSUB -n 1"):
+        assert line in script.splitlines()
+
+
+def test_sge() -> None:
+    script = job_script("sge", queue="long", project="mt", resource_spec="h_vmem=3G")
+    for line in ("#$ -q long", "#$ -P mt", "#$ -l h_vmem=3G"):
+        assert line in script.splitlines()
+
+
+def test_kubernetes() -> None:
+    kubecluster = pytest.importorskip("dask_kubernetes.operator.kubecluster.kubecluster")
+    given = settings(
+        "kubernetes", name="mt", image="registry/mt:1", resources={"limits": {"memory": "3G"}}, env={"A": "b"}
+    )
+    options = cluster_options(given)
+    assert options.pop("quiet") is True
+    spec = kubecluster.make_cluster_spec(**options)["spec"]
+    worker = spec["worker"]["spec"]["containers"][0]
+    assert spec["worker"]["replicas"] == 4
+    assert worker["image"] == "registry/mt:1"
+    assert worker["resources"] == {"limits": {"memory": "3G"}}
+    variables = [{"name": "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "value": "30s"}, {"name": "A", "value": "b"}]
+    assert worker["env"] == variables
+    assert spec["scheduler"]["spec"]["containers"][0]["env"] == variables
+
+
+def test_kubernetes_takes_variables_as_a_list_too() -> None:
+    own = ({"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},)
+    assert cluster_options(settings("kubernetes", env=own))["env"] == [
+        {"name": "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "value": "30s"},
+        {"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "message"),
+    [
+        ("local", "threads_per_workers", r"LocalCluster has no such option; did you mean 'threads_per_worker'\?"),
+        ("slurm", "wall_time", r"SLURMCluster has no such option; did you mean 'walltime'\?"),
+        ("kubernetes", "img", r"KubeCluster has no such option; did you mean 'image'\?"),
+        ("local", "n_workers", r"engine\.cluster\.options\.n_workers: give engine\.cluster\.workers instead"),
+    ],
+)
+def test_unknown_options_are_refused(kind: str, option: str, message: str) -> None:
+    pytest.importorskip({"slurm": "dask_jobqueue", "kubernetes": "dask_kubernetes"}.get(kind, "distributed"))
+    given = settings(kind, **{option: 1}).cluster
+    assert given is not None
+    with pytest.raises(ConfigError, match=message):
+        cluster_class(given)
+
+
+def test_options_reach_every_class_that_takes_them() -> None:
+    given = settings("local", threads_per_worker=2, local_directory="/tmp/x", lifetime="1h", host="127.0.0.1")
+    assert given.cluster is not None
+    cluster_class(given.cluster)
+    assert cluster_options(given)["threads_per_worker"] == 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "message"),
+    [
+        (
+            {"kind": "ray"},
+            "engine.kind: found the text 'ray'; allowed: 'local', 'dask'",
+        ),
+        (
+            {"kind": "dask"},
+            "engine: give either scheduler (the address of one that runs) or cluster (one to start), and not both",
+        ),
+        (
+            {"kind": "dask", "scheduler": "tcp://a:1", "cluster": {"kind": "local", "workers": 1}},
+            "engine: give either scheduler (the address of one that runs) or cluster (one to start), and not both",
+        ),
+        (
+            {"kind": "dask", "scheduler": "a:1"},
+            (
+                "engine.scheduler: found the text 'a:1'; allowed: the address of a scheduler that runs already, such "
+                "as tcp://host:8786"
+            ),
+        ),
+        (
+            {"kind": "dask", "cluster": {"kind": "sun", "workers": 1}},
+            "engine.cluster.kind: found the text 'sun'; allowed: local, slurm, pbs, lsf, sge or kubernetes",
+        ),
+        (
+            {"kind": "dask", "cluster": {"kind": "local"}},
+            "engine.cluster.workers: this key is required: an integer >= 1: worker processes",
+        ),
+        (
+            {"kind": "dask", "cluster": {"kind": "local", "workers": 1}, "workers": 3},
+            (
+                "engine.workers: unknown key; did you mean 'worker_seconds'? (allowed here: cluster, connect_seconds, "
+                "frozen_seconds, kind, memory, scheduler, worker_seconds)"
+            ),
+        ),
+        (
+            {"kind": "local", "scheduler": "tcp://a:1"},
+            "engine.scheduler: unknown key (allowed here: kind, memory, workers)",
+        ),
+    ],
+)
+def test_impossible_sections_are_refused(engine: dict[str, Any], message: str) -> None:
+    base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": "run", "seed": 1}
+    with pytest.raises(ConfigError) as caught:
+        check_config({**base, "splits": {"train": [{"name": "z", "url": "z.tsv"}]}, "engine": engine}, "t")
+    assert str(caught.value) == f"t: 1 problem\n  {message}"

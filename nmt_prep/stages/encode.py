@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from nmt_prep.config import SIDES, Config
@@ -29,7 +30,7 @@ from nmt_prep.records import (
     write_dataset_info,
 )
 from nmt_prep.stage import Context, Result, Stage
-from nmt_prep.stages.encode_tasks import SMALLEST_BUFFER, ShardTask, SpillTask, encode_part, order_shard, spill_name
+from nmt_prep.stages.encode_tasks import ShardTask, SpillTask, bucket_share, encode_part, order_shard, spill_name
 from nmt_prep.stages.vocab import built_vocabularies
 from nmt_prep.tasks import Round
 
@@ -88,22 +89,30 @@ def _plan(context: Context, parts: Parts) -> dict[str, ShardPlan]:
 
 
 def _plan_split(context: Context, split: str, parts: list[dict[str, Any]]) -> ShardPlan:
-    config = context.config
-    shuffle = GlobalShuffle(sum(part["pairs"] for part in parts), config.seed, split)
-    shards, layout, row_length = config.shards(split), config.records.layout, config.records.row_length
+    pairs, text = (sum(part[what] for part in parts) for what in ("pairs", "bytes"))
+    memory = context.engine.worker_memory(context.config.engine.memory)
+    wanted = shard_plan(context.config, split, pairs, text, memory)
+    return replace(wanted, buckets_per_shard=context.tasks.decide(f"plan-{split}", lambda: wanted.buckets_per_shard))
 
-    def within_memory() -> int:
-        plan = ShardPlan.within(
-            shuffle,
-            shards,
-            estimated_bytes=sum(part["bytes"] + _BYTES_PER_RECORD * part["pairs"] for part in parts),
-            bucket_bytes=max(context.engine.worker_memory(config.engine.memory) // 3, SMALLEST_BUFFER),
-            layout=layout,
-            row_length=row_length,
-        )
-        return plan.buckets_per_shard
 
-    return ShardPlan(shuffle, shards, context.tasks.decide(f"plan-{split}", within_memory), layout, row_length)
+def shard_plan(config: Config, split: str, pairs: int, text_bytes: int, memory: int) -> ShardPlan:
+    """Where the pairs of a split go, if nothing was decided before.
+
+    Args:
+        config: says how many shards there are, and of what layout.
+        split: its name.
+        pairs: of the split.
+        text_bytes: UTF-8 bytes of both sides.
+        memory: bytes that a task may use.
+    """
+    return ShardPlan.within(
+        GlobalShuffle(pairs, config.seed, split),
+        config.shards(split),
+        estimated_bytes=text_bytes + _BYTES_PER_RECORD * pairs,
+        bucket_bytes=bucket_share(memory),
+        layout=config.records.layout,
+        row_length=config.records.row_length,
+    )
 
 
 def _spill(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> dict[str, PairStats]:

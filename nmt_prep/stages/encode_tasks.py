@@ -20,7 +20,7 @@ from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords import Tokenizer
 
 _LARGEST_BUFFER = 32 << 20
-SMALLEST_BUFFER = 1 << 20
+_SMALLEST_BUFFER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,16 @@ def spill_name(split: str, part: int) -> str:
     return f"{split}-{part:05d}"
 
 
+def spill_buffer(memory: int) -> int:
+    """Bytes of records that a task holds back, where it may use so much memory."""
+    return min(max(memory // 8, _SMALLEST_BUFFER), _LARGEST_BUFFER)
+
+
+def bucket_share(memory: int) -> int:
+    """Bytes that a bucket may have, where a task may use so much memory."""
+    return max(memory // 3, _SMALLEST_BUFFER)
+
+
 def encode_part(task: SpillTask, tick: Tick) -> dict[str, Any]:
     """Encodes one compiled part into one spill file; returns the counts. Ticks are pairs.
 
@@ -83,9 +93,8 @@ def encode_part(task: SpillTask, tick: Tick) -> dict[str, Any]:
         OutputError: the spill file cannot be written.
     """
     tokenizers = {side: task.vocabularies[side].load() for side in SIDES}
-    buffer_bytes = min(max(task.memory // 8, SMALLEST_BUFFER), _LARGEST_BUFFER)
     row = task.first_row
-    with SpillWriter(task.spill, task.plan, buffer_bytes=buffer_bytes) as writer:
+    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
         for batch in iter_pairs(task.part):
             inputs, targets = (
                 append_id(

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import nmt_prep
-from nmt_prep.corpora import parts
+from nmt_prep.corpora import parts, slices
 from tests.corpus import corpus_config, tree, write_corpus
 
 CHANGES = {"records": {"shards": {"train": 3}}}
 
 
-# Several parts, so that a stage has several tasks.
+# Several slices and parts, so that a stage has several tasks.
+slices.SLICE_BYTES, slices.COUNT_BYTES, slices.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 
 

@@ -10,11 +10,13 @@ from nmt_prep.config_section import Languages
 from nmt_prep.corpora.lines import Fault, iter_lines, strip_lines
 from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.corpora.parts import iter_pairs, row_groups
+from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.reader import PairBatch, Reader, SeveralFiles, Swapped
 from nmt_prep.corpora.registry import reader_of
 
 __all__ = [
     "Fault",
+    "LineSlice",
     "PairBatch",
     "PairBuilder",
     "Reader",
@@ -27,15 +29,21 @@ __all__ = [
 ]
 
 
-def open_corpus(corpus: Corpus, files: Sequence[Mapping[str, Path]], languages: Languages) -> Reader:
+def open_corpus(
+    corpus: Corpus,
+    files: Sequence[Mapping[str, Path]],
+    languages: Languages,
+    slices: Mapping[str, LineSlice] | None = None,
+) -> Reader:
     """The reader of a corpus.
 
     Args:
         corpus: what the config says of it.
         files: the uncompressed files by the names that ``corpus.parts`` lists; several where a part is several files.
         languages: of the config; the corpus may say otherwise.
+        slices: the lines to read of each file, where a part is one file and not all lines of it are wanted.
     """
     kind = reader_of(corpus.resolved_format)
-    readers = [kind(corpus, each, languages) for each in files]
+    readers = [kind(corpus, each, languages, slices) for each in files]
     reader = readers[0] if len(readers) == 1 else SeveralFiles(readers)
     return Swapped(reader) if corpus.swap else reader

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from nmt_prep.corpora.lines import Block, iter_blocks
+from nmt_prep.corpora.lines import Block
 from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader
 from nmt_prep.corpora.table import Table, text_of
@@ -21,6 +21,8 @@ class CsvReader(Reader):
     """Reads comma-separated columns by number or name; a quoted field may hold commas, quotes and line breaks."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
+    lines_apart: ClassVar[bool] = True
+    quote: ClassVar[bytes] = b'"'
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     def pairs(self) -> Iterator[PairBatch]:
@@ -37,7 +39,11 @@ class CsvReader(Reader):
         records = _Records(path, self.corpus.max_line_bytes)
         builder = PairBuilder(self.corpus.max_line_bytes, path)
         header = table.header
-        for block in iter_blocks(path, self.policy, self.counts):
+        if header and self.slices and self.slices["both"].first_line > 1:
+            first = self.first_block("both")
+            table.read_header(_fields(_Record(1, text_of(first, 0), 0), path))
+            header = False
+        for block in self.blocks("both"):
             if not records.open and not header and b'"' not in block.data:
                 yield from builder.rest()
                 yield table.batch(block, 0, _COMMA)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +18,29 @@ _MARKS_THAT_DECODERS_EAT = {
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
 }
+# Not the EUC encodings and GB18030, whose decoders take a newline for part of some sequences that are no text.
+_ONE_BYTE_NEWLINES = re.compile(
+    r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-[rtu]|big5|big5hkscs|cp932|cp949|cp950|gb2312|gbk|shift_jis"
+)
 _MARK_AS_INVALID = "nmt_prep.mark_as_invalid"
 
 # Half a surrogate pair, which no UTF-8 may hold: the line is found to be invalid where all lines are checked.
 codecs.register_error(_MARK_AS_INVALID, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
+def one_byte_newlines(encoding: str) -> bool:
+    r"""Whether in an encoding each byte 0x0A is a newline and nothing else is, also beside bytes that are no text."""
+    return _ONE_BYTE_NEWLINES.fullmatch(encoding) is not None
+
+
 def decoded(
-    chunks: Iterator[bytes], encoding: str, invalid: Literal["error", "drop"], path: Path, counts: Counter[str]
+    chunks: Iterator[bytes],
+    encoding: str,
+    invalid: Literal["error", "drop"],
+    path: Path,
+    counts: Counter[str],
+    start: int = 0,
+    first_line: int = 1,
 ) -> Iterator[bytes]:
     """The same text in UTF-8; chunks that are said to be in UTF-8 are passed on unchecked.
 
@@ -34,6 +50,8 @@ def decoded(
         invalid: whether bytes that are no text are an error, or become bytes that are not UTF-8.
         path: what messages name.
         counts: to be told of ``byte_order_marks`` that the decoder removed.
+        start: where in the file the first chunk begins.
+        first_line: the number of the line that begins there, counted from 1.
 
     Raises:
         InvalidTextError: bytes that are no text in the encoding.
@@ -42,7 +60,7 @@ def decoded(
         yield from chunks
         return
     decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
-    position, line = 0, 1
+    position, line = start, first_line
     for number, chunk in enumerate(_and_the_end(chunks)):
         if number == 0 and chunk.startswith(_MARKS_THAT_DECODERS_EAT.get(encoding, (b"no such mark",))):
             counts["byte_order_marks"] += 1

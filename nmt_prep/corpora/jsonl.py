@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from nmt_prep.corpora.lines import Block, iter_blocks
+from nmt_prep.corpora.lines import Block
 from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader
 from nmt_prep.corpora.table import text_of
@@ -17,6 +17,7 @@ class JsonlReader(Reader):
     """Reads two texts of each object by the names on the way to them; a null drops the pair."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
+    lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"fields"}
 
     def pairs(self) -> Iterator[PairBatch]:
@@ -31,7 +32,7 @@ class JsonlReader(Reader):
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")
         ways = [fields.source.split("."), fields.target.split(".")]
         builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"])
-        for block in iter_blocks(self.files["both"], self.policy, self.counts):
+        for block in self.blocks("both"):
             for number in range(len(block.starts)):
                 if block.faults is not None and block.faults[number]:
                     builder.add("", "", int(block.faults[number]))

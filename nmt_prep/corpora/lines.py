@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.config_corpus import Corpus
 from nmt_prep.corpora.encodings import UTF8_MARK, decoded, text_error
-from nmt_prep.corpora.pieces import raw_chunks, unreadable, whole_lines
+from nmt_prep.corpora.pieces import LineSlice, raw_chunks, unreadable, whole_lines
 from nmt_prep.errors import CorpusError
 
 Faults: TypeAlias = npt.NDArray[np.uint8]
@@ -81,21 +81,27 @@ class Block:
     faults: Faults | None = None
 
 
-def iter_blocks(path: Path, policy: TextPolicy = AS_IS, counts: Counter[str] | None = None) -> Iterator[Block]:
+def iter_blocks(
+    path: Path,
+    policy: TextPolicy = AS_IS,
+    counts: Counter[str] | None = None,
+    lines: LineSlice | None = None,
+) -> Iterator[Block]:
     """Cuts a file into blocks of about 2 MiB; a longer line is a block of its own, if it is kept.
 
     Args:
         path: the file.
         policy: what becomes of its bytes.
         counts: to be told of ``byte_order_marks`` and ``carriage_returns`` removed.
+        lines: which lines, where not all are wanted; only of an encoding with :func:`one_byte_newlines`.
 
     Raises:
         InvalidTextError: the bytes are not text in the policy's encoding.
         CorpusError: the file cannot be read.
     """
     counts = Counter() if counts is None else counts
-    chunks = decoded(raw_chunks(path), policy.encoding, policy.invalid, path, counts)
-    line, position = 1, 0
+    position, end, line = lines or (0, None, 1)
+    chunks = decoded(raw_chunks(path, position, end), policy.encoding, policy.invalid, path, counts, position, line)
     for piece in whole_lines(chunks, policy.max_line_bytes):
         data, size = piece.data, piece.size
         if position == 0 and policy.mark == "strip" and data.startswith(UTF8_MARK):
@@ -201,7 +207,9 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
                     raise text_error(path, line + int(number), where, error, "utf-8") from None
                 faults[number] = Fault.INVALID_TEXT
     if policy.crlf == "strip" and b"\r\n" in data:
-        returns = (ends > starts) & (ends < len(data)) & (view[ends - 1] == _RETURN)
+        # Of a line that is too long its end may not have been kept.
+        kept = faults != Fault.TOO_LONG
+        returns = kept & (ends > starts) & (ends < len(data)) & (view[ends - 1] == _RETURN)
         ends -= returns
         counts["carriage_returns"] += int(np.count_nonzero(returns))
     if not faults.any():

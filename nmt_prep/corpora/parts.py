@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from nmt_prep.artefacts import published
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.reader import PairBatch
+from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
 SCHEMA = pa.schema(
@@ -38,11 +39,12 @@ _LARGEST_COLUMN = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that was written: file name, pairs, and UTF-8 bytes of both sides."""
+    """A part that was written: file name, pairs, UTF-8 bytes of both sides, and the file's SHA-256."""
 
     file: str
     pairs: int
     bytes: int
+    sha256: str
 
 
 def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
@@ -50,7 +52,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
 
     Raises:
         CorpusError: a line has 2 GiB or more.
-        OutputError: a part cannot be written.
+        OutputError: a part cannot be written, or read back.
     """
     groups = _row_groups(batches)
     parts: list[Part] = []
@@ -64,7 +66,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
                 pairs += len(group)
                 size += int(_sizes(group).sum())
                 group = next(groups, None)
-        parts.append(Part(name, pairs, size))
+        parts.append(Part(name, pairs, size, sha256_of(directory / name)))
     return parts
 
 

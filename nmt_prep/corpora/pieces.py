@@ -2,6 +2,7 @@ r"""The bytes of a file in pieces that end at a newline, in memory that no line 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,20 @@ BLOCK_BYTES = 2 << 20
 """How much of a file is looked at together; a longer line is a piece of its own."""
 
 _SHORTEST_READ = 4  # so that a byte order mark is in the first chunk
+
+
+class LineSlice(NamedTuple):
+    """Some whole lines of a file.
+
+    Attributes:
+        start: the byte that the first of them begins at.
+        end: the byte after the last of them.
+        first_line: the number of the first of them in the file, counted from 1.
+    """
+
+    start: int
+    end: int
+    first_line: int
 
 
 class Piece(NamedTuple):
@@ -28,15 +43,19 @@ class Piece(NamedTuple):
     too_long: bool = False
 
 
-def raw_chunks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, about a block at a time.
+def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file from ``start`` to ``end``, or to its own end, about a block at a time.
 
     Raises:
         CorpusError: the file cannot be read.
     """
+    at, end = start, sys.maxsize if end is None else end
     try:
         with path.open("rb", buffering=0) as file:
-            while chunk := file.read(max(BLOCK_BYTES, _SHORTEST_READ)):
+            if start:  # what cannot be sought in can still be read from the beginning
+                file.seek(start)
+            while chunk := file.read(min(max(BLOCK_BYTES, _SHORTEST_READ), end - at)):
+                at += len(chunk)
                 yield chunk
     except OSError as error:
         raise unreadable(path, error) from error

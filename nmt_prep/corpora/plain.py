@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from nmt_prep.config_section import SIDES, Side
-from nmt_prep.corpora.lines import Block, Faults, iter_blocks, spans
+from nmt_prep.corpora.lines import Block, Faults, spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.errors import AlignmentError
 
@@ -19,6 +20,7 @@ class PlainReader(Reader):
     """Reads a file a side; of a corpus of one side the other is the placeholder in every pair."""
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
+    lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS
 
     def pairs(self) -> Iterator[PairBatch]:
@@ -43,10 +45,7 @@ class PlainReader(Reader):
             target = target.after(count) or next(targets, None)
         more = [_count(source, sources), _count(target, targets)]
         if any(more):
-            raise AlignmentError(
-                f"{self.files['source']} has {paired + more[0]} lines, but {self.files['target']} has "
-                f"{paired + more[1]}; each pair is a line in both: check that the files belong together and are whole"
-            )
+            raise unaligned(self.files, {"source": paired + more[0], "target": paired + more[1]})
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
         """The sound lines of one file; the other one is not read."""
@@ -68,7 +67,7 @@ class PlainReader(Reader):
             yield PairBatch(text, other, batch.faults) if side == "source" else PairBatch(other, text, batch.faults)
 
     def _batches(self, side: Side) -> Iterator[_Lines]:
-        return map(_Lines.of, iter_blocks(self.files[side], self.policy, self.counts))
+        return map(_Lines.of, self.blocks(side))
 
 
 class _Lines:
@@ -90,6 +89,14 @@ class _Lines:
         if count == len(self.text):
             return None
         return _Lines(self.text[count:], None if self.faults is None else self.faults[count:])
+
+
+def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentError:
+    """The error to raise where the two files have different numbers of lines."""
+    return AlignmentError(
+        f"{files['source']} has {lines['source']} lines, but {files['target']} has {lines['target']}; each pair is a "
+        "line in both: check that the files belong together and are whole"
+    )
 
 
 def _count(first: _Lines | None, rest: Iterator[_Lines]) -> int:

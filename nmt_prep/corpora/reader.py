@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from nmt_prep.config_corpus import Corpus
 from nmt_prep.config_section import Languages, Side
-from nmt_prep.corpora.lines import Faults, TextPolicy
+from nmt_prep.corpora.lines import Block, Faults, TextPolicy, iter_blocks
+from nmt_prep.corpora.pieces import LineSlice
 
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
 """The keys of a corpus that every reader takes whose files are lines of text."""
@@ -59,6 +60,8 @@ class Reader(ABC):
         options: the keys of a corpus that it takes, of those that not all formats take.
         version: raised when the same files would give other pairs than before.
         multilingual: true where the languages decide which text of a file is read.
+        lines_apart: true where each line of the files is read for itself, so that a large file can be read in slices.
+        quote: a byte of which every line must hold an even number for that; empty where there is none.
         counts: what was altered in the pairs read so far: ``byte_order_marks`` and ``carriage_returns`` removed.
     """
 
@@ -66,10 +69,27 @@ class Reader(ABC):
     options: ClassVar[frozenset[str]]
     version: ClassVar[int] = 1
     multilingual: ClassVar[bool] = False
+    lines_apart: ClassVar[bool] = False
+    quote: ClassVar[bytes] = b""
 
-    def __init__(self, corpus: Corpus, files: Mapping[str, Path], languages: Languages) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        files: Mapping[str, Path],
+        languages: Languages,
+        slices: Mapping[str, LineSlice] | None = None,
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            corpus: what the config says of it.
+            files: by the names that ``parts`` lists.
+            languages: of the config; the corpus may say otherwise.
+            slices: the lines to read of each file; None is all. Only where ``lines_apart``.
+        """
         self.corpus = corpus
         self.files = files
+        self.slices = slices or {}
         self.languages = corpus.languages or languages
         self.policy = TextPolicy.of(corpus)
         self.counts: Counter[str] = Counter()
@@ -91,6 +111,23 @@ class Reader(ABC):
             CorpusError: as :meth:`pairs`.
         """
         return (batch.sound().side(side) for batch in self.pairs())
+
+    def blocks(self, part: str) -> Iterator[Block]:
+        """The lines to read of one of the files.
+
+        Raises:
+            InvalidTextError: the file is not text in the encoding of the corpus.
+            CorpusError: it cannot be read.
+        """
+        return iter_blocks(self.files[part], self.policy, self.counts, self.slices.get(part))
+
+    def first_block(self, part: str) -> Block:
+        """The lines that a file begins with, whichever are to be read; nothing of it is counted.
+
+        Raises:
+            CorpusError: as :meth:`blocks`.
+        """
+        return next(iter_blocks(self.files[part], self.policy))
 
     def size_in_bytes(self, side: Side) -> int | None:
         """Size of the file that holds one side's lines and nothing else; None for a format with no such file."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from nmt_prep.corpora.lines import iter_blocks
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader
 from nmt_prep.corpora.table import Table, text_of
 
@@ -16,6 +15,7 @@ class TsvReader(Reader):
     """Reads tab-separated columns by number or name. Fields are the raw text between tabs: there is no quoting."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
+    lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     def pairs(self) -> Iterator[PairBatch]:
@@ -26,7 +26,9 @@ class TsvReader(Reader):
                 of the corpus or cannot be read.
         """
         table = Table(self.corpus, self.files["both"])
-        for block in iter_blocks(self.files["both"], self.policy, self.counts):
+        if table.header and self.slices and self.slices["both"].first_line > 1:
+            table.read_header(text_of(self.first_block("both"), 0).split(_TAB))
+        for block in self.blocks("both"):
             first = int(table.header and block.first_line == 1)
             if first:
                 table.read_header(text_of(block, 0).split(_TAB))

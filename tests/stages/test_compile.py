@@ -45,10 +45,10 @@ def test_pairs_of_all_corpora_in_order(tmp_path: Path) -> None:
     details = manifest(config, "compile").details
     assert details["parts"] == {
         "train": [
-            {"file": "train/part-000-00000.parquet", "pairs": 2, "bytes": 4, "corpus": "b"},
-            {"file": "train/part-001-00000.parquet", "pairs": 1, "bytes": 2, "corpus": "a"},
+            {"file": "train/part-000-00000-00000.parquet", "pairs": 2, "bytes": 4, "corpus": "b"},
+            {"file": "train/part-001-00000-00000.parquet", "pairs": 1, "bytes": 2, "corpus": "a"},
         ],
-        "dev": [{"file": "dev/part-000-00000.parquet", "pairs": 1, "bytes": 4, "corpus": "dev"}],
+        "dev": [{"file": "dev/part-000-00000-00000.parquet", "pairs": 1, "bytes": 4, "corpus": "dev"}],
     }
     assert details["corpora"] == {
         "train": {

@@ -1,0 +1,150 @@
+"""The first round of compile: the lines of large files are counted, so that their corpora can be compiled in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.config import Corpus
+from nmt_prep.corpora import reader_of
+from nmt_prep.corpora import slices as limits
+from nmt_prep.corpora.encodings import one_byte_newlines
+from nmt_prep.corpora.plain import unaligned
+from nmt_prep.corpora.slices import Bounds, LineIndex, count_range, cut
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
+from nmt_prep.tasks import Round, TaskLog
+
+Files = Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class CorpusFiles:
+    """A corpus of a split, its number there, and its files as its reader wants them."""
+
+    split: str
+    index: int
+    corpus: Corpus
+    files: Sequence[Files]
+
+    @property
+    def where(self) -> str:
+        """The key of the corpus in the config."""
+        return f"splits.{self.split}.{self.corpus.name}"
+
+
+@dataclass(frozen=True)
+class CorpusSlice:
+    """What of a corpus is compiled by one task.
+
+    Attributes:
+        files: some of its files, those of a slice one after the other.
+        bounds: the lines to read of each file, where there is one a part and it is not read whole.
+    """
+
+    files: Sequence[Files]
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """A range of a file to count the lines of."""
+
+    key: str
+    where: str
+    path: Path
+    start: int
+    end: int
+    encoding: str
+    quote: bytes
+
+
+def slice_corpora(tasks: TaskLog, corpora: Sequence[CorpusFiles]) -> list[list[CorpusSlice]]:
+    """The slices of each corpus, in order; a small corpus is one, as is a large one that cannot be cut.
+
+    Raises:
+        AlignmentError: the two files of a large corpus have different numbers of lines.
+        CorpusError: a file cannot be read.
+    """
+    counting = {
+        (corpus.split, corpus.index, number): {
+            part: list(_count_tasks(corpus, number, part, path)) for part, path in files.items()
+        }
+        for corpus in corpora
+        for number, files in enumerate(corpus.files)
+        if _is_line_by_line(corpus.corpus) and _size(files) > limits.SLICE_BYTES
+    }
+    every = [task for parts in counting.values() for ranges in parts.values() for task in ranges]
+    total = sum(task.end - task.start for task in every)
+    results = tasks.run(Round("lines", count_lines, every, total, "bytes"))
+    by_key = {task.key: result for task, result in zip(every, results, strict=True)}
+    indices = {
+        key: {
+            part: LineIndex.of(ranges[-1].end if ranges else 0, [by_key[task.key] for task in ranges])
+            for part, ranges in parts.items()
+        }
+        for key, parts in counting.items()
+    }
+    return [
+        list(_slices(corpus, [indices.get((corpus.split, corpus.index, n), {}) for n in range(len(corpus.files))]))
+        for corpus in corpora
+    ]
+
+
+def count_lines(task: CountTask, tick: Tick) -> dict[str, Any]:
+    """Counts the lines of a range of a file; ticks are bytes.
+
+    Raises:
+        CorpusError: the file cannot be read; the message begins with the key of its corpus in the config.
+    """
+    try:
+        return count_range(task.path, task.start, task.end, task.encoding, task.quote, tick)
+    except CorpusError as error:
+        raise type(error)(f"{task.where}: {error}") from error
+
+
+def _count_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[CountTask]:
+    size = path.stat().st_size
+    for start in range(0, size, limits.COUNT_BYTES):
+        yield CountTask(
+            key=f"lines-{corpus.split}-{corpus.index:03d}-{number:05d}-{part}-{start // limits.COUNT_BYTES:05d}",
+            where=corpus.where,
+            path=path,
+            start=start,
+            end=min(start + limits.COUNT_BYTES, size),
+            encoding=corpus.corpus.encoding,
+            quote=reader_of(corpus.corpus.resolved_format).quote,
+        )
+
+
+def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> Iterator[CorpusSlice]:
+    """Cuts large files; takes others together until they are as much as a slice."""
+    held: list[Files] = []
+    for files, index in zip(corpus.files, indices, strict=True):
+        lines = {part: counted.lines for part, counted in index.items()}
+        if len(set(lines.values())) > 1:
+            error = unaligned(files, lines)
+            raise type(error)(f"{corpus.where}: {error}")
+        if index and all(counted.apart for counted in index.values()):
+            if held:
+                yield CorpusSlice(held)
+                held = []
+            yield from (CorpusSlice([files], bounds) for bounds in cut(index))
+        else:
+            held.append(files)
+            if sum(map(_size, held)) >= limits.SLICE_BYTES:
+                yield CorpusSlice(held)
+                held = []
+    if held:
+        yield CorpusSlice(held)
+
+
+def _is_line_by_line(corpus: Corpus) -> bool:
+    return reader_of(corpus.resolved_format).lines_apart and one_byte_newlines(corpus.encoding)
+
+
+def _size(files: Files) -> int:
+    """Bytes of the largest file."""
+    return max(path.stat().st_size for path in files.values())

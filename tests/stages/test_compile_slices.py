@@ -1,0 +1,174 @@
+"""Corpora that are compiled in slices give the bytes that they give as a whole."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import nmt_prep
+from nmt_prep.config import Config
+from nmt_prep.corpora import slices
+from nmt_prep.digests import sha256_of
+from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
+from nmt_prep.manifest import Workspace, read_manifest
+from tests.corpus import corpus_config, tree, write_corpus
+from tests.stages.runs import config_of, manifest, run
+from tests.stages.test_compile import compiled, plain
+
+
+@contextmanager
+def small_slices(slice_bytes: int = 64) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slices, "STEP_BYTES", 16)
+        patch.setattr(slices, "SLICE_BYTES", slice_bytes)
+        patch.setattr(slices, "COUNT_BYTES", 96)
+        yield
+
+
+def files_of(config: Config, split: str = "train") -> list[str]:
+    return [part["file"] for part in manifest(config, "compile").details["parts"][split]]
+
+
+def text(*words: str, times: int = 1) -> bytes:
+    return "".join(f"{word}\n" for word in words * times).encode()
+
+
+def test_records_are_the_same_byte_for_byte(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    whole, cut = corpus_config(tmp_path / "whole"), corpus_config(tmp_path / "cut")
+    nmt_prep.run(whole, base_dir=tmp_path)
+    with small_slices(1024):
+        nmt_prep.run(cut, base_dir=tmp_path)
+    assert len(list((tmp_path / "whole" / "compiled").rglob("*.parquet"))) == 2
+    assert len(list((tmp_path / "cut" / "compiled").rglob("*.parquet"))) > 8
+    # Of the records all but the digest of what they were made from, the parts among it.
+    described = [json.loads((tmp_path / name / "records/dataset.json").read_bytes()) for name in ("whole", "cut")]
+    fingerprints = {description.pop("config_fingerprint") for description in described}
+    assert len(fingerprints) == 2
+    assert described[0] == described[1]
+    for name in ("whole", "cut"):
+        (tmp_path / name / "records" / "dataset.json").unlink()
+    for directory in ("sample", "vocab", "records"):
+        assert tree(tmp_path / "whole" / directory) == tree(tmp_path / "cut" / directory)
+    details = [read_manifest(Workspace(config.run_dir).manifest("compile")) for config in (whole, cut)]
+    assert details[0] is not None
+    assert details[1] is not None
+    assert details[0].details["corpora"] == details[1].details["corpora"]
+    assert details[0].counts == details[1].counts
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_parts_are_named_in_order_and_have_their_digests(tmp_path: Path, workers: int) -> None:
+    small, large = text("a", "b"), text("one", "two", "three", "", "five", times=7)
+    config = config_of(tmp_path, plain(tmp_path, "s", small, small), plain(tmp_path, "l", large, large))
+    with small_slices():
+        run(config, until="compile", workers=workers)
+    assert files_of(config) == [
+        "train/part-000-00000-00000.parquet",
+        "train/part-001-00000-00000.parquet",
+        "train/part-001-00001-00000.parquet",
+        "train/part-001-00002-00000.parquet",
+    ]
+    files = manifest(config, "compile").files
+    assert files == {name: sha256_of(config.run_dir / "compiled" / name) for name in sorted(files_of(config))}
+    counts = manifest(config, "compile").details["corpora"]["train"]["l"]
+    assert (counts["pairs_in"], counts["pairs_out"], counts["dropped"]["empty_both"]) == (35, 28, 7)
+    assert counts["source_bytes"] == len(large)
+
+
+def test_all_that_a_config_says_of_a_corpus_holds_for_slices(tmp_path: Path) -> None:
+    lines = [f"line {number}\r" * (number % 5 != 1) for number in range(60)]
+    source, target = b"\xef\xbb\xbf" + text(*lines), text(*reversed(lines))[:-1]
+    pair = plain(tmp_path, "pair", source, target)
+    (tmp_path / "t.tsv").write_bytes(b"".join(b"%d\tx%d\n" % (n, n) for n in range(90)))
+    corpora = [
+        {**pair, "swap": True, "tag": {"target": "<2zh>"}, "max_line_bytes": 8},
+        {"name": "mono", "url": {"target": "pair.zh"}, "role": "monolingual", "crlf": "keep"},
+        {**pair, "name": "vocab", "role": "vocab"},
+        {"name": "table", "url": "t.tsv", "columns": {"source": 1, "target": 0}},
+    ]
+    one, many = (config_of(tmp_path / name, *corpora) for name in ("one", "many"))
+    for config in (one, many):
+        config.run_dir.parent.mkdir()
+        for path in tmp_path.glob("*.*"):
+            (config.run_dir.parent / path.name).write_bytes(path.read_bytes())
+    rows = compiled(one)
+    with small_slices():
+        assert compiled(many) == rows
+    assert len(files_of(one)) == 3
+    assert len(files_of(many)) > 12
+    assert manifest(many, "compile").details["corpora"] == manifest(one, "compile").details["corpora"]
+
+
+def test_files_of_a_pattern_are_cut_where_they_are_large_and_taken_together_where_not(tmp_path: Path) -> None:
+    members = {"a": text("a", times=5), "b": text("b", times=100), "c": text("c", times=20), "d": text("d", times=20)}
+    members |= {"e": text("e")}
+    for name, content in members.items():
+        for side in ("en", "zh"):
+            (tmp_path / f"{name}.{side}").write_bytes(content)
+    with tarfile.open(tmp_path / "x.tgz", "w:gz") as archive:
+        for path in tmp_path.glob("?.??"):
+            archive.add(path, path.name)
+    corpus = {"name": "c", "url": "x.tgz", "source": "*.en", "target": "*.zh"}
+    config = config_of(tmp_path, corpus)
+    with small_slices():
+        rows = compiled(config)
+    assert "".join(source for source, _, _ in rows) == "a" * 5 + "b" * 100 + "c" * 20 + "d" * 20 + "e"
+    parts = manifest(config, "compile").details["parts"]["train"]
+    assert [part["pairs"] for part in parts] == [5, 32, 32, 32, 4, 40, 1]
+
+
+def test_a_file_whose_newlines_are_more_than_a_byte_is_one_task(tmp_path: Path) -> None:
+    content = text("a中", times=100).decode().encode("utf-16")
+    config = config_of(tmp_path, {**plain(tmp_path, "c", content, content), "encoding": "utf-16"})
+    with small_slices():
+        assert compiled(config) == [("a中", "a中", "c")] * 100
+    assert len(files_of(config)) == 1
+
+
+@pytest.mark.parametrize("surplus", [-40, -1, 1, 40])
+def test_unequal_line_counts_are_found_before_anything_is_compiled(tmp_path: Path, surplus: int) -> None:
+    config = config_of(tmp_path, plain(tmp_path, "c", b"a\n" * 90, b"b\n" * (90 + surplus)))
+    with pytest.raises(AlignmentError) as whole:
+        compiled(config)
+    with small_slices(), pytest.raises(AlignmentError) as cut:
+        compiled(config)
+    assert str(cut.value) == str(whole.value)
+    assert f"has 90 lines, but {config.run_dir}" in str(cut.value)
+    assert not list(config.run_dir.rglob("*.parquet"))
+
+
+def test_a_corpus_without_text_is_an_error_only_as_a_whole(tmp_path: Path) -> None:
+    nothing, something = text("", times=200), text("", times=199) + b"a\n"
+    config = config_of(tmp_path, plain(tmp_path, "c", something, something))
+    with small_slices():
+        assert compiled(config) == [("a", "a", "c")]
+    assert files_of(config) == ["train/part-000-00003-00000.parquet"]
+    config = config_of(tmp_path, plain(tmp_path, "c", nothing, nothing))
+    with pytest.raises(CorpusError) as whole:
+        compiled(config)
+    with small_slices(), pytest.raises(CorpusError) as cut:
+        compiled(config)
+    assert str(cut.value) == str(whole.value)
+    assert "splits.train.c: no pair has text on both sides (200 pairs in" in str(cut.value)
+
+
+def test_what_is_no_text_is_placed_in_the_file(tmp_path: Path) -> None:
+    config = config_of(tmp_path, plain(tmp_path, "c", b"ab\n" * 100 + b"\xff\n", b"x\n" * 101))
+    with small_slices(), pytest.raises(InvalidTextError, match=r"splits.train.c: .*-c\.en:101: not UTF-8 at byte 300 "):
+        compiled(config)
+
+
+def test_a_run_that_ended_within_the_round_takes_up_the_slices_that_are_done(tmp_path: Path) -> None:
+    good = text("a", times=200)
+    config = config_of(tmp_path, plain(tmp_path, "c", good[:-2] + b"\xff\n", good))
+    with small_slices():
+        with pytest.raises(InvalidTextError):
+            run(config, until="compile", workers=1)
+        notes = sorted(path.name for path in config.run_dir.rglob("train-000-*.json"))
+    assert notes == [f"train-000-{number:05d}.json" for number in range(6)]

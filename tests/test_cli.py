@@ -18,6 +18,7 @@ import yaml
 
 from nmt_prep import __version__
 from tests.corpus import corpus_config, tree, write_corpus, write_tgz
+from tests.interrupting import interruptible
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -214,13 +215,7 @@ def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
     with gzip.open(place / "big.tsv.gz", "wt", compresslevel=1) as file:
         file.writelines(f"line {number} of many\t第{number}行\n" for number in range(2_000_000))
     config = write_config(place, splits={"train": [{"name": "big", "url": "big.tsv.gz"}]}, records={})
-    process = subprocess.Popen(
-        command("run", config, "--no-preview"),
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = interruptible(command("run", config, "--no-preview"), environment())
     assert process.stdout is not None
     while "extract: done" not in process.stdout.readline():
         pass
@@ -229,4 +224,4 @@ def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors == "interrupted; run the same command again to go on where it stopped\n"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.interrupting import interruptible
 from tests.server import Answer, WebServer, web_server
 
 ABC = hashlib.sha256(b"abc").hexdigest()
@@ -102,7 +103,7 @@ def test_ctrl_c_does_not_wait_for_a_server(server: WebServer, tmp_path: Path) ->
     config = write_config(tmp_path, "one", url)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
     command = [sys.executable, "-m", "nmt_prep", "download", str(config), "--quiet"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with interruptible(command, environment) as process:
         incoming = tmp_path / "runs" / "one" / "downloads" / ".incoming"
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and not any(incoming.glob("*.json")):

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,6 +45,18 @@ def flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def flush_tree(directory: Path) -> None:
+    """Forces everything below a directory to the disk.
+
+    Raises:
+        OutputError: flushing failed.
+    """
+    with writing(directory):
+        for path in sorted(directory.rglob("*")):
+            flush(path)
+        flush(directory)
 
 
 @contextmanager
@@ -103,22 +114,3 @@ def remove_partial(directory: Path) -> None:
     with writing(directory):
         for path in directory.rglob(".*.partial"):
             path.unlink()
-
-
-def publish_directory(partial: Path, final: Path) -> None:
-    """Puts a finished directory in the place of an older one; a kill in between leaves one of the two, or none.
-
-    Raises:
-        OutputError: flushing or renaming failed.
-    """
-    with writing(final):
-        for path in sorted(partial.rglob("*")):
-            flush(path)
-        flush(partial)
-        old = final.with_name(f"{final.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        if final.exists():
-            final.rename(old)
-        partial.rename(final)
-        flush(final.parent)
-    shutil.rmtree(old, ignore_errors=True)

@@ -11,7 +11,7 @@ import shutil
 import time
 from pathlib import Path
 
-from nmt_prep.artefacts import flush, publish_directory, writing
+from nmt_prep.artefacts import flush, flush_tree, writing
 
 
 class Draft:
@@ -61,13 +61,19 @@ class Draft:
                     throw_away(self._private, root)
 
     def publish(self, final: Path) -> None:
-        """Puts the output in its place; from then on there is no draft.
+        """Puts the output in the place of an older one; from then on there is no draft.
+
+        A kill in between leaves one of the two in the place, or none.
 
         Raises:
             OutputError: a rename or flush failed.
         """
         throw_away(self._private, self.notes)
-        publish_directory(self.output, final)
+        flush_tree(self.output)
+        throw_away(self._private, final)
+        with writing(final):
+            self.output.rename(final)
+            flush(final.parent)
         throw_away(self._private, self._all)
 
 

@@ -39,7 +39,7 @@ def run_lock(
         workspace.private.mkdir(parents=True, exist_ok=True)
         handle = os.open(workspace.private / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     with ExitStack() as stack:
-        stack.callback(os.close, handle)
+        stack.callback(_close, handle)
         with writing(workspace.root):
             _acquire(handle, workspace, wait, waiting, shared)
             if not shared:
@@ -68,6 +68,11 @@ def _try_lock(handle: int, shared: bool) -> bool:
             return False
         raise
     return True
+
+
+def _close(handle: int) -> None:
+    with suppress(OSError):  # nothing was written to it, and it frees the lock whatever it says
+        os.close(handle)
 
 
 def _remove(holder: Path) -> None:

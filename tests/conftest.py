@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,17 @@ SHARED = REPOSITORY.parent / "shared"
 def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps tests away from the user's cache, and from each other's."""
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def memory_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory, where there is such a thing: flushing costs nothing there."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as directory:
+        yield Path(directory)
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nmt_prep
 from nmt_prep.corpora import parts, slices
+from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 
 CHANGES = {"records": {"shards": {"train": 3}}}
@@ -31,8 +31,8 @@ slices.SLICE_BYTES, slices.COUNT_BYTES, slices.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 
 
-def run(place: Path, output: Path) -> None:
-    nmt_prep.run(corpus_config(output, **CHANGES), base_dir=place, workers=2)
+def prepare(place: Path, output: Path) -> None:
+    run(corpus_config(output, **CHANGES), base_dir=place, workers=2)
 
 
 def in_child(work: Callable[[], None], seconds: float | None = None) -> int:
@@ -71,7 +71,7 @@ def die_at(number: int) -> None:
 
 def check(place: Path, expected: dict[str, str], output: Path) -> bool:
     """Whether a plain run in what is left gives what an undisturbed one gave."""
-    status = in_child(lambda: run(place, output))
+    status = in_child(lambda: prepare(place, output))
     found = tree(output)
     same = status == 0 and found == expected
     if not same:
@@ -86,7 +86,7 @@ def main() -> None:
     write_corpus(place, pairs=200, dev=5)
     undisturbed, output = place / "undisturbed", place / "run"
     began = time.monotonic()
-    assert in_child(lambda: run(place, undisturbed)) == 0
+    assert in_child(lambda: prepare(place, undisturbed)) == 0
     seconds = time.monotonic() - began
     expected = tree(undisturbed)
     points, wrong = 0, []
@@ -95,7 +95,7 @@ def main() -> None:
 
         def killed(number: int = number) -> None:
             die_at(number)
-            run(place, output)
+            prepare(place, output)
 
         status = in_child(killed)
         points += 1
@@ -107,7 +107,7 @@ def main() -> None:
     draw = random.Random(1)
     for _ in range(int(sys.argv[4])):
         delay = draw.random() * seconds
-        in_child(lambda: run(place, output), delay)
+        in_child(lambda: prepare(place, output), delay)
         points += 1
         if not check(place, expected, output):
             wrong.append(-int(delay * 1e6))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep import artefacts
-from nmt_prep.artefacts import publish_directory, publish_json, published, remove_partial, writing
+from nmt_prep.artefacts import publish_json, published, remove_partial, writing
 from nmt_prep.errors import OutputError
 
 
@@ -56,43 +56,6 @@ def test_publish_json_bytes_do_not_depend_on_the_order_of_keys(tmp_path: Path) -
     assert (tmp_path / "a").read_text("utf-8") == (tmp_path / "b").read_text("utf-8") == expected
 
 
-def test_publish_directory_replaces_as_a_whole(tmp_path: Path) -> None:
-    final, partial = tmp_path / "final", tmp_path / "partial"
-    (final / "old").mkdir(parents=True)
-    (partial / "sub").mkdir(parents=True)
-    (partial / "sub" / "new").write_text("n")
-    publish_directory(partial, final)
-    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
-        "final",
-        "final/sub",
-        "final/sub/new",
-    ]
-
-
-def test_publish_directory_killed_between_its_two_renames_leaves_nothing_that_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    final, partial = tmp_path / "final", tmp_path / "partial"
-    final.mkdir()
-    partial.mkdir()
-    (partial / "new").write_text("n")
-    rename = Path.rename
-
-    def killed(self: Path, target: Path) -> Path:
-        if self == partial:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", killed)
-    with pytest.raises(KeyboardInterrupt):
-        publish_directory(partial, final)
-    monkeypatch.undo()
-    assert not final.exists()
-    publish_directory(partial, final)
-    assert [path.name for path in final.iterdir()] == ["new"]
-    assert not (tmp_path / "final.old").exists()
-
-
 def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for name in (".x.1-2.partial", "sub/.y.3-4.partial", "kept.partial", ".kept"):
@@ -106,3 +69,13 @@ def test_flush_takes_directories_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
     artefacts.flush(tmp_path)
     assert flushed == [tmp_path.stat().st_ino]
+
+
+def test_flush_tree_takes_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "file").touch()
+    flushed = []
+    monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
+    artefacts.flush_tree(tmp_path)
+    everything = [tmp_path / "sub", tmp_path / "sub" / "file", tmp_path]
+    assert flushed == [path.stat().st_ino for path in everything]

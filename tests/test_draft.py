@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -92,6 +93,26 @@ def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) 
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     assert not drafts_of(tmp_path / "private", "records").exists()
     assert not (tmp_path / "private" / "trash").exists()
+
+
+def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "records" / "old").mkdir(parents=True)
+    draft = Draft(tmp_path / "private", "records", FIRST)
+    draft.open()
+    fill(draft)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rmdir", failing)
+        draft.publish(tmp_path / "records")
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    empty_trash(tmp_path / "private")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "records"] == ["private"]
+    assert [*(tmp_path / "private").rglob("*")] == [tmp_path / "private" / "drafts"]
+
+
+def failing(*_: object, **__: object) -> None:
+    raise OSError(errno.EIO, "failed")
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+COMPILER = shutil.which("cc")
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the shim is for Linux"),
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+]
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("shim") / "fault_shim.so"
+    source = REPOSITORY / "tests" / "fault_shim.c"
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([str(COMPILER), *flags, str(source), "-o", str(library), "-ldl"], check=True)
+    return library
+
+
+def disturbed(shim: Path, place: Path, variant: str, first: int, step: int, turn: int) -> dict[str, Any]:
+    environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    program = [sys.executable, "-m", "tests.fault_harness", str(place), variant, *map(str, (first, step, turn))]
+    result = subprocess.run(program, env=environment, check=True, stdout=subprocess.PIPE)
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(("variant", "step"), [("example", 41), ("chunk", 67), ("packed", 173)])
+def test_a_run_whose_disk_fails_at_some_points_goes_on_to_the_same_bytes(
+    shim: Path, memory_path: Path, variant: str, step: int
+) -> None:
+    result = disturbed(shim, memory_path, variant, 5, step, 0)
+    assert result["wrong"] == []
+    assert result["points"] >= 4
+    assert result["endings"]["OutputError"] >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("variant", "step", "turn"), [("example", 1, 0), ("chunk", 1, 1), ("packed", 2, 2)])
+def test_a_run_whose_disk_fails_at_every_point_goes_on_to_the_same_bytes(
+    shim: Path, memory_path: Path, variant: str, step: int, turn: int
+) -> None:
+    result = disturbed(shim, memory_path, variant, 1, step, turn)
+    assert result["wrong"] == []
+    assert result["points"] >= 300

@@ -160,6 +160,9 @@ class Bucket:
 def pack_best_fit(
     source_lengths: npt.NDArray[np.int32], target_lengths: npt.NDArray[np.int32], length: int
 ) -> npt.NDArray[np.int32]: ...
+def pack_rounds(
+    source_lengths: npt.NDArray[np.int32], target_lengths: npt.NDArray[np.int32], length: int
+) -> npt.NDArray[np.int32]: ...
 def parse_chunks(
     data: npt.NDArray[np.uint8], max_records: int
 ) -> tuple[

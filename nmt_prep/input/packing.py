@@ -23,7 +23,14 @@ class PackedRows(NamedTuple):
 
 
 def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:
-    """Packs pairs, given by the int64 lengths of their sides, as :func:`nmt_prep.records.row_packing.pack_rounds`."""
+    """Packs pairs, given by the int64 lengths of their sides; no side is longer than ``length``.
+
+    Pairs go by their longer side, longest first. In each round every row gets one of the longest pairs left, the
+    emptiest row the longest. A pair that does not fit is tried again in the next round, but those before the first one
+    that fits are put off until all others are in rows; for them there are new rows, as many as their larger side fills,
+    and some more. A round is a few operations on vectors, so that this is quick in a graph; ``pack_rounds`` of the
+    native core does the same to count the rows beforehand, and ``pack_best_fit`` wastes less where rows are few.
+    """
     tokens = tf.stack([source, target], 1)
     order = tf.argsort(tf.maximum(source, target), direction="DESCENDING", stable=True)
 

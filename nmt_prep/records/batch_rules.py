@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,20 +45,20 @@ class BatchRule(NamedTuple):
     max_length: int | None = None
     too_long: TooLong = "drop"
 
-    def admitted(self, longer: Int64s, copies: Int64s | None = None) -> Int64s:
+    def admitted(self, longer: npt.NDArray[np.integer[Any]], copies: Int64s | None = None) -> Int64s:
         """Number of pairs of each length, from 0 on, once too long ones are left out or cut.
 
         Args:
             longer: lengths of pairs.
             copies: how often each pair is in the epoch; None for once.
         """
-        if self.max_length is not None:
-            if self.too_long == "truncate":
-                longer = np.minimum(longer, self.max_length)
-            else:
-                copies = None if copies is None else copies[longer <= self.max_length]
-                longer = longer[longer <= self.max_length]
-        return np.bincount(longer, copies).astype(np.int64)
+        histogram = np.bincount(longer, copies).astype(np.int64)
+        if self.max_length is None or len(histogram) <= self.max_length + 1:
+            return histogram
+        admitted, too_long = np.split(histogram, [self.max_length + 1])
+        if self.too_long == "truncate":
+            admitted[-1] += too_long.sum()
+        return admitted
 
     def count(self, histogram: Int64s) -> int:
         """Batches of a window, from the number of pairs of each length."""

@@ -55,10 +55,12 @@ class CorpusMix(NamedTuple):
 
     def copies(self, index: SplitIndex, runs: Int64s) -> Int64s:
         """How often each pair of some runs is in the epoch: int64, shape ``[pairs]``."""
-        corpora = index.pairs_of(runs)[:, 2].astype(np.int64)
+        corpora = index.pairs_of(runs)[:, 2]
+        groups = len(runs) * len(self.pairs)
         group = np.repeat(np.arange(len(runs)), index.runs.pairs[runs]) * len(self.pairs) + corpora
-        order = np.argsort(group, kind="stable")
-        sizes = np.bincount(group, minlength=len(runs) * len(self.pairs))
+        # NumPy sorts 16-bit numbers ten times as fast.
+        order = np.argsort(group.astype(np.min_scalar_type(groups)), kind="stable")
+        sizes = np.bincount(group, minlength=groups)
         rank = np.empty(len(group), np.int64)
         rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rank += self.first_rank[runs].ravel()[group]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from _nmt_prep_core import pack_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from nmt_prep.errors import NmtPrepError
 from nmt_prep.input import make_dataset, too_long_pairs
 from nmt_prep.input.packing import pack_rows
 from nmt_prep.records import iter_records
-from nmt_prep.records.row_packing import pack_rounds
 
 pytestmark = pytest.mark.tensorflow
 
@@ -195,9 +195,9 @@ def test_buckets_keep_to_the_limit(encode_run: EncodeRun, bucketing: str) -> Non
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
 def test_packing_in_the_graph_is_that_which_is_counted(pairs: list[tuple[int, int]], length: int) -> None:
-    source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    source, target = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
     rows = pack_rounds(source, target, length)
-    packed = pack_rows(tf.constant(source), tf.constant(target), length)
+    packed = pack_rows(tf.cast(source, tf.int64), tf.cast(target, tf.int64), length)
     assert packed.pairs.numpy().tolist() == np.argsort(rows, kind="stable").tolist()
     assert packed.sizes.numpy().tolist() == [count for count in np.bincount(rows).tolist() if count]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _nmt_prep_core import ChunkWriter, pack_best_fit, parse_chunks
+from _nmt_prep_core import ChunkWriter, pack_best_fit, pack_rounds, parse_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +14,7 @@ from nmt_prep.records import GlobalShuffle, Layout, ShardIndex, ShardPlan, Spill
 from nmt_prep.records.reader import read_span
 from tests.records.conftest import SEED, Pairs, columns
 from tests.reference import chunks as reference
+from tests.reference import row_packing
 from tests.reference.records import frame
 from tests.reference.shuffle import position, round_keys
 
@@ -47,6 +48,16 @@ def in_order(pairs: Pairs) -> tuple[Pairs, list[int]]:
 def test_packing_equals_the_reference(lengths: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in lengths], np.int32) for side in (0, 1))
     assert pack_best_fit(source, target, length).tolist() == reference.pack_best_fit(lengths, length)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
+def test_packing_in_rounds_equals_the_reference(lengths: list[tuple[int, int]], length: int) -> None:
+    source, target = (np.array([pair[side] for pair in lengths], np.int32) for side in (0, 1))
+    rows = pack_rounds(source, target, length)
+    assert rows.tolist() == row_packing.pack_rounds(source, target, length).tolist()
+    for side in (source, target):
+        assert np.bincount(rows, side).max(initial=0) <= length
 
 
 @pytest.mark.parametrize("layout", ["chunk", "packed"])
@@ -128,3 +139,9 @@ def test_arguments_out_of_range() -> None:
         ChunkWriter(256, 1025)
     with pytest.raises(ValueError, match="negative"):
         pack_best_fit(np.array([-1], np.int32), np.array([1], np.int32), 5)
+    with pytest.raises(ValueError, match="a length is above that of the rows"):
+        pack_rounds(np.array([1], np.int32), np.array([6], np.int32), 5)
+    with pytest.raises(ValueError, match="the sides differ in pairs"):
+        pack_rounds(np.array([1], np.int32), np.array([], np.int32), 5)
+    with pytest.raises(ValueError, match="rows are 1 to"):
+        pack_rounds(np.array([0], np.int32), np.array([0], np.int32), 0)

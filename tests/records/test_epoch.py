@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _nmt_prep_core import pack_best_fit
+from _nmt_prep_core import pack_best_fit, pack_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from nmt_prep.records import CorpusInfo, ShardIndex
 from nmt_prep.records.batch_rules import BatchRule
 from nmt_prep.records.epoch import EpochOrder, SplitIndex
 from nmt_prep.records.mixing import CorpusMix, tempered_draws, weighted_draws
-from nmt_prep.records.row_packing import pack_rounds
 from nmt_prep.records.worker import Place, WorkerEpoch
 
 
@@ -125,27 +124,17 @@ def test_temperature() -> None:
         weighted_draws(CORPORA, {"a": -1})
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
-def test_rounds_pack_every_pair_within_the_length(pairs: list[tuple[int, int]], length: int) -> None:
-    sides = [np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
-    rows = pack_rounds(*sides, length)
-    assert len(rows) == len(pairs)
-    for side in sides:
-        assert np.bincount(rows, side).max(initial=0) <= length
-
-
 @pytest.mark.slow
-def test_a_hundred_million_pairs_resume_in_seconds() -> None:
+@pytest.mark.parametrize("row_length", [None, 256])
+def test_a_hundred_million_pairs_resume_in_seconds(row_length: int | None) -> None:
     shard = split_index([1_000_000])
     index = SplitIndex(shard.paths * 100, shard.shards * 100, packed=False)
     started = time.process_time()
-    worker = WorkerEpoch(EpochOrder(index, 1), BatchRule(4096, max_length=256))
-    batches = sum(worker.batches())
-    place = worker.place(batches - 1)
-    seconds = time.process_time() - started
-    assert place.window == len(worker.windows) - 1
-    assert seconds < 30
+    rule = BatchRule(4096, 16 if row_length else None, max_length=256)
+    worker = WorkerEpoch(EpochOrder(index, 1), rule, row_length=row_length)
+    place = worker.place(1 << 40)
+    assert place.window == len(worker.windows)
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize("corpus", ["multi30k", "general-v22"])
@@ -153,12 +142,12 @@ def test_real_rows_are_packed_to_98_percent(shared: Path, corpus: str) -> None:
     languages = ("en", "de") if corpus == "multi30k" else ("en", "zh")
     files = [shared / "golden" / "t2t" / f"t2t.{corpus}.{language}.8192.msl200.ids.gz" for language in languages]
     columns = [[line.count(b" ") + 2 for line in gzip.decompress(path.read_bytes()).splitlines()] for path in files]
-    source, target = (np.array(column, np.int64) for column in columns)
+    source, target = (np.array(column, np.int32) for column in columns)
     short = np.maximum(source, target) <= 256
     source, target = source[short], target[short]
     tokens = max(source.sum(), target.sum())
     online = len(np.unique(pack_rounds(source, target, 256)))
     assert tokens / (online * 256) >= 0.98
     spans = [slice(first, first + 16_384) for first in range(0, len(source), 16_384)]
-    packed = (pack_best_fit(source[span].astype(np.int32), target[span].astype(np.int32), 256) for span in spans)
+    packed = (pack_best_fit(source[span], target[span], 256) for span in spans)
     assert tokens / (sum(int(rows.max()) + 1 for rows in packed) * 256) >= 0.98

@@ -3,9 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "packing.h"
 #include "records.h"
@@ -14,13 +17,16 @@ namespace nmt_prep {
 namespace {
 
 constexpr std::int32_t LONGEST_ROW = 1024;
+constexpr std::int32_t LONGEST_ROUND = 1 << 24;  // sums of two lengths stay far below the limit of int32
 
 void check_row_length(std::int32_t length) {
     if (length < 1 || length > LONGEST_ROW) throw std::invalid_argument("rows are 1 to 1024 ids long");
 }
 
-Result<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
-    check_row_length(length);
+using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int32_t);
+
+Result<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int32Array& targets, std::int32_t length,
+                          std::int32_t longest) {
     if (sources.size() != targets.size()) throw std::invalid_argument("the sides differ in pairs");
     std::vector<std::int32_t> rows;
     {
@@ -28,11 +34,22 @@ Result<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Arra
         for (const Int32Array* side : {&sources, &targets}) {
             for (std::size_t i = 0; i < side->size(); ++i) {
                 if (side->data()[i] < 0) throw std::invalid_argument("a length is negative");
+                if (side->data()[i] > longest) throw std::invalid_argument("a length is above that of the rows");
             }
         }
-        rows = pack_best_fit({sources.data(), sources.size()}, {targets.data(), targets.size()}, length);
+        rows = packing({sources.data(), sources.size()}, {targets.data(), targets.size()}, length);
     }
     return to_numpy(std::move(rows));
+}
+
+Result<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+    check_row_length(length);
+    return pack(&pack_best_fit, sources, targets, length, std::numeric_limits<std::int32_t>::max());
+}
+
+Result<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+    if (length < 1 || length > LONGEST_ROUND) throw std::invalid_argument("rows are 1 to 2**24 ids long");
+    return pack(&pack_rounds, sources, targets, length, length);
 }
 
 // Takes what is complete out of a writer: framed records, three values for each record, three for each pair.
@@ -61,6 +78,7 @@ auto parse(const ByteArray& data, std::size_t max_records) {
 
 void bind_chunks(nb::module_& module) {
     module.def("pack_best_fit", &pack_best_fit_of, nb::arg("source_lengths"), nb::arg("target_lengths"), nb::arg("length"));
+    module.def("pack_rounds", &pack_rounds_of, nb::arg("source_lengths"), nb::arg("target_lengths"), nb::arg("length"));
     module.def("parse_chunks", &parse, nb::arg("data"), nb::arg("max_records"));
     nb::class_<ChunkWriter>(module, "ChunkWriter")
         .def(

@@ -53,6 +53,38 @@ class Rooms {
     std::vector<std::uint64_t> bits_;
 };
 
+struct Lengths {
+    std::int32_t source = 0;
+    std::int32_t target = 0;
+
+    std::int32_t longer() const { return std::max(source, target); }
+};
+
+// Numbers of the items in ascending order of their keys, 0 to `largest`; equal ones as they came.
+template <typename Key>
+std::vector<std::int32_t> counting_sort(std::size_t items, std::int32_t largest, Key key) {
+    std::vector<std::int32_t> next(static_cast<std::size_t>(largest) + 2);
+    for (std::size_t item = 0; item < items; ++item) ++next[static_cast<std::size_t>(key(item)) + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    std::vector<std::int32_t> order(items);
+    for (std::size_t item = 0; item < items; ++item) {
+        order[static_cast<std::size_t>(next[static_cast<std::size_t>(key(item))]++)] = static_cast<std::int32_t>(item);
+    }
+    return order;
+}
+
+// Rows for pairs of which the larger side has this many tokens in all: a few in a thousand more than they fill.
+std::size_t rows_to_open(std::span<const Lengths> pairs, std::span<const std::int32_t> chosen, std::int64_t length) {
+    std::int64_t source = 0;
+    std::int64_t target = 0;
+    for (const std::int32_t pair : chosen) {
+        source += pairs[static_cast<std::size_t>(pair)].source;
+        target += pairs[static_cast<std::size_t>(pair)].target;
+    }
+    const std::int64_t scale = 1000 * length;
+    return static_cast<std::size_t>(std::max<std::int64_t>((std::max(source, target) * 1003 + scale - 1) / scale, 1));
+}
+
 }  // namespace
 
 std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_lengths,
@@ -99,6 +131,42 @@ std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_len
         }
         row_of[pair] = row;
         rooms.add(best_source - source, best_target - target, row);
+    }
+    return row_of;
+}
+
+std::vector<std::int32_t> pack_rounds(std::span<const std::int32_t> source_lengths,
+                                      std::span<const std::int32_t> target_lengths, std::int32_t length) {
+    std::vector<Lengths> pairs(source_lengths.size());
+    for (std::size_t pair = 0; pair < pairs.size(); ++pair) pairs[pair] = {source_lengths[pair], target_lengths[pair]};
+    std::vector<std::int32_t> put_off =
+        counting_sort(pairs.size(), length, [&](std::size_t pair) { return length - pairs[pair].longer(); });
+    std::vector<std::int32_t> waiting;
+    std::vector<std::int32_t> row_of(pairs.size());
+    std::vector<Lengths> filled;
+    while (!waiting.empty() || !put_off.empty()) {
+        if (waiting.empty()) {
+            filled.resize(filled.size() + rows_to_open(pairs, put_off, length));
+            waiting.swap(put_off);
+        }
+        const std::vector<std::int32_t> rows =
+            counting_sort(filled.size(), length, [&](std::size_t row) { return filled[row].longer(); });
+        const std::size_t tried = std::min(rows.size(), waiting.size());
+        std::vector<std::int32_t> again;
+        bool fitted = false;
+        for (std::size_t i = 0; i < tried; ++i) {
+            const Lengths pair = pairs[static_cast<std::size_t>(waiting[i])];
+            Lengths& row = filled[static_cast<std::size_t>(rows[i])];
+            if (row.source + pair.source <= length && row.target + pair.target <= length) {
+                row = {row.source + pair.source, row.target + pair.target};
+                row_of[static_cast<std::size_t>(waiting[i])] = rows[i];
+                fitted = true;
+            } else {
+                (fitted ? again : put_off).push_back(waiting[i]);
+            }
+        }
+        again.insert(again.end(), waiting.begin() + static_cast<std::ptrdiff_t>(tried), waiting.end());
+        waiting.swap(again);
     }
     return row_of;
 }

@@ -13,4 +13,12 @@ namespace nmt_prep {
 std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_lengths,
                                         std::span<const std::int32_t> target_lengths, std::int32_t length);
 
+// For each pair its row; a few rows may have no pair. In rounds, as the input function packs in a TensorFlow graph: pairs
+// go by their longer side, longest first; in each round every row gets one of the longest pairs left, the emptiest row
+// the longest. A pair that does not fit is tried again in the next round, but those before the first one that fits are
+// put off until all others are in rows; then new rows are opened, as many as the larger side of those put off fills, and
+// three in a thousand more. No length is above `length`.
+std::vector<std::int32_t> pack_rounds(std::span<const std::int32_t> source_lengths,
+                                      std::span<const std::int32_t> target_lengths, std::int32_t length);
+
 }  // namespace nmt_prep

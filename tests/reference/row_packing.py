@@ -1,4 +1,4 @@
-"""Packing pairs into rows in rounds: what the input function does while it reads, here to count rows beforehand."""
+"""Readable twin of the native packing in rounds (``core/packing.cpp``), which is also how the graph packs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 def pack_rounds(source: Int64s, target: Int64s, length: int) -> Int64s:
-    """Row of each pair.
-
-    Pairs go by their longer side, longest first. In each round every row gets one of the longest pairs left, the
-    emptiest row the longest. A pair that does not fit is tried again in the next round, but those before the first one
-    that fits are put off until all others are in rows; for them there are new rows, as many as their larger side fills,
-    and some more. A round is a few operations on vectors, so that this is quick in a graph too; ``pack_best_fit`` of
-    the native core wastes less where rows are few.
-
-    Args:
-        source: tokens of each source.
-        target: tokens of each target; no side is longer than ``length``.
-        length: ids of a row on either side.
-
-    Returns:
-        int64, shape ``[pairs]``; some rows may have no pair.
-    """
+    """Row of each pair, from the lengths of its sides; some rows may have no pair."""
     row_of = np.zeros(len(source), np.int64)
     tokens = np.column_stack([source, target]).astype(np.int64)
     filled = np.zeros((0, 2), np.int64)

@@ -13,6 +13,12 @@ from nmt_prep.errors import ConfigError
 
 pytest.importorskip("distributed")
 
+VARIABLES = [
+    {"name": "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "value": "30s"},
+    {"name": "MALLOC_TRIM_THRESHOLD_", "value": "67108864"},
+    {"name": "MALLOC_MMAP_THRESHOLD_", "value": "33554432"},
+]
+
 
 def settings(kind: str, workers: int = 4, **options: Any) -> DaskSettings:
     cluster = ClusterSettings.model_validate({"kind": kind, "workers": workers, "options": options})
@@ -35,6 +41,7 @@ def test_slurm() -> None:
         walltime="02:00:00",
         job_extra_directives=("--exclusive",),
         python="python3",
+        job_script_prologue=("module load python",),
     )
     lines = script.splitlines()
     assert [line for line in lines if line.startswith("#SBATCH")] == [
@@ -47,6 +54,8 @@ def test_slurm() -> None:
         "#SBATCH -t 02:00:00",
         "#SBATCH --exclusive",
     ]
+    assert "export MALLOC_TRIM_THRESHOLD_=67108864" in lines
+    assert lines.index("module load python") > lines.index("export MALLOC_MMAP_THRESHOLD_=33554432")
     assert lines[-1].startswith("python3 -m distributed.cli.dask_worker tcp://")
 
 
@@ -87,7 +96,7 @@ def test_kubernetes() -> None:
     assert spec["worker"]["replicas"] == 4
     assert worker["image"] == "registry/mt:1"
     assert worker["resources"] == {"limits": {"memory": "3G"}}
-    variables = [{"name": "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "value": "30s"}, {"name": "A", "value": "b"}]
+    variables = [*VARIABLES, {"name": "A", "value": "b"}]
     assert worker["env"] == variables
     assert spec["scheduler"]["spec"]["containers"][0]["env"] == variables
 
@@ -95,7 +104,7 @@ def test_kubernetes() -> None:
 def test_kubernetes_takes_variables_as_a_list_too() -> None:
     own = ({"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},)
     assert cluster_options(settings("kubernetes", env=own))["env"] == [
-        {"name": "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", "value": "30s"},
+        *VARIABLES,
         {"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
     ]
 

@@ -117,14 +117,14 @@ def iter_blocks(
         position += size
 
 
-def iter_lines(path: Path) -> Iterator[pa.Array]:
-    """The lines of a UTF-8 file as they are, as ``large_string`` arrays, none of them empty.
+def iter_lines(path: Path, lines: LineSlice | None = None) -> Iterator[pa.Array]:
+    """The lines of a UTF-8 file as they are, or some of them, as ``large_string`` arrays, none of them empty.
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
         CorpusError: the file cannot be read.
     """
-    return (spans(block.data, block.starts, block.ends) for block in iter_blocks(path))
+    return (spans(block.data, block.starts, block.ends) for block in iter_blocks(path, lines=lines))
 
 
 def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:

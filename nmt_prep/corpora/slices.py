@@ -164,6 +164,21 @@ def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
     return [dict(zip(indices, each, strict=True)) for each in zip(*bounds, strict=True)]
 
 
+def line_from(path: Path, position: int) -> int:
+    """The first byte from ``position`` on that a line begins at, or the file's end.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    if not position:
+        return 0
+    size = path.stat().st_size
+    for at, step in _steps(path, position - 1, size):
+        if len(ends := np.flatnonzero(step == _NEWLINE)):
+            return at + int(ends[0]) + 1
+    return size
+
+
 def _steps(path: Path, start: int, end: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
     """The bytes from ``start`` to ``end`` or the file's end, a step at a time, in memory that is used again."""
     buffer = np.empty(STEP_BYTES, np.uint8)

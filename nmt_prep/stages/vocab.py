@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.manifest import Counts
 from nmt_prep.progress import Progress
 from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.stages.vocab_counts import CountTask, count_slice, count_tasks
 from nmt_prep.subwords import (
     ByteBPETokenizer,
     SentencePieceTokenizer,
@@ -26,9 +27,14 @@ from nmt_prep.subwords import (
     Tokenizer,
     load_tokenizer,
 )
+from nmt_prep.subwords.byte_bpe_training import PretokenCounts
 from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
+from nmt_prep.subwords.counts import read_counts
 from nmt_prep.subwords.sentencepiece_engine import IdLayout
+from nmt_prep.subwords.t2t_training import TokenCounts
 from nmt_prep.tasks import Round
+
+C = TypeVar("C", TokenCounts, PretokenCounts)
 
 SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
 """How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
@@ -36,10 +42,22 @@ SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
 
 @dataclass(frozen=True)
 class VocabularyTask:
-    """One vocabulary to build."""
+    """One vocabulary to build.
+
+    Attributes:
+        key: names the task, and the vocabulary.
+        samples: the lines that it is built from.
+        counted: the tasks that counted what is in them; none where that is still to be done.
+        output: file to write.
+        options: of the vocabulary.
+        progress: is told of the steps.
+        threads: native threads to use.
+        memory: bytes that the training may take.
+    """
 
     key: str
     samples: tuple[Path, ...]
+    counted: tuple[CountTask, ...]
     output: Path
     options: Vocab
     progress: Progress
@@ -56,6 +74,7 @@ class Vocabulary(Stage):
     name: ClassVar[str] = "vocab"
     inputs: ClassVar[tuple[str, ...]] = ("sample",)
     directory: ClassVar[str] = "vocab"
+    rounds: ClassVar[tuple[str, ...]] = ("count",)
 
     def settings(self, config: Config) -> dict[str, object]:
         options = {f"vocab.{key}": value for key, value in config.vocab.model_dump(mode="json").items()}
@@ -65,12 +84,18 @@ class Vocabulary(Stage):
     def run(self, context: Context) -> Result:
         config = context.config
         sides = {"shared": SIDES} if config.vocab.shared else {side: (side,) for side in SIDES}
-        sample = context.workspace.root / "sample"
+        directory = context.workspace.root / "sample"
+        samples = {key: {side: directory / f"{side}.txt" for side in read} for key, read in sides.items()}
+        counting = {key: tuple(count_tasks(files, config.vocab, context.scratch)) for key, files in samples.items()}
+        slices = [task for tasks in counting.values() for task in tasks]
+        total = sum(task.end - task.start for task in slices)
+        context.tasks.run(Round("count", count_slice, slices, total, "bytes"))
         built: dict[str, dict[str, Any]] = {}
-        for key, read in sides.items():  # one after the other: each may need most of the memory
+        for key, files in samples.items():  # one after the other: each may need most of the memory
             task = VocabularyTask(
                 key=key,
-                samples=tuple(sample / f"{side}.txt" for side in read),
+                samples=tuple(files.values()),
+                counted=counting[key],
                 output=context.directory / vocabulary_name(config, key),
                 options=config.vocab,
                 progress=context.progress,
@@ -160,32 +185,30 @@ def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
         task.progress.event(f"vocab_{event}", side=task.key, **fields)
         tick(1)
 
-    options, lines = task.options, _lines(task)
+    options = task.options
     if isinstance(options, T2TVocab):
-        return T2TTokenizer.train(
-            lines,
+        return T2TTokenizer.from_counts(
+            _counts(task, TokenCounts()),
             options.size,
             max_subtoken_length=options.max_subtoken_length,
             reserved=options.reserved,
             progress=report,
-            threads=task.threads,
             memory=task.memory,
         )
     if isinstance(options, ByteBPEVocab):
-        return ByteBPETokenizer.train(
-            lines,
+        return ByteBPETokenizer.from_counts(
+            _counts(task, PretokenCounts(options.pattern or GPT2_PATTERN)),
             options.size,
             min_frequency=options.min_frequency,
             pad=options.pad,
             eos=options.eos,
             bos=options.bos,
             reserved=options.reserved,
-            pattern=options.pattern or GPT2_PATTERN,
             progress=report,
-            threads=task.threads,
+            memory=task.memory,
         )
     return SentencePieceTokenizer.train(
-        lines,
+        _lines(task),
         options.size,
         model_type=options.model_type,
         character_coverage=options.character_coverage,
@@ -193,8 +216,19 @@ def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
         user_defined_symbols=options.reserved,
         normalization_rule_name=options.normalization,
         progress=report,
+        memory=task.memory,
         **options.options,
     )
+
+
+def _counts(task: VocabularyTask, counts: C) -> C:
+    """Fills empty counts: with those of the tasks that counted, or from the samples."""
+    if not task.counted:
+        counts.add(_lines(task), task.threads)
+    for counted in task.counted:
+        counts.add_counted(read_counts(counted.output))
+        counts.check_memory(task.memory)  # before they fill it by themselves
+    return counts
 
 
 def _lines(task: VocabularyTask) -> Iterator[pa.Array]:

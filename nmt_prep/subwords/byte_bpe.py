@@ -22,7 +22,7 @@ from nmt_prep.subwords.byte_bpe_decoder import ByteBPEDecoder
 from nmt_prep.subwords.byte_bpe_files import Format, load_vocabulary, save_vocabulary
 from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
 from nmt_prep.subwords.byte_bpe_specials import SpecialNames, cut_specials
-from nmt_prep.subwords.byte_bpe_training import count_words, learn_vocabulary
+from nmt_prep.subwords.byte_bpe_training import PretokenCounts, learn_vocabulary
 from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN, ByteBPEVocabulary
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -68,6 +68,7 @@ class ByteBPETokenizer(ByteBPEDecoder):
         pattern: str = GPT2_PATTERN,
         progress: ProgressCallback | None = None,
         threads: int | None = None,
+        memory: int | None = None,
     ) -> Self:
         """Learns the merges that ``BpeTrainer`` of tokenizers 0.23 learns from the same pretokens, ties included.
 
@@ -84,20 +85,58 @@ class ByteBPETokenizer(ByteBPEDecoder):
             pattern: what pretokens match; anything but ``GPT2_PATTERN`` goes through ``regex``, which is slower.
             progress: called with ``("merges", {"size": …, "target": …})`` every now and then, and at the end.
             threads: native threads to use; None is one per available core.
+            memory: bytes that the training may take; None sets no bound.
 
         Raises:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: there is no text, or the options are impossible.
+            TrainingError: there is no text, the options are impossible, or the training would not fit the memory.
             VocabularyError: the pattern is not a regular expression.
         """
+        counts = PretokenCounts(pattern)
+        counts.add(lines, threads)
+        return cls.from_counts(
+            counts,
+            size,
+            min_frequency=min_frequency,
+            initial_alphabet=initial_alphabet,
+            limit_alphabet=limit_alphabet,
+            pad=pad,
+            eos=eos,
+            bos=bos,
+            reserved=reserved,
+            progress=progress,
+            memory=memory,
+        )
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: PretokenCounts,
+        size: int,
+        *,
+        min_frequency: int = 0,
+        initial_alphabet: Literal["bytes", "seen"] = "bytes",
+        limit_alphabet: int | None = None,
+        pad: str = "<pad>",
+        eos: str = "<EOS>",
+        bos: str | None = None,
+        reserved: Sequence[str] = (),
+        progress: ProgressCallback | None = None,
+        memory: int | None = None,
+    ) -> Self:
+        """Learns merges from pretokens that were counted before; options are those of :meth:`train`.
+
+        Raises:
+            TrainingError: there is no text, the options are impossible, or the training would not fit the memory.
+        """
+        counts.check_memory(memory)
         vocabulary = learn_vocabulary(
-            count_words(lines, pattern, threads),
+            counts,
             size,
             [pad, eos, *([] if bos is None else [bos]), *reserved],
             min_frequency=min_frequency,
             initial_alphabet=initial_alphabet,
             limit_alphabet=limit_alphabet,
-            pattern=pattern,
             progress=progress,
         )
         return cls(vocabulary, pad, eos, bos)

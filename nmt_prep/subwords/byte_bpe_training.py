@@ -7,7 +7,7 @@ from typing import Literal
 
 from _nmt_prep_core import ByteBPEWordCounter
 
-from nmt_prep.columns import Lines, text_columns
+from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import TrainingError
 from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
@@ -19,33 +19,86 @@ from nmt_prep.subwords.byte_bpe_vocabulary import (
     is_gpt2_pattern,
     spelled,
 )
+from nmt_prep.subwords.counts import CountColumns, check_memory
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
+_BYTES_PER_PLACE = 40  # of the distinct pretokens, each with its end; 38 to 39 were measured
 
-def count_words(lines: Lines, pattern: str, threads: int | None) -> ByteBPEWordCounter:
-    """Distinct pretokens of lines, and how often each occurs.
 
-    Raises:
-        InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-        VocabularyError: the pattern is not a regular expression.
+class PretokenCounts:
+    """Pretokens of a text and how often each occurs, gathered as the text comes by.
+
+    Memory grows with the distinct pretokens, not with the text.
     """
-    counter = ByteBPEWordCounter()
-    cutter = None if is_gpt2_pattern(pattern) else PretokenPattern(pattern)
-    for column in text_columns(lines):
-        pretokens = column if cutter is None else cutter.cut(column)[0]
-        counter.add(pretokens.data, pretokens.offsets, threads or available_cores(), cutter is None)
-    return counter
+
+    def __init__(self, pattern: str = GPT2_PATTERN) -> None:
+        """Starts empty.
+
+        Args:
+            pattern: what pretokens match; anything but ``GPT2_PATTERN`` goes through ``regex``, which is slower.
+
+        Raises:
+            VocabularyError: the pattern is not a regular expression.
+        """
+        self.pattern = pattern
+        self._cutter = None if is_gpt2_pattern(pattern) else PretokenPattern(pattern)
+        self._native = ByteBPEWordCounter()
+
+    def add(self, lines: Lines, threads: int | None = None) -> None:
+        """Counts the pretokens of lines.
+
+        Args:
+            lines: strings, or Arrow string arrays (read in place).
+            threads: native threads to use; None is one per available core.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
+        """
+        for column in text_columns(lines):
+            pretokens = column if self._cutter is None else self._cutter.cut(column)[0]
+            self._native.add(pretokens.data, pretokens.offsets, threads or available_cores(), self._cutter is None)
+
+    def add_counted(self, columns: CountColumns) -> None:
+        """Adds pretokens that others counted, in another process perhaps.
+
+        Raises:
+            InvalidTextError: a pretoken is not UTF-8.
+            ValueError: a pretoken is empty or its count is less than 1.
+        """
+        self._native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
+
+    def columns(self) -> CountColumns:
+        """All pretokens and their counts, in no order to rely on."""
+        data, offsets, counts = self._native.columns()
+        return CountColumns(TextColumn(data, offsets), counts)
+
+    def check_memory(self, memory: int | None) -> None:
+        """Refuses to train in no more bytes than that; None is no bound.
+
+        Raises:
+            TrainingError: the training would not fit.
+        """
+        check_memory(self.training_bytes, memory, "the distinct words")
+
+    @property
+    def training_bytes(self) -> int:
+        """Memory that learning merges needs, in bytes: an estimate."""
+        return self._native.places() * _BYTES_PER_PLACE
+
+    @property
+    def native(self) -> ByteBPEWordCounter:
+        """The counts as the native core holds them."""
+        return self._native
 
 
 def learn_vocabulary(
-    words: ByteBPEWordCounter,
+    words: PretokenCounts,
     size: int,
     specials: Sequence[str],
     *,
     min_frequency: int = 0,
     initial_alphabet: Literal["bytes", "seen"] = "bytes",
     limit_alphabet: int | None = None,
-    pattern: str = GPT2_PATTERN,
     progress: ProgressCallback | None = None,
 ) -> ByteBPEVocabulary:
     """Learns merges from counted pretokens.
@@ -61,13 +114,12 @@ def learn_vocabulary(
         min_frequency: pairs that occur less often are not merged.
         initial_alphabet: start from all 256 bytes, or from those in the text (others then cannot be encoded).
         limit_alphabet: keep only that many bytes, the most frequent, and learn as if the others were not in the text.
-        pattern: what cut the pretokens.
         progress: called with ``("merges", {"size": …, "target": …})`` every now and then, and at the end.
 
     Raises:
         TrainingError: there is no text, or the options are impossible.
     """
-    counts = words.byte_counts()
+    counts = words.native.byte_counts()
     if not counts.any():
         raise TrainingError("there is no text to learn from: every line is empty; check the files that were sampled")
     _check_specials(specials)
@@ -86,12 +138,12 @@ def learn_vocabulary(
             progress("merges", {"size": found, "target": size})
 
     never = [token for token in map(bytes_of, specials) if token]
-    tokens, merges = words.train([*(b"" for _ in specials), *alphabet], never, size, min_frequency, report)
+    tokens, merges = words.native.train([*(b"" for _ in specials), *alphabet], never, size, min_frequency, report)
     return ByteBPEVocabulary(
         tokens=tuple(tokens),
         merges=merges.reshape(-1, 3),
         specials={name: number for number, name in enumerate(specials)},
-        pattern=pattern,
+        pattern=words.pattern,
     )
 
 

@@ -63,6 +63,7 @@ class SentencePieceTokenizer(Tokenizer):
         unk_id: int = 2,
         bos_id: int | None = 3,
         progress: ProgressCallback | None = None,
+        memory: int | None = None,
         **options: Any,
     ) -> Self:
         """Trains a model with the ``sentencepiece`` library, from memory into memory.
@@ -86,11 +87,13 @@ class SentencePieceTokenizer(Tokenizer):
             unk_id: id of what no piece covers.
             bos_id: id that begins a sentence.
             progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read.
+            memory: bytes that the training may take; None sets no bound. Told from the lines while they are read.
             options: other options of the library by name, such as ``split_digits=True``.
 
         Raises:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: an option is unknown or impossible, or the lines do not give that many pieces.
+            TrainingError: an option is unknown or impossible, the lines do not give that many pieces, or the training
+                would not fit the memory.
         """
         model = train_model(
             lines,
@@ -102,6 +105,7 @@ class SentencePieceTokenizer(Tokenizer):
             normalization_rule_name=normalization_rule_name,
             special_ids={"pad": pad_id, "eos": eos_id, "unk": unk_id, "bos": bos_id},
             progress=progress,
+            memory=memory,
             options=options,
         )
         return cls(model)

@@ -7,7 +7,7 @@ import io
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import sentencepiece
@@ -22,6 +22,9 @@ ModelType: TypeAlias = Literal["unigram", "bpe", "word", "char"]
 _log = logging.getLogger(__name__)
 
 _LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on the number
+# Of memory for each byte of the lines, by kind of model; measured on English and Chinese, see docs/vocabularies.md.
+_BYTES_PER_BYTE = {"unigram": 28, "bpe": 20}
+
 _ERRORS_ONLY = 2  # a level of the library's log, which goes to stderr past logging
 
 LIBRARY_OPTIONS = frozenset(
@@ -80,6 +83,7 @@ def train_model(
     normalization_rule_name: str,
     special_ids: Mapping[str, int | None],
     progress: ProgressCallback | None,
+    memory: int | None,
     options: Mapping[str, Any],
 ) -> bytes:
     """Trains a model and returns the bytes of its file; ``SentencePieceTokenizer.train`` says what the options mean.
@@ -94,16 +98,20 @@ def train_model(
         normalization_rule_name: the library's name of a normalisation table.
         special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model does without.
         progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read.
+        memory: bytes that the training may take; None sets no bound.
         options: options of the library by name.
 
     Raises:
         InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-        TrainingError: an option is unknown or impossible, or the lines do not give that many pieces.
+        TrainingError: an option is unknown or impossible, the lines do not give that many pieces, or the training would
+            not fit the memory.
     """
     _check_options(options)
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
-    source = _LineSource(lines, progress)
+    most = options.get("input_sentence_size", 0)
+    room = _Room(memory, model_type, most if isinstance(most, int) and most > 0 else None)
+    source = _LineSource(lines, progress, room)
     output = io.BytesIO()
     settings: dict[str, Any] = {
         "num_threads": _LIBRARY_THREADS,
@@ -160,12 +168,37 @@ def _check_utf8(column: TextColumn, first_line: int) -> None:
         raise InvalidTextError(f"line {first_line + row} is not UTF-8; convert the text to UTF-8 or drop the line")
 
 
+class _Room(NamedTuple):
+    """The memory that there is for a training, and the number of lines that the library keeps at most."""
+
+    memory: int | None
+    model_type: ModelType
+    most_lines: int | None
+
+    def check(self, lines: int, size: int) -> None:
+        """Refuses a training from so many lines of so many bytes that would not fit.
+
+        Raises:
+            TrainingError: it would not.
+        """
+        kept = size if self.most_lines is None or lines <= self.most_lines else size * self.most_lines // lines
+        needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0)
+        if self.memory is not None and needed > self.memory:
+            raise TrainingError(
+                f"these lines, of which {kept / 1e6:.0f} MB were read so far, need {needed / 1e9:.1f} GB or more to "
+                f"train a {self.model_type} model from, but {self.memory / 1e9:.1f} GB are allowed; allow more "
+                "(engine.memory), set input_sentence_size to the number of lines to train from (vocab.options), or "
+                "give fewer lines (sample.bytes_per_corpus)"
+            )
+
+
 class _LineSource:
     """Hands lines to the library one by one, counts them, and keeps the error that ended them."""
 
-    def __init__(self, lines: Lines, progress: ProgressCallback | None) -> None:
+    def __init__(self, lines: Lines, progress: ProgressCallback | None, room: _Room) -> None:
         self._lines = lines
         self._progress = progress
+        self._room = room
         self.lines = 0
         self.bytes = 0
         self.error: Exception | None = None
@@ -178,6 +211,7 @@ class _LineSource:
                     yield line
                     self.lines += 1
                     self.bytes += len(line)
+                self._room.check(self.lines, self.bytes)
                 if self._progress is not None:
                     self._progress("lines", {"lines": self.lines, "bytes": self.bytes})
         except Exception as error:  # the library would flatten it to its message

@@ -19,7 +19,7 @@ from _nmt_prep_core import UNICODE_VERSION, T2TModel
 from nmt_prep.artefacts import published
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
-from nmt_prep.errors import TrainingError, VocabularyError
+from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.t2t_training import EOS, PAD, TokenCounts, build_pieces, checked_text
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
 
@@ -70,13 +70,7 @@ class T2TTokenizer(Tokenizer):
         """
         counts = TokenCounts()
         counts.add(lines, threads)
-        if memory is not None and counts.training_bytes > memory:
-            raise TrainingError(
-                f"the distinct tokens of these lines need about {counts.training_bytes / 1e9:.1f} GB to train from, "
-                f"but {memory / 1e9:.1f} GB are allowed; allow more (engine.memory), or give fewer lines "
-                "(sample.bytes_per_corpus)"
-            )
-        return cls.from_counts(counts, size, max_subtoken_length, reserved, progress)
+        return cls.from_counts(counts, size, max_subtoken_length, reserved, progress, memory)
 
     @classmethod
     def from_counts(
@@ -86,12 +80,14 @@ class T2TTokenizer(Tokenizer):
         max_subtoken_length: int | None = None,
         reserved: Sequence[str] = (),
         progress: ProgressCallback | None = None,
+        memory: int | None = None,
     ) -> Self:
         """Builds a vocabulary from tokens that were counted before; options are those of :meth:`train`.
 
         Raises:
-            TrainingError: there are no tokens, or the options are impossible.
+            TrainingError: there are no tokens, the options are impossible, or the training would not fit the memory.
         """
+        counts.check_memory(memory)
         return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress))
 
     @classmethod

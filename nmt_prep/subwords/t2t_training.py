@@ -13,6 +13,7 @@ from _nmt_prep_core import T2TTokenCounter, T2TTrainer
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import InvalidTextError, TrainingError
+from nmt_prep.subwords.counts import CountColumns, check_memory
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 PAD = "<pad>"
@@ -60,6 +61,28 @@ class TokenCounts:
         """
         for column in [lines] if isinstance(lines, TextColumn) else text_columns(lines):
             self._native.add(column.data, column.offsets, threads or available_cores())
+
+    def add_counted(self, columns: CountColumns) -> None:
+        """Adds tokens that others counted, in another process perhaps.
+
+        Raises:
+            InvalidTextError: a token is not UTF-8.
+            ValueError: a token is empty or its count is less than 1.
+        """
+        self._native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
+
+    def columns(self) -> CountColumns:
+        """All tokens and their counts, in no order to rely on."""
+        data, offsets, counts = self._native.columns()
+        return CountColumns(TextColumn(data, offsets), counts)
+
+    def check_memory(self, memory: int | None) -> None:
+        """Refuses to train in no more bytes than that; None is no bound.
+
+        Raises:
+            TrainingError: the training would not fit.
+        """
+        check_memory(self.training_bytes, memory, "the distinct tokens")
 
     @property
     def training_bytes(self) -> int:

@@ -1,4 +1,5 @@
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -131,17 +132,22 @@ void count_column(WordCounter& counter, const ByteArray& data, const Int64Array&
     counter.add(text_view(data, offsets), split, threads, poll);
 }
 
-std::vector<std::pair<nb::bytes, std::int64_t>> count_items(WordCounter& counter) {
-    std::vector<std::pair<nb::bytes, std::int64_t>> items;
-    for (const TokenCount& entry : counter.words())
-        items.emplace_back(nb::bytes(entry.token.data(), entry.token.size()), entry.count);
-    return items;
+auto counted(WordCounter& counter) { return count_columns(counter.words()); }
+
+void add_counted(WordCounter& counter, const ByteArray& data, const Int64Array& offsets, const Int64Array& counts) {
+    for_each_count(data, offsets, counts,
+                   [&](std::string_view word, std::int64_t count) { counter.add_word(word, count); });
+}
+
+// Bytes of all distinct pretokens, and one more for each: what training's memory grows with.
+std::int64_t places(WordCounter& counter) {
+    return counter.words().bytes() + static_cast<std::int64_t>(counter.words().entries().size());
 }
 
 // How often each byte occurs.
 NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
     auto counts = std::make_unique<std::int64_t[]>(256);
-    for (const TokenCount& entry : counter.words())
+    for (const TokenCount& entry : counter.words().entries())
         for (const char byte : entry.token) counts[static_cast<std::uint8_t>(byte)] += entry.count;
     return own_by_numpy(std::move(counts), 256);
 }
@@ -167,7 +173,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(
     {
         nb::gil_scoped_release unlocked;
         bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
-        for (const TokenCount& entry : counter.words())
+        for (const TokenCount& entry : counter.words().entries())
             trainer.add_word(entry.token, static_cast<std::uint64_t>(entry.count));
         merges = trainer.learn(size, min_frequency, report);
         texts = trainer.symbols();
@@ -203,7 +209,9 @@ void bind_byte_bpe(nb::module_& module) {
     nb::class_<WordCounter>(module, "ByteBPEWordCounter")
         .def(nb::init<>())
         .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("split"))
-        .def("items", &count_items)
+        .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))
+        .def("columns", &counted)
+        .def("places", &places)
         .def("byte_counts", &byte_counts)
         .def("train", &train, nb::arg("symbols"), nb::arg("forbidden"), nb::arg("size"), nb::arg("min_frequency"),
              nb::arg("progress"));

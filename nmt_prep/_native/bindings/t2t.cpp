@@ -1,6 +1,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "t2t_counts.h"
@@ -30,6 +31,13 @@ std::vector<std::pair<std::string, std::int64_t>> count_items(TokenCounter& coun
     std::vector<std::pair<std::string, std::int64_t>> items;
     for (const TokenCount& entry : counter.merged().entries()) items.emplace_back(entry.token, entry.count);
     return items;
+}
+
+auto counted(TokenCounter& counter) { return count_columns(counter.merged()); }
+
+void add_counted(TokenCounter& counter, const ByteArray& data, const Int64Array& offsets, const Int64Array& counts) {
+    for_each_count(data, offsets, counts,
+                   [&](std::string_view token, std::int64_t count) { counter.add_token(token, count); });
 }
 
 void make_trainer(Trainer* place, TokenCounter& counter, const std::vector<std::string>& reserved,
@@ -95,6 +103,8 @@ void bind_t2t(nb::module_& module) {
         .def(nb::init<>())
         .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
         .def("add_token", &TokenCounter::add_token, nb::arg("token"), nb::arg("count"))
+        .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))
+        .def("columns", &counted)
         .def("characters", &TokenCounter::characters, nb::call_guard<nb::gil_scoped_release>())
         .def("items", &count_items);
     nb::class_<Candidate>(module, "T2TCandidate").def("__len__", [](const Candidate& candidate) {

@@ -3,13 +3,17 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings.h"
+#include "count_table.h"
 #include "text_batch.h"
 #include "text_errors.h"
 
@@ -40,12 +44,6 @@ inline TextView text_view(const ByteArray& data, const Int64Array& offsets) {
     return text;
 }
 
-// Throws EncodeError unless `size` offsets (one more than rows) ascend within the values.
-void check_rows(const std::int64_t* offsets, std::size_t size, std::size_t values);
-
-// Makes the core's exceptions those of nmt_prep.errors.
-void translate_text_errors();
-
 // Lets Ctrl-C end long work: asks Python for pending signals, at most every few milliseconds.
 class SignalPoll {
    public:
@@ -60,5 +58,46 @@ class SignalPoll {
    private:
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
+
+// Distinct texts as columns.TextColumn holds them, and the count of each.
+inline auto count_columns(const CountTable& table) {
+    const std::vector<TokenCount>& entries = table.entries();
+    const auto size = static_cast<std::size_t>(table.bytes());
+    auto bytes = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+    auto offsets = std::make_unique_for_overwrite<std::int64_t[]>(entries.size() + 1);
+    auto counts = std::make_unique_for_overwrite<std::int64_t[]>(entries.size());
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        offsets[i] = at;
+        std::copy(entries[i].token.begin(), entries[i].token.end(), bytes.get() + at);
+        at += static_cast<std::int64_t>(entries[i].token.size());
+        counts[i] = entries[i].count;
+    }
+    offsets[entries.size()] = at;
+    return std::tuple(own_by_numpy(std::move(bytes), size), own_by_numpy(std::move(offsets), entries.size() + 1),
+                      own_by_numpy(std::move(counts), entries.size()));
+}
+
+// Calls add(text, count) for each row of such columns; throws InvalidTextError where a text is not UTF-8.
+template <class Add>
+void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int64Array& counts, Add&& add) {
+    const TextView text = text_view(data, offsets);
+    if (counts.size() != text.lines) throw nanobind::value_error("there must be a count for each text");
+    SignalPoll poll;
+    const nanobind::gil_scoped_release unlocked;
+    for (std::size_t i = 0; i < text.lines; ++i) {
+        if (i % 65536 == 0) poll();
+        check_utf8(text, i);
+        if (text.size(i) == 0 || counts.data()[i] < 1)
+            throw nanobind::value_error("texts have characters, counts are 1 or more");
+        add(std::string_view(reinterpret_cast<const char*>(text.line(i)), text.size(i)), counts.data()[i]);
+    }
+}
+
+// Throws EncodeError unless `size` offsets (one more than rows) ascend within the values.
+void check_rows(const std::int64_t* offsets, std::size_t size, std::size_t values);
+
+// Makes the core's exceptions those of nmt_prep.errors.
+void translate_text_errors();
 
 }  // namespace nmt_prep

@@ -31,11 +31,4 @@ void WordCounter::add(const TextView& text, bool split, std::size_t threads, con
     });
 }
 
-const std::vector<TokenCount>& WordCounter::words() {
-    if (tables_.empty()) tables_.resize(1);
-    for (; tables_.size() > 1; tables_.pop_back())
-        for (const TokenCount& entry : tables_.back().entries()) tables_.front().add(entry.token, entry.count);
-    return tables_.front().entries();
-}
-
 }  // namespace nmt_prep::byte_bpe

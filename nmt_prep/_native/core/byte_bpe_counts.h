@@ -22,8 +22,11 @@ class WordCounter {
     // the column counts in part or not at all.
     void add(const TextView& text, bool split, std::size_t threads, const Poll& poll);
 
-    // All counts, in no order to rely on. Valid until the next add.
-    const std::vector<TokenCount>& words();
+    // Counts one pretoken `count` times more.
+    void add_word(std::string_view word, std::int64_t count) { join_tables(tables_).add(word, count); }
+
+    // All counts in one table, in no order to rely on. Valid until the next add.
+    const CountTable& words() { return join_tables(tables_); }
 
    private:
     std::vector<CountTable> tables_;

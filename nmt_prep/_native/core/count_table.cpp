@@ -32,6 +32,9 @@ void CountTable::add(std::string_view token, std::int64_t count) {
     if (entries_.size() == UINT32_MAX - 1)
         throw TrainingError("more than 4294967294 distinct tokens; sample less text");
     entries_.push_back({{keep(token), token.size()}, count});
+    bytes_ += static_cast<std::int64_t>(token.size());
+    characters_ += std::count_if(token.begin(), token.end(),
+                                 [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; });
     slots_[at] = {tag, static_cast<std::uint32_t>(entries_.size())};
     if (entries_.size() * 8 > slots_.size() * 5) grow();
 }
@@ -60,6 +63,13 @@ const char* CountTable::keep(std::string_view token) {
     block_left_ -= token.size();
     std::copy(token.begin(), token.end(), copy);
     return copy;
+}
+
+CountTable& join_tables(std::vector<CountTable>& tables) {
+    if (tables.empty()) tables.resize(1);
+    for (; tables.size() > 1; tables.pop_back())
+        for (const TokenCount& entry : tables.back().entries()) tables.front().add(entry.token, entry.count);
+    return tables.front();
 }
 
 }  // namespace nmt_prep

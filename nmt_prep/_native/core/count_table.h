@@ -24,6 +24,10 @@ class CountTable {
     void add(std::string_view token, std::int64_t count);
     const std::vector<TokenCount>& entries() const { return entries_; }
 
+    // Bytes, and UTF-8 characters, of all distinct strings.
+    std::int64_t bytes() const { return bytes_; }
+    std::int64_t characters() const { return characters_; }
+
    private:
     void grow();
     const char* keep(std::string_view token);
@@ -34,9 +38,14 @@ class CountTable {
     };
     std::vector<Slot> slots_;
     std::vector<TokenCount> entries_;
+    std::int64_t bytes_ = 0;
+    std::int64_t characters_ = 0;
     std::vector<std::unique_ptr<char[]>> blocks_;
     char* block_end_ = nullptr;
     std::size_t block_left_ = 0;
 };
+
+// Adds up tables of several threads in the first one, which there is afterwards in any case.
+CountTable& join_tables(std::vector<CountTable>& tables);
 
 }  // namespace nmt_prep

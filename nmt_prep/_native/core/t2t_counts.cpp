@@ -4,7 +4,6 @@
 
 #include "parallel.h"
 #include "t2t_tokens.h"
-#include "text_errors.h"
 
 namespace nmt_prep::t2t {
 namespace {
@@ -27,27 +26,6 @@ void TokenCounter::add(const TextView& text, std::size_t threads, const Poll& po
             });
         }
     });
-}
-
-void TokenCounter::add_token(std::string_view token, std::int64_t count) {
-    if (tables_.empty()) tables_.resize(1);
-    tables_.front().add(token, count);
-}
-
-std::int64_t TokenCounter::characters() {
-    std::int64_t total = 0;
-    for (const TokenCount& entry : merged().entries()) {
-        total += 1 + std::count_if(entry.token.begin(), entry.token.end(),
-                                   [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; });
-    }
-    return total;
-}
-
-const CountTable& TokenCounter::merged() {
-    if (tables_.empty()) tables_.resize(1);
-    for (; tables_.size() > 1; tables_.pop_back())
-        for (const TokenCount& entry : tables_.back().entries()) tables_.front().add(entry.token, entry.count);
-    return tables_.front();
 }
 
 }  // namespace nmt_prep::t2t

@@ -22,13 +22,15 @@ class TokenCounter {
     void add(const TextView& text, std::size_t threads, const Poll& poll);
 
     // Counts one token `count` times more.
-    void add_token(std::string_view token, std::int64_t count);
+    void add_token(std::string_view token, std::int64_t count) { join_tables(tables_).add(token, count); }
 
     // Characters of all distinct tokens, and one more for each: what training's memory grows with.
-    std::int64_t characters();
+    std::int64_t characters() {
+        return merged().characters() + static_cast<std::int64_t>(merged().entries().size());
+    }
 
     // All counts in one table, which stays valid until the next add.
-    const CountTable& merged();
+    const CountTable& merged() { return join_tables(tables_); }
 
    private:
     std::vector<CountTable> tables_;

@@ -1,0 +1,75 @@
+"""The tasks that a large vocabulary is shared out as: each counts a slice of the sampled lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.config import ByteBPEVocab, Side, T2TVocab
+from nmt_prep.config_vocab import Vocab
+from nmt_prep.corpora.lines import iter_lines, text_bytes
+from nmt_prep.corpora.pieces import LineSlice
+from nmt_prep.corpora.slices import line_from
+from nmt_prep.engines import Tick
+from nmt_prep.subwords.byte_bpe_training import PretokenCounts
+from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
+from nmt_prep.subwords.counts import write_counts
+from nmt_prep.subwords.t2t_training import TokenCounts
+
+SLICE_BYTES = 64 << 20
+"""How much of a sample is counted by one task; a vocabulary from no more than that has no such tasks."""
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """A slice of a sample: the lines that begin from ``start`` on and before ``end``.
+
+    Attributes:
+        key: names the task.
+        sample: the file.
+        start: a byte of it.
+        end: another.
+        options: of the vocabulary.
+        output: file to write.
+    """
+
+    key: str
+    sample: Path
+    start: int
+    end: int
+    options: T2TVocab | ByteBPEVocab
+    output: Path
+
+
+def new_counts(options: T2TVocab | ByteBPEVocab) -> TokenCounts | PretokenCounts:
+    """What counts for a vocabulary, empty."""
+    return TokenCounts() if isinstance(options, T2TVocab) else PretokenCounts(options.pattern or GPT2_PATTERN)
+
+
+def count_tasks(samples: Mapping[Side, Path], options: Vocab, scratch: Path) -> Iterator[CountTask]:
+    """The slices of the samples that one vocabulary is built from, by side; none where they are small."""
+    sizes = {name: path.stat().st_size for name, path in samples.items()}
+    if sum(sizes.values()) <= SLICE_BYTES or not isinstance(options, T2TVocab | ByteBPEVocab):
+        return
+    for name, size in sizes.items():
+        for number, start in enumerate(range(0, size, SLICE_BYTES)):
+            key = f"count-{name}-{number:05d}"
+            yield CountTask(key, samples[name], start, min(start + SLICE_BYTES, size), options, scratch / key)
+
+
+def count_slice(task: CountTask, tick: Tick) -> dict[str, Any]:
+    """Counts a slice, and writes the counts; returns how many distinct texts there are. Ticks are bytes.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    counts = new_counts(task.options)
+    start, end = (line_from(task.sample, position) for position in (task.start, task.end))
+    for lines in iter_lines(task.sample, LineSlice(start, end, 1)):
+        counts.add(lines, threads=1)
+        tick(text_bytes(lines) + len(lines))
+    columns = counts.columns()
+    write_counts(task.output, columns)
+    return {"texts": len(columns.counts)}

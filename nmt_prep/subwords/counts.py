@@ -1,0 +1,68 @@
+"""Counted texts: what a vocabulary is trained from, as columns, and as files that other processes wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.artefacts import published
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import OutputError, TrainingError
+
+
+@dataclass(frozen=True, slots=True)
+class CountColumns:
+    """Distinct texts and how often each occurs.
+
+    Attributes:
+        texts: none of them empty.
+        counts: 1 or more, int64, shape ``[texts]``.
+    """
+
+    texts: TextColumn
+    counts: npt.NDArray[np.int64]
+
+
+def write_counts(path: Path, columns: CountColumns) -> None:
+    """Writes counts as an Arrow file with the columns ``text`` and ``count``.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    texts = columns.texts
+    buffers = [None, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data)]
+    column = pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
+    batch = pa.record_batch([column, pa.array(columns.counts)], names=["text", "count"])
+    with published(path) as beside, pa.OSFile(str(beside), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def read_counts(path: Path) -> CountColumns:
+    """Reads what :func:`write_counts` wrote, without copying it.
+
+    Raises:
+        OutputError: the file cannot be read.
+    """
+    try:
+        with pa.memory_map(str(path)) as file:
+            batch = pa.ipc.open_file(file).get_batch(0)
+    except (OSError, pa.ArrowException) as error:
+        raise OutputError(f"cannot read the counts in {path}: {error}; run again with --force vocab") from error
+    return CountColumns(TextColumn.from_arrow(batch.column("text")), batch.column("count").to_numpy())
+
+
+def check_memory(needed: int, allowed: int | None, what: str) -> None:
+    """Refuses a training that would not fit the memory.
+
+    Raises:
+        TrainingError: it would not.
+    """
+    if allowed is not None and needed > allowed:
+        raise TrainingError(
+            f"{what} of these lines need about {needed / 1e9:.1f} GB to train from, but {allowed / 1e9:.1f} GB are "
+            "allowed; allow more (engine.memory), or give fewer lines (sample.bytes_per_corpus)"
+        )

@@ -26,6 +26,8 @@ class Pairs(torch.utils.data.IterableDataset[tuple[torch.Tensor, torch.Tensor]])
         self.run_dir = run_dir
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        if torch.utils.data.get_worker_info() is not None:
+            raise RuntimeError("each worker of the DataLoader would deliver every batch; set num_workers=0")
         for batch in nmt_prep.read_records(self.run_dir, "train", seed=1, equal_batches=True, **self.arguments):
             yield padded(batch.source), padded(batch.target)
 

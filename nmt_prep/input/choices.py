@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
-from nmt_prep.input.arguments import ArgumentError
 from nmt_prep.records import DatasetInfo, VocabularyInfo
+from nmt_prep.records.arguments import ArgumentError
 from nmt_prep.records.batch_rules import BatchRule, Buckets, TooLong, best_limits, fixed_buckets, t2t_buckets
 from nmt_prep.records.epoch import SplitIndex
 from nmt_prep.records.mixing import CorpusMix, tempered_draws, weighted_draws
@@ -16,6 +16,8 @@ DEFAULT_BATCH_TOKENS = 4096
 
 Bucketing: TypeAlias = Literal["window", "optimal", "t2t"]
 Features: TypeAlias = Literal["nmt", "t2t"]
+BUCKETING: tuple[str, ...] = get_args(Bucketing)
+FEATURES: tuple[str, ...] = get_args(Features)
 
 
 def padding_of(vocabulary: VocabularyInfo) -> int:
@@ -82,8 +84,8 @@ def batch_rule(
     if pad_to is not None:
         if bucketing != "window":
             raise ArgumentError("pad_to are the limits of the buckets; leave out bucketing")
-        if not pad_to or min(pad_to) < 1:
-            raise ArgumentError(f"pad_to is {list(pad_to)}; give at least one length, all of them at least 1")
+        if not isinstance(pad_to, Sequence) or not pad_to or min(pad_to) < 1:
+            raise ArgumentError(f"pad_to is {pad_to!r}; give a list of at least one length, all of them at least 1")
         max_length = min(max_length or max(pad_to), max(pad_to))
     buckets = _buckets(info, split, bucketing, num_buckets, pad_to, max_length, too_long, tokens, batch_size)
     if drop_remainder and batch_size is None and buckets is None:
@@ -115,8 +117,6 @@ def _buckets(
     longest = histogram[-1][0] if histogram else 1
     if bucketing == "optimal":
         return fixed_buckets(best_limits(histogram, num_buckets) or (1,), tokens, pairs)
-    if bucketing != "t2t":
-        raise ArgumentError(f"bucketing is {bucketing!r}; it must be 'window', 'optimal' or 't2t'")
     buckets = t2t_buckets(max_length or longest, tokens)
     return buckets if pairs is None else fixed_buckets(buckets.limits, tokens, pairs)
 

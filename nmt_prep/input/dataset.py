@@ -9,14 +9,31 @@ from typing import Literal
 import tensorflow as tf
 
 from nmt_prep.errors import RecordsError
-from nmt_prep.input.arguments import ArgumentError, check_at_most_one, check_job_shard, check_positive
 from nmt_prep.input.autograph import without_autograph
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
-from nmt_prep.input.choices import Bucketing, Features, batch_rule, corpus_mix, key_of, padding_of, row_length_of
+from nmt_prep.input.choices import (
+    BUCKETING,
+    FEATURES,
+    Bucketing,
+    Features,
+    batch_rule,
+    corpus_mix,
+    key_of,
+    padding_of,
+    row_length_of,
+)
 from nmt_prep.input.window_steps import PackedSteps, PairSteps
 from nmt_prep.input.windows import read_windows
 from nmt_prep.records import check_records, load_dataset_info
-from nmt_prep.records.batch_rules import TooLong
+from nmt_prep.records.arguments import (
+    ArgumentError,
+    check_at_least,
+    check_at_most_one,
+    check_choice,
+    check_job_shard,
+    check_positive,
+)
+from nmt_prep.records.batch_rules import TOO_LONG, TooLong
 from nmt_prep.records.epoch import EpochOrder, SplitIndex
 from nmt_prep.records.worker import WorkerEpoch
 
@@ -110,11 +127,15 @@ def make_dataset(
         ArgumentError: an argument is out of its range, or does not go with another one.
     """
     check_positive(batch_tokens=batch_tokens, batch_size=batch_size, max_length=max_length, num_buckets=num_buckets)
+    check_at_least(0, skip_batches=skip_batches)
+    check_choice(TOO_LONG, too_long=too_long)
+    check_choice(BUCKETING, bucketing=bucketing)
+    check_choice(FEATURES, features=features)
     check_job_shard(num_shards, shard_index)
     check_at_most_one("a batch is bounded", batch_tokens=batch_tokens, batch_size=batch_size)
     check_at_most_one("the corpora are mixed", weights=weights, temperature=temperature)
-    if skip_batches < 0:
-        raise ArgumentError(f"skip_batches is {skip_batches}; it must be at least 0")
+    if features == "t2t" and not tf.compat.v1.executing_eagerly_outside_functions():
+        raise ArgumentError('features="t2t" has no place for the initializer of a TensorFlow 1 graph; use "nmt"')
     records_dir = Path(run_dir) / "records"
     info = check_records(records_dir, split, check)
     row_length = row_length_of(info, packed, features, max_length, pad_to, too_long)

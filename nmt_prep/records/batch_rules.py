@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 Int64s: TypeAlias = "npt.NDArray[np.int64]"
 TooLong: TypeAlias = Literal["drop", "truncate"]
+TOO_LONG: tuple[str, ...] = get_args(TooLong)
 
 _T2T_SHORTEST, _T2T_STEP = 8, 1.1
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.columns import Ragged
-from nmt_prep.errors import ConfigError
-from nmt_prep.records.batch_rules import BatchRule, TooLong
+from nmt_prep.records.arguments import check_at_least, check_choice, check_job_shard, check_positive
+from nmt_prep.records.batch_rules import TOO_LONG, BatchRule, TooLong
 from nmt_prep.records.check import check_records
 from nmt_prep.records.epoch import EpochOrder, SplitIndex, Window
 from nmt_prep.records.plan import Layout
@@ -62,9 +62,12 @@ def read_records(
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
-        ConfigError: a number is out of its range.
+        ArgumentError: an argument is out of its range.
     """
-    _check_numbers(batch_tokens, batch_size, skip_batches, num_shards, shard_index)
+    check_positive(batch_tokens=batch_tokens, batch_size=batch_size, max_length=max_length)
+    check_at_least(0, skip_batches=skip_batches)
+    check_choice(TOO_LONG, too_long=too_long)
+    check_job_shard(num_shards, shard_index)
     records_dir = Path(run_dir) / "records"
     info = check_records(records_dir, split, check)
     index = replace(SplitIndex.load(records_dir, info, split), packed=False)
@@ -72,18 +75,6 @@ def read_records(
     worker = WorkerEpoch(EpochOrder(index, seed if shuffle else None, epoch, num_shards, shard_index), rule)
     left = min(worker.batches_of_each()) - skip_batches if equal_batches else None
     return _batches(worker, info.layout, skip_batches, left, f"{seed}\n{epoch}\n{shard_index}" if shuffle else None)
-
-
-def _check_numbers(
-    batch_tokens: int, batch_size: int | None, skip_batches: int, num_shards: int, shard_index: int
-) -> None:
-    if batch_tokens < 1 or (batch_size is not None and batch_size < 1) or skip_batches < 0:
-        raise ConfigError(
-            f"batch_tokens {batch_tokens}, batch_size {batch_size}, skip_batches {skip_batches}: a batch holds at "
-            "least one token or pair, and no fewer than 0 are skipped"
-        )
-    if not 0 <= shard_index < num_shards:
-        raise ConfigError(f"shard_index is {shard_index}; with num_shards {num_shards} it counts from 0")
 
 
 def _batches(worker: WorkerEpoch, layout: Layout, skip: int, most: int | None, key: str | None) -> Iterator[PairBatch]:

@@ -127,6 +127,12 @@ def test_a_tensorflow_1_graph_gets_tensors_and_their_initializer(write_run: Writ
                 session.run(batch.target_input)
 
 
+def test_feature_dictionaries_are_refused_in_a_tensorflow_1_graph(write_run: WriteRun) -> None:
+    run = write_run([[([7, 8, EOS], [9, EOS])]])
+    with tf.Graph().as_default(), pytest.raises(NmtPrepError, match="no place for the initializer"):
+        make_dataset(run, "train", features="t2t")
+
+
 def test_damage_is_reported_before_the_first_batch(write_run: WriteRun) -> None:
     run = write_run(SHARDS)
     shard = run / "records" / "toy-train-00003-of-00004"

@@ -55,7 +55,7 @@ def test_too_long_pairs_and_equal_numbers(encode_run: Callable[..., Path]) -> No
 
 
 def test_numbers_out_of_range(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="a batch holds at least one"):
+    with pytest.raises(ConfigError, match="batch_size is 0; it must be at least 1"):
         read_records(tmp_path, "train", batch_size=0)
-    with pytest.raises(ConfigError, match="counts from 0"):
+    with pytest.raises(ConfigError, match="it must be from 0 to 1"):
         read_records(tmp_path, "train", num_shards=2, shard_index=2)

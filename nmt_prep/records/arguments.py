@@ -15,16 +15,44 @@ class ArgumentError(ConfigError, ValueError):
 
 
 def check_positive(**arguments: object) -> None:
-    """Checks that each argument, given by its name, is at least 1.
+    """Checks that each argument, given by its name, is at least 1, as :func:`check_at_least`."""
+    check_at_least(1, **arguments)
+
+
+def check_at_least(least: int, **arguments: object) -> None:
+    """Checks that each argument, given by its name, is a whole number and not too small.
 
     None and tensors pass: the first means a default, the second has its value only when the graph runs.
 
     Raises:
-        ArgumentError: a number is smaller than 1.
+        ArgumentError: one is below ``least``, or not a whole number.
+    """
+    check_whole(**arguments)
+    for name, value in arguments.items():
+        if isinstance(value, Integral) and int(value) < least:
+            raise ArgumentError(f"{name} is {value}; it must be at least {least}")
+
+
+def check_whole(**arguments: object) -> None:
+    """Checks that no argument, given by its name, is a string or has a fraction.
+
+    Raises:
+        ArgumentError: one does.
     """
     for name, value in arguments.items():
-        if isinstance(value, Integral) and int(value) < 1:
-            raise ArgumentError(f"{name} is {value}; it must be at least 1")
+        if isinstance(value, str | bytes | float):
+            raise ArgumentError(f"{name} is {value!r}; it must be a whole number")
+
+
+def check_choice(choices: tuple[str, ...], **arguments: object) -> None:
+    """Checks that each argument, given by its name, is one of the choices.
+
+    Raises:
+        ArgumentError: one is not.
+    """
+    for name, value in arguments.items():
+        if value not in choices:
+            raise ArgumentError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
 
 
 def check_at_most_one(what: str, **arguments: object) -> None:
@@ -45,6 +73,7 @@ def check_job_shard(num_shards: int, shard_index: int) -> None:
         ArgumentError: there are fewer than one shard, or ``shard_index`` names none of them.
     """
     check_positive(num_shards=num_shards)
+    check_whole(shard_index=shard_index)
     if not 0 <= shard_index < num_shards:
         raise ArgumentError(
             f"shard_index is {shard_index}, with num_shards {num_shards} it must be from 0 to {num_shards - 1}; "

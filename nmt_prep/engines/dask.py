@@ -49,6 +49,7 @@ class DaskEngine:
         self._directory = directory
         self._progress = progress
         self._stack = ExitStack()
+        self._client: Any = None
         self._roster: Roster | None = None
         self._engine: ExecutorEngine | None = None
 
@@ -94,27 +95,26 @@ class DaskEngine:
 
     def _started(self) -> ExecutorEngine:
         if self._engine is None:
-            if self._roster is None:
-                self._connect()
-            assert self._roster is not None
+            settings, client = self._settings, self._client or self._connect()
+            expected = settings.cluster.workers if settings.cluster is not None else 1
+            self._roster = self._stack.enter_context(
+                Roster(client, self._directory, expected, settings.worker_seconds, self._progress)
+            )
             self._roster.gather()
-            executor = self._roster.client.get_executor(pure=False)
+            executor = client.get_executor(pure=False)
             self._engine = ExecutorEngine(executor, self._roster.threads, self._progress, self._roster.look)
         return self._engine
 
-    def _connect(self) -> None:
-        settings, cluster = self._settings, None
-        expected = 1
-        if settings.cluster is not None:
-            cluster = self._stack.enter_context(open_cluster(settings))
-            expected = settings.cluster.workers
-        client = self._stack.enter_context(self._client(cluster or settings.scheduler))
-        self._roster = self._stack.enter_context(
-            Roster(client, self._directory, expected, settings.worker_seconds, self._progress)
-        )
+    def _connect(self) -> Any:
+        """A client of the cluster, which is started where the config describes one."""
+        address: Any = self._settings.scheduler
+        if self._settings.cluster is not None:
+            address = self._stack.enter_context(open_cluster(self._settings))
+        self._client = self._stack.enter_context(self._client_of(address))
+        return self._client
 
     @contextmanager
-    def _client(self, address: Any) -> Iterator[Any]:
+    def _client_of(self, address: Any) -> Iterator[Any]:
         """A client that does not become the default of whatever else this process does with Dask."""
         seconds = self._settings.connect_seconds
         try:

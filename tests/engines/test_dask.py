@@ -17,7 +17,7 @@ from nmt_prep.config import Config, DaskSettings
 from nmt_prep.engines import dask_roster
 from nmt_prep.engines.dask_roster import Roster
 from nmt_prep.errors import ConfigError, CorpusError, EngineError
-from nmt_prep.progress import Progress
+from nmt_prep.progress import Fields, Listener, Meter, Progress
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.numbers import bad_data, dies, dies_once, numbers, pid, square
 from tests.engines.test_executor import Events
@@ -47,6 +47,27 @@ def client() -> Iterator[Any]:
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+class Joining(Listener):
+    """Adds a worker when a vocabulary is to be built, and gives it time to come."""
+
+    def __init__(self, cluster: Any, told: Listener) -> None:
+        self._cluster = cluster
+        self._told = told
+
+    def event(self, name: str, fields: Fields) -> None:
+        self._told.event(name, fields)
+        if name == "stage_started" and fields["stage"] == "vocab":
+            self._cluster.scale(2)
+            self._cluster.wait_for_workers(2)
+            time.sleep(1)
+
+    def advanced(self, meter: Meter) -> None:
+        """Is of no interest."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 def settings(**changes: Any) -> DaskSettings:
@@ -231,3 +252,15 @@ def test_the_sections_keys_fit_a_whole_config(tmp_path: Path) -> None:
     config: Config = corpus_config(tmp_path, engine={"kind": "dask", "scheduler": "tls://[::1]:8786", "memory": "1TB"})
     assert isinstance(config.engine, DaskSettings)
     assert config.engine.memory == 10**12
+
+
+def test_workers_that_come_in_the_middle_of_a_run_are_asked_too(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    events = Events()
+    with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
+        joining = Joining(cluster, events)
+        config = corpus_config(tmp_path / "run", engine={"kind": "dask", "scheduler": cluster.scheduler_address})
+        nmt_prep.run(config, base_dir=tmp_path, progress=Progress(joining))
+    changes = [fields["workers"] for name, fields in events.events if name == "workers_changed"]
+    assert changes[0] == 1
+    assert changes[-1] == 2

@@ -24,7 +24,7 @@ from nmt_prep.input.choices import (
 )
 from nmt_prep.input.window_steps import PackedSteps, PairSteps
 from nmt_prep.input.windows import read_windows
-from nmt_prep.records import check_records, load_dataset_info
+from nmt_prep.records import DatasetInfo, check_records, load_dataset_info
 from nmt_prep.records.arguments import (
     ArgumentError,
     check_at_least,
@@ -158,18 +158,28 @@ def make_dataset(
     worker = WorkerEpoch(order, rule, mix, row_length)
 
     window_seed = key_of(seed, epoch, f"windows of {shard_index}") if shuffle else None
-    paddings = padding_of(info.vocab.source), padding_of(info.vocab.target)
-    sos = next(choice for choice in (sos_id, info.vocab.target.bos_id, paddings[1]) if choice is not None)
-    steps: PackedSteps | PairSteps = PairSteps(
-        info.layout, worker, window_seed, paddings, sos, features, pad_to is not None
-    )
-    if row_length is not None:
-        steps = PackedSteps(info.layout, worker, window_seed, paddings)
+    steps = _window_steps(info, worker, window_seed, sos_id, features, pad_to_limits=pad_to is not None)
     windows = read_windows(index, worker.windows, *worker.place(skip_batches))
     batches = windows.map(steps.cut, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True).flat_map(steps.batches)
     if equal_batches:
         batches = batches.take(max(min(worker.batches_of_each()) - skip_batches, 0))
     return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
+
+
+def _window_steps(
+    info: DatasetInfo,
+    worker: WorkerEpoch,
+    seed: int | None,
+    sos_id: int | None,
+    features: Features,
+    *,
+    pad_to_limits: bool,
+) -> PackedSteps | PairSteps:
+    paddings = padding_of(info.vocab.source), padding_of(info.vocab.target)
+    if worker.row_length is not None:
+        return PackedSteps(info.layout, worker, seed, paddings)
+    sos = next(choice for choice in (sos_id, info.vocab.target.bos_id, paddings[1]) if choice is not None)
+    return PairSteps(info.layout, worker, seed, paddings, sos, features, pad_to_limits)
 
 
 def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:

@@ -2,6 +2,7 @@
 
 from nmt_prep.records.batches import PairBatch, read_records
 from nmt_prep.records.check import check_records
+from nmt_prep.records.dataset_file import load_dataset_info, write_dataset_info
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
@@ -11,8 +12,6 @@ from nmt_prep.records.dataset_json import (
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
-    load_dataset_info,
-    write_dataset_info,
 )
 from nmt_prep.records.index import ShardIndex, index_path
 from nmt_prep.records.plan import Layout, ShardPlan, shard_name

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
+from nmt_prep.records.dataset_file import DATASET_FILE, load_dataset_info
+from nmt_prep.records.dataset_json import DatasetInfo, ShardInfo, VocabularyInfo
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import Layout
 from nmt_prep.records.reader import iter_records

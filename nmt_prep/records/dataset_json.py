@@ -1,22 +1,15 @@
-"""``dataset.json``: what a records directory holds, from which text and vocabularies, with digests."""
+"""What ``dataset.json`` says: what a records directory holds, from which text and vocabularies, with digests."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, StringConstraints, model_validator
 
-from nmt_prep.artefacts import publish_json
-from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import Layout
 from nmt_prep.records.stats import PairStats
-
-DATASET_FILE = "dataset.json"
-FORMAT = 1
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
@@ -209,47 +202,6 @@ class DatasetInfo(_Model):
             )
         if self.layout != "example" and shard.index is None:
             raise ValueError(f"shard {shard.file} has no index, which layout {self.layout} needs")
-
-
-def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
-    """Writes ``dataset.json`` in one step, its bytes decided by its content alone, and returns its path.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    path = Path(records_dir) / DATASET_FILE
-    publish_json(path, dataset.model_dump(mode="json"))
-    return path
-
-
-def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
-    """Reads ``dataset.json``; :func:`~nmt_prep.records.check.check_records` also checks the shards against it.
-
-    Raises:
-        RecordsError: it is missing, not JSON, of a later format, incomplete, or its counts do not add up.
-    """
-    path = Path(records_dir) / DATASET_FILE
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RecordsError(
-            f"{path}: cannot be read: {error.strerror or error}; give the directory that the encode stage wrote, "
-            "or run the encode stage"
-        ) from error
-    try:
-        tree = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise RecordsError(f"{path}: not JSON: {error}; delete it and run the encode stage again") from error
-    found = tree.get("format") if isinstance(tree, Mapping) else None
-    if isinstance(found, int) and found > FORMAT:
-        raise RecordsError(f"{path}: format {found}, this version reads up to {FORMAT}; install a later nmt_prep")
-    try:
-        return DatasetInfo.model_validate_json(content)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}" for problem in error.errors()
-        )
-        raise RecordsError(f"{path}: {problems}. Delete it and run the encode stage again") from error
 
 
 def _sparse(histogram: Counter[int]) -> Histogram:

@@ -98,3 +98,8 @@ def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[Piece]:
 def unreadable(path: Path, error: OSError) -> CorpusError:
     """The error to raise where a file of a corpus cannot be read."""
     return CorpusError(f"cannot read {path}: {error.strerror or error}; run again with --force extract")
+
+
+def changed(path: Path) -> CorpusError:
+    """The error to raise where a file of a corpus is not what it was when it was read before."""
+    return CorpusError(f"{path} changed while it was in use; run again with --force extract")

@@ -13,6 +13,7 @@ import pyarrow as pa
 from nmt_prep.config_section import SIDES, Side
 from nmt_prep.corpora.lines import Block, Faults, spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
+from nmt_prep.corpora.strides import WORTH_SKIPPING, every_line
 from nmt_prep.errors import AlignmentError
 
 
@@ -52,6 +53,12 @@ class PlainReader(Reader):
         if side in self.files:
             for batch in self._batches(side):
                 yield PairBatch(batch.text, batch.text, batch.faults).sound().source
+
+    def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
+        """Some lines of one file; where they are few and all are sound, the others are not looked at."""
+        if sound and stride >= WORTH_SKIPPING and self.corpus.encoding == "utf-8" and side in self.files:
+            return every_line(self.files[side], stride)
+        return super().every(side, stride, sound=sound)
 
     def size_in_bytes(self, side: Side) -> int | None:
         """Size of one file; None where its text has another size in UTF-8."""

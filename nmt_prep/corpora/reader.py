@@ -112,6 +112,19 @@ class Reader(ABC):
         """
         return (batch.sound().side(side) for batch in self.pairs())
 
+    def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
+        """Lines ``stride``, ``2 * stride`` and so on of :meth:`lines`, counted from 1.
+
+        Args:
+            side: which one.
+            stride: 1 or more.
+            sound: whether it is known that no pair has a fault, so that a reader may pass over lines unread.
+
+        Raises:
+            CorpusError: as :meth:`pairs`.
+        """
+        return every(self.lines(side), stride)
+
     def blocks(self, part: str) -> Iterator[Block]:
         """The lines to read of one of the files.
 
@@ -176,8 +189,21 @@ class Swapped(Reader):
     def lines(self, side: Side) -> Iterator[pa.Array]:
         return self._reader.lines(_other(side))
 
+    def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
+        return self._reader.every(_other(side), stride, sound=sound)
+
     def size_in_bytes(self, side: Side) -> int | None:
         return self._reader.size_in_bytes(_other(side))
+
+
+def every(batches: Iterator[pa.Array], stride: int) -> Iterator[pa.Array]:
+    """Lines ``stride``, ``2 * stride`` and so on, counted from 1."""
+    wait = stride - 1
+    for batch in batches:
+        wanted = np.arange(wait, len(batch), stride)
+        wait = (wait - len(batch)) % stride
+        if len(wanted):
+            yield batch.take(pa.array(wanted))
 
 
 def merged_faults(first: Faults | None, second: Faults | None) -> Faults | None:

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.corpora.encodings import UTF8_MARK
-from nmt_prep.corpora.pieces import LineSlice, unreadable
-from nmt_prep.errors import CorpusError
+from nmt_prep.corpora.pieces import LineSlice, changed, unreadable
 
 SLICE_BYTES = 64 << 20
 """How much of the larger file of a corpus makes a slice; smaller files are not cut."""
@@ -58,7 +57,7 @@ class LineStart:
             ends = np.flatnonzero(step == _NEWLINE)
             if len(ends) >= self.newlines:
                 return self.seek + int(ends[self.newlines - 1]) + 1
-        raise CorpusError(f"{path} changed while it was read; run again with --force extract")
+        raise changed(path)
 
 
 Bounds: TypeAlias = "tuple[LineStart, LineStart]"

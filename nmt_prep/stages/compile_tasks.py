@@ -23,7 +23,10 @@ from nmt_prep.stages.compile_slices import CorpusFiles, CorpusSlice
 
 _FAULTS = {fault: fault.name.lower() for fault in Fault}
 
-DROP_REASONS = ("empty_source", "empty_target", "empty_both", *_FAULTS.values(), "vocab_only")
+FAULTS = tuple(_FAULTS.values())
+"""Reasons to drop a pair that its reader gives."""
+
+DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_only")
 
 
 @dataclass(frozen=True)

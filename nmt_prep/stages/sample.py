@@ -25,6 +25,7 @@ from nmt_prep.engines import Tick
 from nmt_prep.manifest import Counts
 from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.compile import reading_settings
+from nmt_prep.stages.compile_tasks import FAULTS
 from nmt_prep.stages.extract import extracted_files
 from nmt_prep.tasks import Round
 
@@ -41,6 +42,7 @@ class SampleTask:
         side: which one.
         size_in_bytes: of that side's text.
         budget: in characters.
+        sound: whether compile found no fault with any pair.
         output: file to write.
     """
 
@@ -51,6 +53,7 @@ class SampleTask:
     side: Side
     size_in_bytes: int
     budget: int
+    sound: bool
     output: Path
 
 
@@ -94,35 +97,33 @@ def sample_corpus(task: SampleTask, tick: Tick) -> dict[str, Any]:
     lines = size = 0
     reader = open_corpus(task.corpus, task.files, task.languages)
     with published(task.output) as beside, beside.open("wb") as output:
-        for sampled in sample_lines(reader.lines(task.side), task.size_in_bytes, task.budget):
+        lines_taken = reader.every(task.side, stride_of(task.size_in_bytes, task.budget), sound=task.sound)
+        for sampled in affordable(lines_taken, task.budget):
             size += output.write(joined_lines(sampled))
             lines += len(sampled)
             tick(len(sampled))
     return {"lines": lines, "bytes": size}
 
 
-def sample_lines(batches: Iterator[pa.Array], size_in_bytes: int, budget: int) -> Iterator[pa.Array]:
-    """The lines of one file that Tensor2Tensor would give its vocabulary builder.
+def stride_of(size_in_bytes: int, budget: int) -> int:
+    """Of how many lines Tensor2Tensor takes the last one: ``skip`` and one more, with skip = int(size / budget / 2)."""
+    return int(size_in_bytes / budget / 2) + 1
 
-    Every (skip + 1)-th line with skip = int(size_in_bytes / budget / 2), for as long as the characters taken before
-    it are fewer than the budget. Of ``batches`` no more is read than needed.
+
+def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[pa.Array]:
+    """Lines, stripped, for as long as the characters of those before are fewer than the budget.
+
+    Of ``batches`` no more is read than needed.
 
     Args:
-        batches: Arrow string arrays, the lines of the file.
-        size_in_bytes: of the file.
+        batches: Arrow string arrays, none of them empty.
         budget: in characters, as upstream counts although it speaks of bytes.
     """
-    stride = int(size_in_bytes / budget / 2) + 1
-    wait = stride - 1
     for batch in batches:
-        wanted = np.arange(wait, len(batch), stride)
-        wait = (wait - len(batch)) % stride
-        lines = strip_lines(batch.take(pa.array(wanted)))
+        lines = strip_lines(batch)
         ends = np.cumsum(pc.utf8_length(lines).to_numpy(zero_copy_only=False), dtype=np.int64)
-        affordable = int(np.searchsorted(ends, budget)) + 1  # the line that uses the budget up is still taken
-        if len(lines):
-            yield lines[:affordable]
-            budget -= int(ends[-1])
+        yield lines[: int(np.searchsorted(ends, budget)) + 1]  # the line that uses the budget up is still taken
+        budget -= int(ends[-1])
         if budget <= 0:
             return
 
@@ -130,13 +131,20 @@ def sample_lines(batches: Iterator[pa.Array], size_in_bytes: int, budget: int) -
 def _task(context: Context, side: Side, index: int, corpus: Corpus) -> SampleTask:
     files = extracted_files(context, "train", corpus)
     languages = context.config.languages
+    compiled = context.manifests["compile"].details["corpora"]["train"][corpus.name]
     size = open_corpus(corpus, files, languages).size_in_bytes(side)
-    if size is None:
-        counts = context.manifests["compile"].details["corpora"]["train"][corpus.name]
-        size = int(counts[f"{side}_bytes"])
     key = f"{side}-{index:03d}"
-    budget = context.config.sample.bytes_per_corpus
-    return SampleTask(key, corpus, languages, files, side, size, budget, context.scratch / key)
+    return SampleTask(
+        key=key,
+        corpus=corpus,
+        languages=languages,
+        files=files,
+        side=side,
+        size_in_bytes=int(compiled[f"{side}_bytes"]) if size is None else size,
+        budget=context.config.sample.bytes_per_corpus,
+        sound=not any(compiled["dropped"][reason] for reason in FAULTS),
+        output=context.scratch / key,
+    )
 
 
 def _join(parts: Sequence[Path], output: Path) -> None:

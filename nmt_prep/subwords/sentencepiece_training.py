@@ -22,8 +22,8 @@ ModelType: TypeAlias = Literal["unigram", "bpe", "word", "char"]
 _log = logging.getLogger(__name__)
 
 _LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on the number
-# Of memory for each byte of the lines, by kind of model; measured on English and Chinese, see docs/vocabularies.md.
-_BYTES_PER_BYTE = {"unigram": 28, "bpe": 20}
+# Of memory for each byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
+_BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
 
 _ERRORS_ONLY = 2  # a level of the library's log, which goes to stderr past logging
 

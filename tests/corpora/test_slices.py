@@ -244,7 +244,7 @@ def test_lines_with_a_quoted_newline_are_not_apart(tmp_path: Path, content: byte
 
 def test_a_file_that_lost_lines_since_they_were_counted(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a\n")
-    with pytest.raises(CorpusError, match=r"a changed while it was read; run again with --force extract"):
+    with pytest.raises(CorpusError, match=r"a changed while it was in use; run again with --force extract"):
         LineStart(line=2, seek=0, newlines=2).find(tmp_path / "a")
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.config import Config
-from nmt_prep.stages.sample import sample_lines
+from nmt_prep.corpora import plain
+from nmt_prep.corpora.reader import every
+from nmt_prep.corpora.strides import every_line
+from nmt_prep.stages.sample import affordable, stride_of
 from tests.reference.sampling import sample as reference
 from tests.stages.runs import config_of, manifest, run
 
@@ -21,7 +25,8 @@ LINES = ["  one ", "", "three\r", "\u3000four", "五五五", "six\u2028six", "se
 
 def vectorised(batches: list[list[str]], size: int, budget: int) -> list[str]:
     arrays = iter([pa.array(batch, pa.large_string()) for batch in batches])
-    return [line for array in sample_lines(arrays, size, budget) for line in array.to_pylist()]
+    taken = affordable(every(arrays, stride_of(size, budget)), budget)
+    return [line for array in taken for line in array.to_pylist()]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +62,12 @@ def test_samples_are_those_of_the_twin(lines: list[str], cuts: list[int], size: 
 def test_no_more_is_read_than_needed() -> None:
     read = []
 
-    def batches():  # type: ignore[no-untyped-def]
+    def batches() -> Iterator[pa.Array]:
         for number in range(5):
             read.append(number)
             yield pa.array(["abc", "de"], pa.large_string())
 
-    assert [array.to_pylist() for array in sample_lines(batches(), 0, 10)] == [["abc", "de"], ["abc", "de"]]
+    assert [array.to_pylist() for array in affordable(every(batches(), 1), 10)] == [["abc", "de"], ["abc", "de"]]
     assert read == [0, 1]
 
 
@@ -135,3 +140,29 @@ def _generator_utils(monkeypatch: pytest.MonkeyPatch) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return importlib.import_module("tensor2tensor.data_generators.generator_utils")
+
+
+@pytest.mark.parametrize("faulty", [False, True])
+@pytest.mark.parametrize("swap", [False, True])
+def test_passing_over_lines_unread_changes_no_byte(
+    tmp_path: Path, faulty: bool, swap: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"\u3000line {number} 中\r\n" for number in range(4000)]
+    source, target = b"\xef\xbb\xbf" + "".join(lines).encode(), "".join(reversed(lines)).encode()
+    if faulty:
+        source = source.replace(b"line 100 ", b"line \xff ")
+    entry = {**corpus(tmp_path, "x", source, target), "invalid": "drop", "swap": swap}
+    entry["url"] = {side: str(tmp_path / name) for side, name in entry["url"].items()}
+    passed_over: list[int] = []
+
+    def noting(path: Path, stride: int) -> Any:
+        passed_over.append(stride)
+        return every_line(path, stride)
+
+    monkeypatch.setattr(plain, "every_line", noting)
+    found = sampled(config_of(tmp_path / "a", entry, sample={"bytes_per_corpus": 2000}))
+    assert len(passed_over) == (0 if faulty else 2)
+    monkeypatch.setattr(plain, "WORTH_SKIPPING", 10**9)
+    expected = sampled(config_of(tmp_path / "b", entry, sample={"bytes_per_corpus": 2000}))
+    assert found == expected
+    assert min(map(len, found)) > 2000

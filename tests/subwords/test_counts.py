@@ -125,7 +125,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
             yield f"{number} words and more words, {number % 97}"
 
     message = (
-        r"of which \d MB were read so far, need 0.1 GB or more to train a unigram model .* set input_sentence_size"
+        r"of which \d MB were read so far, need 0\.\d GB or more to train a unigram model .* set input_sentence_size"
     )
     with pytest.raises(TrainingError, match=message):
         SentencePieceTokenizer.train(lines(), 100, memory=10**7)

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep import __version__, cli_downloads, cli_tasks, cli_text
+from nmt_prep import __version__, cli_downloads, cli_estimate, cli_tasks, cli_text
 from nmt_prep.cli_common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.cli_estimate import (
+    BytesPerPairOption,
+    CoresOption,
+    DiskOption,
+    EstimateOption,
+    EstimateOptions,
+    PairsOption,
+    WorkersOption,
+    print_estimate,
+)
 from nmt_prep.cli_tasks import NumTasksOption, StageOption, TaskIdOption, do_share, share_asked_for
 from nmt_prep.config import json_schema
 from nmt_prep.config_file import load_config
@@ -46,6 +56,7 @@ app = typer.Typer(
 )
 
 for _command in (
+    cli_estimate.calibrate,
     cli_downloads.download,
     cli_downloads.lock,
     cli_tasks.tasks,
@@ -151,11 +162,31 @@ def run(
 
 @app.command()
 def plan(
-    config: ConfigArgument, overrides: SetOption = None, force: ForceOption = None, verify: VerifyOption = False
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    force: ForceOption = None,
+    verify: VerifyOption = False,
+    estimate: EstimateOption = False,
+    pairs: PairsOption = None,
+    bytes_per_pair: BytesPerPairOption = None,
+    workers: WorkersOption = None,
+    cores: CoresOption = None,
+    disk_rate: DiskOption = None,
 ) -> None:
-    """List the stages, which of them are fresh, and which would run and why. Runs nothing."""
+    """List the stages, which of them are fresh, and which would run and why. Runs nothing.
+
+    With --estimate, what a run from the start would take: time, memory and disk by stage. It goes by the sizes of the
+    corpora's files, or by --pairs, and by what nmt-prep calibrate measured.
+    """
     from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415
 
+    options = EstimateOptions(pairs, bytes_per_pair, workers, cores, disk_rate)
+    if estimate:
+        if force or verify:
+            raise typer.BadParameter("--force and --verify do not go with --estimate, which is of a run from the start")
+        print_estimate(open_console(), config, load_config(config, overrides or ()), options)
+        return
+    options.check_unused()
     steps = plan_stages(
         load_config(config, overrides or ()),
         base_dir=config.parent,

@@ -1,0 +1,26 @@
+"""How much of a corpus the sample stage reads and takes, by the rule that it goes by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Sampled(NamedTuple):
+    """Bytes of one side of a corpus that are read for its sample, and bytes that are in it."""
+
+    read: float
+    taken: float
+
+
+def sampled(size: float, characters: float, budget: int) -> Sampled:
+    """What is read and taken of one side of a corpus, as the sample stage does it.
+
+    Args:
+        size: bytes of that side.
+        characters: that these are.
+        budget: in characters.
+    """
+    stride = int(size / budget / 2) + 1
+    affordable = budget * size / max(characters, 1)
+    taken = min(size / stride, affordable)
+    return Sampled(min(taken * stride, size), taken)

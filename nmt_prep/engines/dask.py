@@ -5,8 +5,9 @@ Dask itself moves tasks from workers that died to others, and replaces the worke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -50,6 +51,7 @@ class DaskEngine:
         self._progress = progress
         self._stack = ExitStack()
         self._client: Any = None
+        self._order: Callable[[], object] | None = None
         self._roster: Roster | None = None
         self._engine: ExecutorEngine | None = None
 
@@ -97,8 +99,9 @@ class DaskEngine:
         if self._engine is None:
             settings, client = self._settings, self._client or self._connect()
             expected = settings.cluster.workers if settings.cluster is not None else 1
+            seconds, order = settings.worker_seconds, self._order
             self._roster = self._stack.enter_context(
-                Roster(client, self._directory, expected, settings.worker_seconds, self._progress)
+                Roster(client, self._directory, expected, seconds, self._progress, order)
             )
             self._roster.gather()
             executor = client.get_executor(pure=False)
@@ -110,6 +113,8 @@ class DaskEngine:
         address: Any = self._settings.scheduler
         if self._settings.cluster is not None:
             address = self._stack.enter_context(open_cluster(self._settings))
+            # Dask counts those that it still waits for; of the others it starts as many as are missing.
+            self._order = partial(address.scale, self._settings.cluster.workers)
         self._client = self._stack.enter_context(self._client_of(address))
         return self._client
 

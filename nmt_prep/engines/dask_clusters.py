@@ -74,8 +74,7 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
     except (OSError, RuntimeError) as error:
         raise EngineError(f"cannot start a cluster of kind {cluster_settings.kind}: {error}") from error
     with cluster:
-        if cluster_settings.kind in ("slurm", "pbs", "lsf", "sge"):
-            cluster.scale(n=cluster_settings.workers)
+        cluster.scale(cluster_settings.workers)
         yield cluster
 
 

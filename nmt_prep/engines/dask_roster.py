@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from nmt_prep.errors import EngineError
 from nmt_prep.progress import Progress
 
 _SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_ORDERS = 15.0
 _SECONDS_FOR_THE_OTHERS = 5.0
 """How long a run waits, once a worker has answered, for those that are there and have not."""
 
@@ -29,7 +30,13 @@ class Roster:
     """
 
     def __init__(
-        self, client: Any, directory: Path, expected_workers: int, worker_seconds: float, progress: Progress
+        self,
+        client: Any,
+        directory: Path,
+        expected_workers: int,
+        worker_seconds: float,
+        progress: Progress,
+        order: Callable[[], object] | None = None,
     ) -> None:
         """Asks nothing yet.
 
@@ -39,6 +46,7 @@ class Roster:
             expected_workers: that will come in the end, at least.
             worker_seconds: how long to wait while there is no worker.
             progress: is told of workers that come and go.
+            order: asks for workers in the place of those that are gone for good; None where that is not our business.
         """
         self.client = client
         self.threads = 0
@@ -50,7 +58,8 @@ class Roster:
         self._workers: Mapping[str, int] = {}
         self._asked: dict[str, Any] = {}
         self._trusted: set[str] = set()
-        self._looked = self._seen = time.monotonic()
+        self._order = order
+        self._looked = self._seen = self._ordered = time.monotonic()
 
     def __enter__(self) -> Self:
         publish_json_once(self._sign, lambda: __version__)
@@ -97,6 +106,10 @@ class Roster:
             )
         if workers != self._workers:
             self._changed(workers)
+        short = len(workers) < self._expected
+        if self._order is not None and short and self._looked - self._ordered > _SECONDS_BETWEEN_ORDERS:
+            self._ordered = self._looked
+            self._order()
         for address, question in list(self._asked.items()):
             if question.done():
                 del self._asked[address]

@@ -264,3 +264,18 @@ def test_workers_that_come_in_the_middle_of_a_run_are_asked_too(tmp_path: Path) 
     changes = [fields["workers"] for name, fields in events.events if name == "workers_changed"]
     assert changes[0] == 1
     assert changes[-1] == 2
+
+
+def test_workers_that_are_gone_for_good_are_asked_for_again(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_roster, "_SECONDS_BETWEEN_ORDERS", 0.0)
+    orders: list[int] = []
+    with Roster(client, tmp_path, 2, 10, Progress(), lambda: orders.append(1)) as roster:
+        roster.gather()
+    assert orders
+    with Roster(client, tmp_path, 1, 10, Progress(), lambda: orders.clear()) as roster:
+        roster.gather()
+        time.sleep(1)
+        roster.look()
+    assert orders

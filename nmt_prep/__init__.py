@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nmt_prep.config_file import load_config
     from nmt_prep.errors import NmtPrepError
     from nmt_prep.input import BatchedInput, get_infer_iterator, get_iterator, make_dataset
+    from nmt_prep.mirror import fetch_run
     from nmt_prep.records import read_records
     from nmt_prep.runner import plan, run
     from nmt_prep.subwords import T2TTokenizer, Tokenizer, load_tokenizer
@@ -29,6 +30,7 @@ __all__ = [
     "T2TTokenizer",
     "Tokenizer",
     "__version__",
+    "fetch_run",
     "get_infer_iterator",
     "get_iterator",
     "load_config",
@@ -44,6 +46,7 @@ _MODULES = {
     "nmt_prep.config": ("Config",),
     "nmt_prep.config_file": ("load_config",),
     "nmt_prep.errors": ("NmtPrepError",),
+    "nmt_prep.mirror": ("fetch_run",),
     "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
     "nmt_prep.records": ("read_records",),
     "nmt_prep.runner": ("plan", "run"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep import __version__, cli_downloads, cli_estimate, cli_tasks, cli_text
+from nmt_prep import __version__, cli_downloads, cli_estimate, cli_publication, cli_tasks, cli_text
 from nmt_prep.cli_common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
 from nmt_prep.cli_estimate import (
     BytesPerPairOption,
@@ -44,6 +44,7 @@ class StageName(StrEnum):
     ENCODE = "encode"
     EXPORT = "export"
     REPORT = "report"
+    PUBLISH = "publish"
 
 
 app = typer.Typer(
@@ -59,6 +60,7 @@ for _command in (
     cli_estimate.calibrate,
     cli_downloads.download,
     cli_downloads.lock,
+    cli_publication.fetch,
     cli_tasks.tasks,
     cli_text.encode,
     cli_text.decode,
@@ -120,9 +122,9 @@ def run(
 ) -> None:
     """Do everything that CONFIG asks for and that is not done yet.
 
-    The stages are download, extract, compile, sample, vocab, encode and report. What a stage made before is used again
-    unless its config, its inputs or its files changed; nmt-prep plan says which and why. An interrupted run goes on
-    where it stopped.
+    The stages are download, extract, compile, sample, vocab, encode and report, and where CONFIG asks for them export
+    and publish. What a stage made before is used again unless its config, its inputs or its files changed; nmt-prep
+    plan says which and why. An interrupted run goes on where it stopped.
 
     With --stage, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a stage; a plain
     run after them does what is missing, and publishes.
@@ -140,7 +142,7 @@ def run(
 
     def show(outcomes: list[Outcome]) -> None:
         console.print(outcome_table(outcomes))
-        if outcomes[-1].stage == "report":
+        if any(outcome.stage == "report" for outcome in outcomes):
             console.print(where_records_are(checked), markup=False, soft_wrap=True)
             if preview:
                 console.print(batch_preview(checked), markup=False, soft_wrap=True)

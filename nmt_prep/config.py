@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from nmt_prep.config_corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config_engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
+from nmt_prep.config_publish import PublishSettings
 from nmt_prep.config_section import SIDES, Amount, Count, Languages, Location, Name, Section, Side
 from nmt_prep.config_url import Checksums, Urls
 from nmt_prep.config_vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
@@ -35,6 +36,7 @@ __all__ = [
     "Input",
     "Languages",
     "LocalSettings",
+    "PublishSettings",
     "Records",
     "Sample",
     "Section",
@@ -134,6 +136,7 @@ class Config(Section):
     records: Records = Field(default_factory=lambda: Records(), description="the records section")
     input: Input = Field(default_factory=lambda: Input(), description="the input section")
     engine: EngineSettings = Field(default_factory=lambda: LocalSettings(), description="the engine section")
+    publish: PublishSettings | None = Field(None, description="the publish section, or null to publish nowhere")
 
     @model_validator(mode="after")
     def _splits_fit(self) -> Config:
@@ -155,6 +158,12 @@ class Config(Section):
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
+        return self
+
+    @model_validator(mode="after")
+    def _publish_fits(self) -> Config:
+        if self.publish is not None and "export" in self.publish.stages and self.records.export is None:
+            raise ValueError("publish.stages names export, but records.export does not ask for it")
         return self
 
     def shards(self, split: str) -> int:

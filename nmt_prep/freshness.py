@@ -60,7 +60,7 @@ class Freshness:
 
     def inputs(self, stage: Stage, above: Mapping[str, Manifest]) -> dict[str, str]:
         """Digests of what a stage reads."""
-        inputs = {name: above[name].output_digest for name in stage.inputs}
+        inputs = {name: above[name].output_digest for name in stage.reads(self._config)}
         for name, path in stage.local_files(self._config, self._base_dir).items():
             try:
                 inputs[f"file {name}"] = self._digests.digest(path)

@@ -115,7 +115,7 @@ class Pipeline:
         steps: list[Step] = []
         rerun: set[str] = set()
         for stage in self.stages:
-            follows = [name for name in stage.inputs if name in rerun]
+            follows = [name for name in stage.reads(self.config) if name in rerun]
             reason = self._fresh.follow(stage, follows) if follows else self._fresh.reason(stage, manifests, force)
             if reason:
                 rerun.add(stage.name)
@@ -259,7 +259,7 @@ class Pipeline:
             fingerprint=making.fingerprint,
             directory=making.directory,
             scratch=making.draft.scratch,
-            manifests={name: above[name] for name in making.stage.inputs},
+            manifests={name: above[name] for name in making.stage.reads(self.config)},
             digests=self._digests,
             engine=engine,
             progress=self.progress,

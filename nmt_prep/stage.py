@@ -67,7 +67,7 @@ class Stage(ABC):
     Attributes:
         name: as on the command line and in the manifest.
         version: raised when the same inputs would give other bytes than before.
-        inputs: names of the stages whose output it reads.
+        inputs: names of the stages whose output it may read.
         directory: where its output is, below the run's directory.
         rounds: names of its rounds of tasks that several processes may share, in order.
         keeps: true where the directory is a store by digest that is added to, false where it is replaced as a whole.
@@ -83,6 +83,10 @@ class Stage(ABC):
     def applies(self, config: Config) -> bool:
         """Whether the config asks for this stage at all."""
         return True
+
+    def reads(self, config: Config) -> tuple[str, ...]:
+        """Names of the stages whose output it reads."""
+        return self.inputs
 
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:

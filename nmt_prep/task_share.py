@@ -81,12 +81,13 @@ class SharedTasks(TaskLog):
         """
         results = dict(self.noted(round_))
         if round_.name != self._share.round:
-            missing = len(round_.tasks) - len(results)
-            if missing:
+            missing = [task for task in round_.tasks if task.key not in results]
+            if missing and not round_.by_all:
                 raise OutputError(
-                    f"{missing} of {len(round_.tasks)} {round_.name} tasks are not done, which must be before any of "
-                    f"{self._share.round}; run their shares again (--stage {round_.name}), or see nmt-prep tasks"
+                    f"{len(missing)} of {len(round_.tasks)} {round_.name} tasks are not done, which must be before any "
+                    f"of {self._share.round}; run their shares again (--stage {round_.name}), or see nmt-prep tasks"
                 )
+            results |= self.perform(round_, missing)
             return [results[task.key] for task in round_.tasks]
         mine = [task for task in round_.tasks[self._share.number :: self._share.of] if task.key not in results]
         results |= self.perform(round_, mine)
@@ -114,7 +115,8 @@ class ListedTasks(TaskLog):
             RoundReachedError: it is not complete, or the stage's last.
         """
         results = dict(self.noted(round_))
-        self.states.append(RoundState(round_.name, tuple((task.key, task.key in results) for task in round_.tasks)))
+        if not round_.by_all:
+            self.states.append(RoundState(round_.name, tuple((task.key, task.key in results) for task in round_.tasks)))
         if len(results) < len(round_.tasks) or round_.name == self._last:
             raise RoundReachedError
         return [results[task.key] for task in round_.tasks]

@@ -33,6 +33,7 @@ class Round(Generic[T]):
         unit: in which tasks say how far they are.
         engine: where to run these tasks, if not where all others do.
         valid: whether a result noted before is still of use; None where the draft sees to that.
+        by_all: quick, and harmless when repeated: whoever needs the results and does not find them runs the tasks.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Round(Generic[T]):
     unit: str = "pairs"
     engine: Engine | None = None
     valid: Callable[[dict[str, Any]], bool] | None = None
+    by_all: bool = False
 
 
 class TaskLog:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nmt_prep.config import Download
+from nmt_prep.config import Download, PublishSettings
 from nmt_prep.config_file import check_config
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -46,6 +46,12 @@ def test_every_corpus_is_accepted(page: str, count: int) -> None:
     assert len(shown) == count
     for corpus in shown:
         config(corpus)
+
+
+def test_the_publish_section_shows_the_defaults() -> None:
+    [shown] = [block["publish"] for block in blocks("publishing.md")]
+    assert config(publish=shown).publish == PublishSettings(url="s3://bucket/enzh")
+    assert set(shown) == set(PublishSettings.model_fields)
 
 
 def test_the_download_section_shows_the_defaults() -> None:

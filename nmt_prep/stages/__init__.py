@@ -6,11 +6,22 @@ from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.export import Export
 from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.publish import Publish
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-STAGES: tuple[Stage, ...] = (Download(), Extract(), Compile(), Sample(), Vocabulary(), Encode(), Export(), Report())
+STAGES: tuple[Stage, ...] = (
+    Download(),
+    Extract(),
+    Compile(),
+    Sample(),
+    Vocabulary(),
+    Encode(),
+    Export(),
+    Report(),
+    Publish(),
+)
 """All stages, in order."""
 
-__all__ = ["STAGES", "Compile", "Download", "Encode", "Export", "Extract", "Report", "Sample", "Vocabulary"]
+__all__ = ["STAGES", "Compile", "Download", "Encode", "Export", "Extract", "Publish", "Report", "Sample", "Vocabulary"]

@@ -1,0 +1,212 @@
+"""A place in cloud storage, or anywhere else that fsspec reads and writes, as a flat set of named objects.
+
+Every request may be repeated, and is where it fails for a reason that may pass. Credentials are those that the
+storage's library finds on the machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nmt_prep.artefacts import writing
+from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
+from nmt_prep.progress import StoppedError
+from nmt_prep.sources.address import shown
+from nmt_prep.sources.extras import needed_extra
+from nmt_prep.sources.limits import Clock, TransientError, pause_before
+
+_CHUNK = 1 << 20
+_BLOCK = 16 << 20
+"""Bytes of one part of an upload; S3 takes 10,000 parts, of 5 MiB at least."""
+
+_LOCAL = ("file", "local")
+
+_T = TypeVar("_T")
+
+
+class _MissingError(NmtPrepError):
+    """What a request asks for is not there."""
+
+
+class ObjectStore:
+    """The objects below a URL; safe to use from threads.
+
+    Args:
+        url: of the place.
+        options: of fsspec's file system.
+        retries: tries of a request after the first.
+        error: what is raised where a request failed for good.
+        clock: time and chance.
+
+    Raises:
+        ConfigError: fsspec, or the package that it needs for the URL's scheme, is not installed; or the scheme or an
+            option is unknown.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        options: Mapping[str, Any],
+        retries: int,
+        error: type[NmtPrepError],
+        clock: Clock | None = None,
+    ) -> None:
+        self.url = shown(url)
+        self._retries = retries
+        self._error = error
+        self._clock = clock or Clock()
+        fsspec = needed_extra("fsspec", "cloud", self.url)
+        local = {"auto_mkdir": True} if url.partition("://")[0] in _LOCAL else {}
+        try:
+            self._system, root = fsspec.core.url_to_fs(url, **local, **options)
+        except ImportError as missing:
+            raise ConfigError(
+                f"{self.url} needs {missing.name or missing}: pip install 'nmt_prep[cloud]', or the package that "
+                "fsspec names for this scheme"
+            ) from missing
+        except Exception as fault:
+            raise ConfigError(
+                f"{self.url} cannot be opened ({_in_words(fault)}); correct the url or its options"
+            ) from fault
+        self._root = str(root).rstrip("/")
+
+    def sizes(self) -> dict[str, int]:
+        """Names and sizes in bytes of all objects there are now."""
+
+        def find() -> dict[str, int]:
+            self._system.invalidate_cache()
+            found = self._system.find(self._root, detail=True)
+            return {str(path)[len(self._root) + 1 :]: int(facts["size"]) for path, facts in found.items()}
+
+        return self._repeated("", find) or {}
+
+    def read(self, name: str) -> bytes | None:
+        """A small object; None where there is none."""
+        return self._repeated(name, lambda: bytes(self._system.cat_file(self._path(name))))
+
+    def write(self, name: str, content: bytes) -> None:
+        """Writes a small object."""
+        self._found(name, self._repeated(name, lambda: (self._system.pipe_file(self._path(name), content),)))
+
+    def remove(self, name: str) -> None:
+        """Removes an object, if it is there."""
+        self._repeated(name, lambda: self._system.rm_file(self._path(name)))
+
+    def upload(self, path: Path, name: str, tick: Callable[[int], None]) -> str:
+        """Copies a file to an object, and returns the SHA-256 of the bytes that were sent. Ticks are bytes."""
+
+        def send() -> str:
+            digest = hashlib.sha256()
+            remote = self._system.open(self._path(name), "wb", block_size=_BLOCK)
+            try:
+                for chunk in _file_chunks(path):
+                    remote.write(chunk)
+                    digest.update(chunk)
+                    tick(len(chunk))
+            except BaseException:
+                _discard(remote)
+                raise
+            remote.close()
+            return digest.hexdigest()
+
+        return self._found(name, self._repeated(name, send))
+
+    def download(self, name: str, path: Path, tick: Callable[[int], None]) -> str:
+        """Copies an object to a file, and returns the SHA-256 of the bytes that came. Ticks are bytes."""
+
+        def fetch() -> str:
+            digest = hashlib.sha256()
+            with writing(path), path.open("wb") as file:
+                for chunk in self._chunks(name):
+                    file.write(chunk)
+                    digest.update(chunk)
+                    tick(len(chunk))
+            return digest.hexdigest()
+
+        return self._found(name, self._repeated(name, fetch))
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        with self._worded(name), self._system.open(self._path(name), "rb", block_size=_BLOCK) as remote:
+            while chunk := remote.read(_CHUNK):
+                yield chunk
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _found(self, name: str, result: _T | None) -> _T:
+        if result is None:
+            raise self._error(
+                f"{self.url}/{name}: there is no such object or bucket; make the bucket, or correct the url"
+            )
+        return result
+
+    def _repeated(self, name: str, request: Callable[[], _T]) -> _T | None:
+        """What a request gives, however many tries that takes; None where what it asks for is not there."""
+        failures = 0
+        while True:
+            try:
+                with self._worded(name):
+                    return request()
+            except _MissingError:
+                return None
+            except TransientError as error:
+                failures += 1
+                if failures > self._retries:
+                    raise self._error(f"{error} (tried {failures} times)") from error
+                self._clock.sleep(pause_before(failures, error, self._clock))
+
+    @contextmanager
+    def _worded(self, name: str) -> Iterator[None]:
+        """Says what went wrong, and what to do about it; whatever may pass becomes a TransientError."""
+        where = f"{self.url}/{name}".rstrip("/")
+        try:
+            yield
+        except (NmtPrepError, StoppedError):
+            raise
+        except FileNotFoundError as error:
+            raise _MissingError from error
+        except ImportError as error:
+            raise ConfigError(f"{where} needs {error.name}: pip install 'nmt_prep[cloud]'") from error
+        except PermissionError as error:
+            raise self._error(
+                f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, "
+                "and what they may do there"
+            ) from error
+        except Exception as error:
+            if "Credential" in type(error).__name__:  # as botocore and google-auth call theirs
+                raise self._error(
+                    f"{where}: no credentials were found; set them up for this machine as the storage's own tools "
+                    "want them (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)"
+                ) from error
+            raise TransientError(
+                f"{where}: the request failed ({_in_words(error)}); check the network and the storage, and run again"
+            ) from error
+
+
+def _file_chunks(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb", buffering=0) as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror or error}; run again, which makes it anew") from error
+
+
+def _discard(remote: Any) -> None:
+    """Ends an upload without making an object of what was sent so far, which closing would; where that can be done."""
+    with suppress(Exception):
+        remote.discard()
+        remote.closed = True
+    with suppress(Exception):
+        if not remote.closed:
+            remote.close()
+
+
+def _in_words(error: Exception) -> str:
+    """What happened, on one line; messages of other kinds of errors may repeat signed addresses."""
+    text = " ".join(str(error.strerror or error).split()) if isinstance(error, OSError) else ""
+    return f"{type(error).__name__}{': ' * bool(text)}{text[:200].partition('?')[0]}"

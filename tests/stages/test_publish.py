@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.config import Config
+from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.runner import plan, run, run_share, tasks
+from nmt_prep.task_share import Share
+from tests.corpus import corpus_config, tree, write_corpus
+
+fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
+
+MANIFEST, JOURNAL = "nmt_prep-manifest.json", "nmt_prep-unfinished.json"
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing may handle it."""
+
+
+class Scene:
+    """A run, and a bucket in memory to publish to."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.output = place / "run"
+        self.system = fsspec.filesystem("memory")
+
+    def config(self, **publish: Any) -> Config:
+        records = {"shards": {"train": publish.pop("shards", 3)}}
+        settings = {"url": "memory://bucket/enzh", "retries": 0, **publish}
+        return corpus_config(self.output, records=records, publish=settings)
+
+    def run(self, **publish: Any) -> None:
+        run(self.config(**publish), base_dir=self.place, workers=1)
+
+    def there(self) -> dict[str, bytes]:
+        prefix = "/bucket/enzh/"
+        return {path.removeprefix(prefix): self.system.cat_file(path) for path in self.system.find(prefix)}
+
+    def reason(self, **publish: Any) -> str:
+        return plan(self.config(**publish), base_dir=self.place)[-1].reason
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("finished")
+    write_corpus(place, pairs=60, dev=5)
+    run(corpus_config(place / "run"), base_dir=place)
+    return place
+
+
+@pytest.fixture
+def scene(finished: Path, tmp_path: Path) -> Iterator[Scene]:
+    shutil.copytree(finished, tmp_path / "place")
+    scene = Scene(tmp_path / "place")
+    yield scene
+    scene.system.store.clear()
+    scene.system.pseudo_dirs[:] = [""]
+
+
+def assert_all_that_a_manifest_names_is_there(there: dict[str, bytes]) -> None:
+    """What a reader relies on at any time."""
+    if MANIFEST in there:
+        for name, facts in json.loads(there[MANIFEST])["files"].items():
+            content = there[name]
+            assert (len(content), hashlib.sha256(content).hexdigest()) == (facts["size"], facts["sha256"])
+
+
+def published_files(output: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(output)): path.read_bytes()
+        for stage in ("records", "report", "vocab")
+        for path in (output / stage).rglob("*")
+        if path.is_file()
+    }
+
+
+def assert_published(scene: Scene) -> None:
+    there = scene.there()
+    assert_all_that_a_manifest_names_is_there(there)
+    number = json.loads(there[MANIFEST])["number"]
+    files = published_files(scene.output)
+    assert {name: content for name, content in there.items() if name != MANIFEST} == files
+    digests = {
+        name: {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)} for name, content in files.items()
+    }
+    assert json.loads(there[MANIFEST]) == {"format": 1, "number": number, "files": digests}
+    noted = json.loads((scene.output / "publish" / "published.json").read_bytes())
+    assert noted == {"url": "memory://bucket/enzh", "files": digests}
+
+
+def spied(monkeypatch: pytest.MonkeyPatch, scene: Scene, before: Callable[[str, str], None]) -> None:
+    """Calls ``before`` with each request that changes the bucket: ``write`` or ``remove``, and the object's name."""
+    for method, kind in (("_open", "write"), ("rm_file", "remove")):
+        original = getattr(type(scene.system), method)
+
+        def wrapped(system: Any, path: str, *args: Any, _kind: str = kind, _to: Any = original, **options: Any) -> Any:
+            if _kind == "remove" or "wb" in (*args, options.get("mode")):
+                before(_kind, path.removeprefix("/bucket/enzh/"))
+            return _to(system, path, *args, **options)
+
+        monkeypatch.setattr(type(scene.system), method, wrapped)
+
+
+def test_what_training_reads_is_published(scene: Scene) -> None:
+    scene.run()
+    assert_published(scene)
+    assert {name.partition("/")[0] for name in scene.there()} == {MANIFEST, "records", "report", "vocab"}
+    assert scene.reason() == "nothing changed"
+
+
+def test_a_directory_is_a_place_too_and_other_stages_are_published_where_asked_for(
+    scene: Scene, tmp_path: Path
+) -> None:
+    scene.run(url=f"file://{tmp_path}/there", stages=["report", "compile"])
+    expected = {name: digest for name, digest in tree(scene.output).items() if name.startswith(("report", "compiled"))}
+    found = tree(tmp_path / "there")
+    del found[MANIFEST]
+    assert found == expected
+
+
+def test_publishing_again_sends_only_what_changed_and_deletes_what_is_gone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.run()
+    before = scene.there()
+    scene.system.pipe_file("/bucket/enzh/notes.txt", b"of somebody else")
+    requests: list[tuple[str, str]] = []
+    spied(monkeypatch, scene, lambda *request: requests.append(request))
+    scene.run(shards=2)
+    assert scene.system.cat_file("/bucket/enzh/notes.txt") == b"of somebody else"
+    monkeypatch.undo()
+    scene.system.rm_file("/bucket/enzh/notes.txt")
+    assert_published(scene)
+    after = scene.there()
+    del before[MANIFEST], after[MANIFEST]
+    changed = [("write", name) for name in sorted(after) if before.get(name) != after[name]]
+    gone = [("remove", name) for name in sorted(before.keys() - after.keys())]
+    assert requests[:2] == [("write", JOURNAL), ("remove", MANIFEST)]
+    assert sorted(requests[2 : 2 + len(changed)]) == changed
+    assert requests[2 + len(changed) :] == [("write", MANIFEST), *gone, ("remove", JOURNAL)]
+    assert (len(changed), len(gone)) == (7, 6)
+    assert not any(name.startswith("vocab/") for _, name in changed)
+
+
+def test_a_publication_that_is_there_already_is_left_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.run()
+    shutil.rmtree(scene.output / "publish")
+    spied(monkeypatch, scene, lambda *_: pytest.fail("nothing there must change"))
+    scene.run()
+    assert_published(scene)
+
+
+def test_what_vanished_there_is_sent_again_when_asked(scene: Scene) -> None:
+    scene.run()
+    scene.system.rm_file("/bucket/enzh/report/summary.txt")
+    assert scene.reason() == "nothing changed"
+    run(scene.config(), base_dir=scene.place, force=["publish"])
+    assert_published(scene)
+
+
+@pytest.mark.parametrize("older", [None, 2])
+def test_killed_at_any_request_it_goes_on_and_no_reader_ever_misses_a_file(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, older: int | None
+) -> None:
+    if older is not None:
+        scene.run(shards=older)
+    saved, run_before = dict(scene.system.store), scene.place / "before"
+    shutil.copytree(scene.output, run_before)
+    last = 0
+    for number in range(1, 100):
+        scene.system.store.clear()
+        scene.system.store.update(saved)
+        shutil.rmtree(scene.output)
+        shutil.copytree(run_before, scene.output)
+        requests = 0
+
+        def count(kind: str, name: str, number: int = number) -> None:
+            nonlocal requests
+            requests += 1
+            assert_all_that_a_manifest_names_is_there(scene.there())
+            if requests == number:
+                raise Killed
+
+        with monkeypatch.context() as patch:
+            spied(patch, scene, count)
+            try:
+                scene.run()
+                last = number
+            except Killed:
+                pass
+        assert_all_that_a_manifest_names_is_there(scene.there())
+        scene.run()
+        assert_published(scene)
+        if last:
+            break
+    assert last > 15
+
+
+def test_a_run_that_was_killed_does_not_take_for_its_own_what_another_published_since(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop_at_the_manifest(kind: str, name: str) -> None:
+        if (kind, name) == ("write", MANIFEST):
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        spied(patch, scene, stop_at_the_manifest)
+        with pytest.raises(Killed):
+            scene.run()
+    other = Scene(scene.place)
+    other.output = scene.place / "other"
+    shutil.copytree(scene.output, other.output, ignore=shutil.ignore_patterns("drafts"))
+    other.run(shards=2)
+    assert_published(other)
+    scene.run()
+    assert_published(scene)
+    assert json.loads(scene.there()[MANIFEST])["number"] == 3
+
+
+def test_two_runs_on_one_place_find_out(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def other_begins(kind: str, name: str) -> None:
+        if name == "report/summary.txt":
+            journal = json.loads(scene.there()[JOURNAL])
+            scene.system.store["/bucket/enzh/" + JOURNAL].seek(0)
+            scene.system.store["/bucket/enzh/" + JOURNAL].write(
+                json.dumps({**journal, "fingerprint": "f" * 64}).encode()
+            )
+
+    with monkeypatch.context() as patch:
+        spied(patch, scene, other_begins)
+        with pytest.raises(OutputError, match=r"^memory://bucket/enzh: another run publishes to the same place"):
+            scene.run()
+    scene.run()
+    assert_published(scene)
+
+
+def test_a_share_of_the_uploads(scene: Scene) -> None:
+    for number in (2, 0, 2):
+        run_share(scene.config(), Share("publish", number, 3), base_dir=scene.place)
+    (state,) = tasks(scene.config(), base_dir=scene.place)[-1].rounds
+    assert (state.round, state.done, len(state.tasks)) == ("publish", 9, 14)
+    there = scene.there()
+    assert MANIFEST not in there
+    assert len(there) == 1 + 9
+    scene.run()
+    assert_published(scene)
+
+
+def test_listing_tasks_changes_nothing_there(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    spied(monkeypatch, scene, lambda *_: pytest.fail("nothing there must change"))
+    assert tasks(scene.config(), base_dir=scene.place)[-1].rounds == ()
+
+
+def test_a_file_that_was_changed_since_it_was_made(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def change(kind: str, name: str) -> None:
+        if name == "report/summary.txt":
+            (scene.output / name).write_text("forged")
+
+    with monkeypatch.context() as patch:
+        spied(patch, scene, change)
+        with pytest.raises(OutputError, match=r"summary\.txt was changed after it was made; run again with --verify"):
+            scene.run()
+    run(scene.config(), base_dir=scene.place, verify=True)
+    assert_published(scene)
+
+
+def test_what_somebody_else_put_there(scene: Scene) -> None:
+    scene.system.pipe_file("/bucket/enzh/" + MANIFEST, b'{"format": 7}')
+    with pytest.raises(
+        OutputError, match=r"^memory://bucket/enzh/nmt_prep-manifest.json was not written by this version"
+    ):
+        scene.run()
+
+
+@pytest.mark.parametrize(
+    ("publish", "problem"),
+    [
+        ({"url": "/a/path"}, "publish.url"),
+        ({"url": "s3://user:password@bucket/x"}, "file:///path, without user and password"),
+        (
+            {"options": {"client_kwargs": {"aws_secret_access_key": "x"}}},
+            "leave aws_secret_access_key out of the config",
+        ),
+        ({"options": {"key": "x"}}, "leave key out of the config"),
+        ({"stages": ["download"]}, "publish.stages"),
+        ({"stages": []}, "publish.stages"),
+        ({"stages": ["export"]}, "publish.stages names export, but records.export does not ask for it"),
+    ],
+)
+def test_what_a_config_must_not_say(tmp_path: Path, publish: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        corpus_config(tmp_path / "run", publish={"url": "memory://bucket/enzh", **publish})
+
+
+def test_without_the_section_there_is_no_stage(scene: Scene) -> None:
+    steps = plan(corpus_config(scene.output), base_dir=scene.place)
+    assert [step.stage for step in steps if not step.fresh] == []
+    assert steps[-1].stage == "report"

@@ -198,7 +198,7 @@ class Pipeline:
         if not self._fresh.reason(stage, above):
             return ShareOutcome(share, 0, None)
         making = self._making(stage, above)
-        making.open()
+        self._begin(making)
         tasks = SharedTasks(making.draft.notes, engine, self.progress, share)
         with suppress(RoundReachedError):
             stage.run(self._context(making, above, engine, tasks))
@@ -224,7 +224,7 @@ class Pipeline:
     def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine) -> Manifest:
         making = self._making(stage, above)
         making.draft.discard_others()
-        making.open()
+        self._begin(making)
         if stage.keeps:
             remove_partial(making.directory)
         tasks = TaskLog(making.draft.notes, engine, self.progress)
@@ -276,12 +276,23 @@ class Pipeline:
             sizes = {name: (directory / name).stat().st_size for name in names}
             return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
 
+    def _begin(self, making: _Making) -> None:
+        """Makes ready for a stage's tasks."""
+        making.open()
+        if making.stage.outside:
+            self._withdraw(making.stage)
+
+    def _withdraw(self, stage: Stage) -> None:
+        """Removes a stage's manifest: it is not fresh from then on."""
+        path = self.workspace.manifest(stage.name)
+        with writing(path):
+            path.unlink(missing_ok=True)
+
     def _publish(self, making: _Making, manifest: Manifest) -> None:
         """Puts a stage's output in its place, and its manifest last."""
         stage = making.stage
         final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
-        with writing(path):
-            path.unlink(missing_ok=True)
+        self._withdraw(stage)
         if stage.keeps:
             throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
         else:

@@ -70,6 +70,7 @@ class Stage(ABC):
         inputs: names of the stages whose output it may read.
         directory: where its output is, below the run's directory.
         rounds: names of its rounds of tasks that several processes may share, in order.
+        outside: true where it changes what is not in the run's directory: it is not fresh from when it begins.
         keeps: true where the directory is a store by digest that is added to, false where it is replaced as a whole.
     """
 
@@ -78,6 +79,7 @@ class Stage(ABC):
     inputs: ClassVar[tuple[str, ...]]
     directory: ClassVar[str]
     rounds: ClassVar[tuple[str, ...]] = ()
+    outside: ClassVar[bool] = False
     keeps: ClassVar[bool] = False
 
     def applies(self, config: Config) -> bool:

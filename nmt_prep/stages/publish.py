@@ -68,6 +68,7 @@ class Publish(Stage):
     inputs: ClassVar[tuple[str, ...]] = tuple(_DIRECTORIES)
     directory: ClassVar[str] = "publish"
     rounds: ClassVar[tuple[str, ...]] = ("publish",)
+    outside: ClassVar[bool] = True
 
     def applies(self, config: Config) -> bool:
         return config.publish is not None

@@ -204,6 +204,27 @@ def test_killed_at_any_request_it_goes_on_and_no_reader_ever_misses_a_file(
     assert last > 15
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 9, 10, 12])
+def test_a_config_that_is_changed_back_after_a_kill_is_published_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    scene.run()
+    requests = 0
+
+    def count(kind: str, name: str) -> None:
+        nonlocal requests
+        requests += 1
+        if requests == number:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        spied(patch, scene, count)
+        with pytest.raises(Killed):
+            scene.run(shards=2)
+    scene.run()
+    assert_published(scene)
+
+
 def test_a_run_that_was_killed_does_not_take_for_its_own_what_another_published_since(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

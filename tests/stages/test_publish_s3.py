@@ -164,8 +164,8 @@ def test_a_server_in_trouble(scene: Scene, tmp_path: Path, port: int) -> None:
         scene.assert_published()
         copy = nmt_prep.fetch_run(scene.url, tmp_path / "copy", options={"endpoint_url": proxy.url})
         assert len(tree(copy)) == 15
-        failures: list[str] = []
-        proxy.trouble = 0.9
+    failures: list[str] = []
+    with UnreliableProxy(port, 0.9) as proxy:
         for shards in (2, 4, 3):
             while (failure := scene.failure(shards, endpoint=proxy.url, retries=0)) and len(failures) < 200:
                 failures.append(failure)
@@ -187,13 +187,14 @@ def test_killed_at_any_time(scene: Scene) -> None:
         return process
 
     journal = f"{scene.url.removeprefix('s3://')}/nmt_prep-unfinished.json"
-    draw, upload, incomplete = random.Random(1), 0.0, 0
+    draw, shards, upload, incomplete = random.Random(1), 3, 1.0, 0
     for turn in range(15):
-        shards = 2 + turn // 3 % 3
+        if turn % 3 != 2:
+            shards = 2 + (shards - 2 + draw.choice([1, 2])) % 3
         with begin(shards) as process:
             while process.poll() is None and not scene.system.exists(journal):
                 time.sleep(0.001)
-            if turn % 3 == 0:
+            if turn % 3 == 2:
                 began = time.monotonic()
                 assert process.wait() == 0
                 upload = time.monotonic() - began

@@ -117,7 +117,7 @@ def test_a_share_wants_what_comes_before_it(place: Path) -> None:
 
 
 def test_rounds_and_shares_that_do_not_exist(place: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'vocabulary' cannot be shared out; what can: extract, lines, compile, sample"):
+    with pytest.raises(ConfigError, match=r"'vocabulary' cannot be shared out; what can: extract, lines, compile"):
         run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
     with pytest.raises(ConfigError, match=r"no share 2 of 2: .* from 0 to 1 \(for Slurm: --array=0-1\)"):
         Share("encode", 2, 2)

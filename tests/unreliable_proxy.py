@@ -16,11 +16,13 @@ class UnreliableProxy:
 
     Args:
         port: of the server.
-        trouble: share of the connections that get into it, from 0 to 1.
+        trouble: share of the connections that get into it at once, from 0 to 1.
+        most: bytes after which the others break off; None is never.
     """
 
-    def __init__(self, port: int, trouble: float) -> None:
+    def __init__(self, port: int, trouble: float, most: int | None = None) -> None:
         self.trouble = trouble
+        self._most = most
         self.troubles = 0
         self._server_port = port
         self._chance = random.Random(1)
@@ -55,7 +57,7 @@ class UnreliableProxy:
         fate = self._chance.random()
         with client, suppress(OSError):
             if fate >= self.trouble:
-                self._forward(client, None)
+                self._forward(client, self._most)
                 return
             self.troubles += 1
             status = {0: "500 Internal Server Error", 1: "503 Slow Down"}.get(int(fate / self.trouble * 4))

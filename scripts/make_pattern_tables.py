@@ -23,7 +23,10 @@ _OTHER = 3
 
 def unicode_version() -> str:
     """Version of Unicode that the ``regex`` package says it supports."""
-    found = re.search(r"supports Unicode (\d+\.\d+\.\d+)", str(metadata("regex").get_payload()))
+    facts = metadata("regex")
+    # Some packages that replace importlib.metadata's reader move the text from the payload to a header.
+    text = f"{facts.get('Description')}\n{facts.get_payload()}"
+    found = re.search(r"supports Unicode (\d+\.\d+\.\d+)", text)
     if found is None:
         raise SystemExit("the metadata of the regex package does not name a version of Unicode")
     return found[1]

@@ -30,7 +30,7 @@ _GROUP_ENTRY_BYTES = 16
 def estimate(config: Config, corpora: Sequence[CorpusSize], calibration: Calibration, machines: Machines) -> Estimate:
     """What a run will take that makes everything, from corpora that nothing was made of yet.
 
-    The network is not in it: files that come from elsewhere are taken to be in the cache.
+    The network is not in it: files that come from elsewhere are taken to be in the cache, and nothing is published.
     """
     return _Estimator(config, corpora, calibration, machines).estimate()
 

@@ -97,7 +97,9 @@ class ExecutorEngine:
         try:
             while True:
                 if failure is None:
-                    for task in islice(remaining, max(3 * self.workers - len(running), 0)):
+                    # One at least, also while there are no workers: no task under way means that all are done.
+                    ahead = max(3 * self.workers, 1)
+                    for task in islice(remaining, max(ahead - len(running), 0)):
                         running[self._submit(function, task)] = _Attempt(task, 1)
                 if not running:
                     break

@@ -64,6 +64,10 @@ def test_results_and_amounts_come_back_with_the_worker_that_did_the_task(threads
     assert all(":" in each.worker for each in done)
 
 
+def test_tasks_are_not_forgotten_while_all_workers_are_gone(threads: Executor) -> None:
+    assert squares(ExecutorEngine(threads, 2, watch=lambda: 0), square) == [(n, n * n) for n in range(20)]
+
+
 def test_a_task_that_fails_for_reasons_that_pass_is_run_again(threads: Executor, tmp_path: Path) -> None:
     events = Events()
     found = squares(ExecutorEngine(threads, 2, Progress(events)), fails_twice, tmp_path)

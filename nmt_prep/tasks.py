@@ -7,7 +7,7 @@ result is noted are not run again. A stage has one round of tasks or several, ea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeAlias
@@ -33,6 +33,8 @@ class Round(Generic[T]):
         unit: in which tasks say how far they are.
         engine: where to run these tasks, if not where all others do.
         valid: whether a result noted before is still of use; None where the draft sees to that.
+        made: the files that a task made. Where somebody removed one, such as whoever tidies up a shared disk, the task
+            is run again; None where ``valid`` sees to that, or there are none.
         by_all: quick, and harmless when repeated: whoever needs the results and does not find them runs the tasks.
     """
 
@@ -43,6 +45,7 @@ class Round(Generic[T]):
     unit: str = "pairs"
     engine: Engine | None = None
     valid: Callable[[dict[str, Any]], bool] | None = None
+    made: Callable[[T, dict[str, Any]], Iterable[Path]] | None = None
     by_all: bool = False
 
 
@@ -92,7 +95,8 @@ class TaskLog:
             note = self._note(task.key)
             if note.exists():
                 result = json.loads(note.read_bytes())
-                if round_.valid is None or round_.valid(result):
+                made = () if round_.made is None else round_.made(task, result)
+                if (round_.valid is None or round_.valid(result)) and all(path.exists() for path in made):
                     yield task.key, result
 
     def perform(self, round_: Round[T], tasks: Sequence[T]) -> Results:

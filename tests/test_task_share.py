@@ -18,6 +18,10 @@ from tests.engines.dying import do_share_and_die
 UP_TO = {"extract": "download", "compile": "extract", "sample": "compile", "encode": "vocab", "shuffle": "vocab"}
 
 
+STAGE_OF = {"shuffle": "encode"}
+"""The stages of rounds that do not have their stage's name."""
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # Several parts, so that a stage has several tasks.
@@ -105,6 +109,27 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
     nmt_prep.run(shared, base_dir=place)
     assert all(stage.published for stage in tasks(shared, base_dir=place))
     assert run_share(shared, Share("shuffle", 0, 1), base_dir=place).state is None
+
+
+@pytest.mark.parametrize("name", ["compile", "sample", "encode", "shuffle"])
+def test_a_task_whose_file_somebody_removed_is_done_again(place: Path, name: str) -> None:
+    nmt_prep.run(config(place, "one"), base_dir=place)
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
+    for round_name in ("encode", "shuffle") if name == "shuffle" else (name,):
+        run_share(shared, Share(round_name, 0, 1), base_dir=place)
+    made = [
+        path
+        for path in sorted((place / "shared" / ".nmt_prep" / "drafts").rglob("*"))
+        if path.is_file() and path.parent.name != "tasks" and (name != "shuffle" or "output" in path.parts)
+    ]
+    made[1].unlink()
+    state = {stage.stage: stage for stage in tasks(shared, base_dir=place)}[STAGE_OF.get(name, name)].rounds[-1]
+    assert (state.round, len(state.tasks) - state.done) == (name, 1)
+    assert run_share(shared, Share(name, 0, 1), base_dir=place).ran == 1
+    made[-1].unlink()
+    nmt_prep.run(shared, base_dir=place)
+    assert tree(place / "shared") == tree(place / "one")
 
 
 def test_a_share_wants_what_comes_before_it(place: Path) -> None:

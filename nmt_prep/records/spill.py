@@ -205,4 +205,4 @@ def _read_exactly(file: BinaryIO, offset: int, out: memoryview) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> RecordsError:
-    return RecordsError(f"{path}: not a usable spill file: {error}; delete it and run the encode stage again")
+    return RecordsError(f"{path}: not a usable spill file: {error}; delete it and run again")

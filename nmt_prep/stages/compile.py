@@ -70,7 +70,16 @@ class Compile(Stage):
             for number, slice_ in enumerate(slices)
         ]
         total = sum(path.stat().st_size for source in sources for files in source.files for path in files.values())
-        results = context.tasks.run(Round("compile", compile_slice, tasks, total, "bytes"))
+        results = context.tasks.run(
+            Round(
+                "compile",
+                compile_slice,
+                tasks,
+                total,
+                "bytes",
+                made=lambda task, result: (context.directory / part["file"] for part in result["parts"]),
+            )
+        )
         parts: dict[str, list[object]] = {split: [] for split in context.config.splits}
         corpora: dict[str, dict[str, Any]] = {split: {} for split in context.config.splits}
         digests: dict[str, str] = {}

@@ -138,7 +138,7 @@ def _spill(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> di
             )
             row += part["pairs"]
     total = sum(plan.rows for plan in plans.values())
-    results = context.tasks.run(Round("encode", encode_part, tasks, total))
+    results = context.tasks.run(Round("encode", encode_part, tasks, total, made=lambda task, _: [task.spill]))
     stats = {split: PairStats() for split in plans}
     for task, result in zip(tasks, results, strict=True):
         stats[task.plan.shuffle.split] += _stats(result)
@@ -169,7 +169,9 @@ def _order(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> di
         for number in range(plan.shards)
     ]
     total = sum(plan.rows for plan in plans.values())
-    results = context.tasks.run(Round("shuffle", order_shard, tasks, total))
+    results = context.tasks.run(
+        Round("shuffle", order_shard, tasks, total, made=lambda task, _: [task.output, index_path(task.output)])
+    )
     shards: dict[str, list[ShardInfo]] = {split: [] for split in plans}
     for task, result in zip(tasks, results, strict=True):
         shards[task.plan.shuffle.split].append(ShardInfo(**result))

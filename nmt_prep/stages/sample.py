@@ -82,7 +82,9 @@ class Sample(Stage):
     def run(self, context: Context) -> Result:
         corpora = context.config.splits["train"]
         tasks = [_task(context, side, index, corpus) for side in SIDES for index, corpus in enumerate(corpora)]
-        results = context.tasks.run(Round("sample", sample_corpus, tasks, unit="lines"))
+        results = context.tasks.run(
+            Round("sample", sample_corpus, tasks, unit="lines", made=lambda task, _: [task.output])
+        )
         details: dict[str, Any] = {}
         for side in SIDES:
             own = [(task, result) for task, result in zip(tasks, results, strict=True) if task.side == side]

@@ -89,7 +89,7 @@ class Vocabulary(Stage):
         counting = {key: tuple(count_tasks(files, config.vocab, context.scratch)) for key, files in samples.items()}
         slices = [task for tasks in counting.values() for task in tasks]
         total = sum(task.end - task.start for task in slices)
-        context.tasks.run(Round("count", count_slice, slices, total, "bytes"))
+        context.tasks.run(Round("count", count_slice, slices, total, "bytes", made=lambda task, _: [task.output]))
         built: dict[str, dict[str, Any]] = {}
         for key, files in samples.items():  # one after the other: each may need most of the memory
             task = VocabularyTask(
@@ -104,7 +104,14 @@ class Vocabulary(Stage):
             )
             # In this thread: the trainers look for Ctrl-C there.
             built[key] = context.tasks.run(
-                Round(f"vocab {key}", build_vocabulary, [task], unit="steps", engine=HereEngine())
+                Round(
+                    f"vocab {key}",
+                    build_vocabulary,
+                    [task],
+                    unit="steps",
+                    engine=HereEngine(),
+                    made=lambda task, _: [task.output],
+                )
             )[0]
         details: dict[str, object] = {side: built["shared" if config.vocab.shared else side] for side in SIDES}
         publish_json(context.directory / "vocab.json", details)

@@ -48,14 +48,15 @@ def flush(path: Path) -> None:
 
 
 def flush_tree(directory: Path) -> None:
-    """Forces everything below a directory to the disk.
+    """Forces everything below a directory to the disk, but for files that are not published.
 
     Raises:
         OutputError: flushing failed.
     """
     with writing(directory):
         for path in sorted(directory.rglob("*")):
-            flush(path)
+            if not is_partial(path):
+                flush(path)
         flush(directory)
 
 
@@ -109,8 +110,19 @@ def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
         return json.loads(path.read_bytes())
 
 
+def is_partial(path: Path) -> bool:
+    """Whether a file is one that :func:`published` writes before it has its name."""
+    return path.name.startswith(".") and path.name.endswith(".partial")
+
+
 def remove_partial(directory: Path) -> None:
-    """Removes what :func:`published` left below a directory when it was killed."""
+    """Removes what :func:`published` left below a directory when it was killed.
+
+    Workers of a run that is over may still be at work there; their files may come and go meanwhile.
+
+    Raises:
+        OutputError: something cannot be removed.
+    """
     with writing(directory):
         for path in directory.rglob(".*.partial"):
-            path.unlink()
+            path.unlink(missing_ok=True)

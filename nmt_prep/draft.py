@@ -11,7 +11,7 @@ import shutil
 import time
 from pathlib import Path
 
-from nmt_prep.artefacts import flush, flush_tree, writing
+from nmt_prep.artefacts import flush, flush_tree, remove_partial, writing
 
 
 class Draft:
@@ -63,6 +63,7 @@ class Draft:
     def publish(self, final: Path) -> None:
         """Puts the output in the place of an older one; from then on there is no draft.
 
+        A worker that was given up and does a task once more finds no draft any more; what it had begun goes.
         A kill in between leaves one of the two in the place, or none.
 
         Raises:
@@ -74,6 +75,7 @@ class Draft:
         with writing(final):
             self.output.rename(final)
             flush(final.parent)
+        remove_partial(final)
         throw_away(self._private, self._all)
 
 

@@ -42,7 +42,9 @@ def run_lock(
         stack.callback(_close, handle)
         with writing(workspace.root):
             _acquire(handle, workspace, wait, waiting, shared)
-            if not shared:
+            if shared:
+                _remove(holder)  # of a run that was killed: none holds the directory now
+            else:
                 stack.callback(_remove, holder)
                 holder.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
         yield

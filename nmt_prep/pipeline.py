@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.artefacts import remove_partial, writing
+from nmt_prep.artefacts import is_partial, remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.draft import Draft, drafts_of, empty_trash, throw_away
@@ -271,7 +271,8 @@ class Pipeline:
         """Digests of all files of a result, each of which must be there."""
         names = result.files
         if names is None:
-            names = sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
+            files = (path for path in directory.rglob("*") if not is_partial(path) and path.is_file())
+            names = sorted(str(path.relative_to(directory)) for path in files)
         with writing(directory):
             sizes = {name: (directory / name).stat().st_size for name in names}
             return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}

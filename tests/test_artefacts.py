@@ -64,6 +64,15 @@ def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".kept", "kept.partial", "sub"]
 
 
+def test_remove_partial_does_not_mind_files_that_go_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".x.1-2.partial").touch()
+    listed = list(tmp_path.rglob("*"))
+    (tmp_path / ".x.1-2.partial").unlink()
+    monkeypatch.setattr(Path, "rglob", lambda *_: listed)
+    remove_partial(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_flush_takes_directories_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
     monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nmt_prep import artefacts
 from nmt_prep.draft import Draft, drafts_of, empty_trash
 
 FIRST, SECOND = "1" * 64, "2" * 64
@@ -93,6 +94,26 @@ def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) 
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     assert not drafts_of(tmp_path / "private", "records").exists()
     assert not (tmp_path / "private" / "trash").exists()
+
+
+def test_what_a_worker_begins_again_while_the_output_is_published_does_not_stay_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = Draft(tmp_path / "private", "records", FIRST)
+    draft.open()
+    fill(draft)
+    begun = draft.output / ".file-0.0123456789abcdef.partial"
+    begun.touch()
+    flushed: list[str] = []
+
+    def flushing(path: Path) -> None:
+        flushed.append(path.name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(artefacts, "flush", flushing)
+        draft.publish(tmp_path / "records")
+    assert begun.name not in flushed
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
 
 
 def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_deleted(

@@ -82,6 +82,18 @@ def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
         pass
 
 
+def test_a_run_that_was_killed_is_not_named_as_the_holder_that_others_wait_for(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.private.mkdir()
+    (workspace.private / "lock.holder").write_text('{"pid": 1, "host": "h"}')
+    with (
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+        pytest.raises(OutputError, match="in use by another process, such as one that does a share of its tasks"),
+        run_lock(workspace, wait=False, waiting=never),
+    ):
+        pass
+
+
 def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     with (

@@ -194,9 +194,12 @@ class Pipeline:
             OutputError: something above the round is not up to date.
             NmtPrepError: a task failed.
         """
-        stage, above = self._down_to(share.round)
-        if not self._fresh.reason(stage, above):
-            return ShareOutcome(share, 0, None)
+        try:
+            stage, above = self._down_to(share.round)
+            if not self._fresh.reason(stage, above):
+                return ShareOutcome(share, 0, None)
+        finally:
+            self._digests.save()  # for the next member on a machine that has a cache of its own
         making = self._making(stage, above)
         self._begin(making)
         tasks = SharedTasks(making.draft.notes, engine, self.progress, share)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import nmt_prep
+from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import ConfigError, OutputError
@@ -130,6 +131,17 @@ def test_a_task_whose_file_somebody_removed_is_done_again(place: Path, name: str
     made[-1].unlink()
     nmt_prep.run(shared, base_dir=place)
     assert tree(place / "shared") == tree(place / "one")
+
+
+def test_members_with_a_cache_of_their_own_read_what_is_above_them_once(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "elsewhere"))
+    run_share(shared, Share("encode", 0, 2), base_dir=place)
+    monkeypatch.setattr(digests, "sha256_of", lambda path: pytest.fail(f"read {path} again"))
+    run_share(shared, Share("encode", 1, 2), base_dir=place)
 
 
 def test_a_share_wants_what_comes_before_it(place: Path) -> None:

@@ -18,7 +18,8 @@ StageOption = Annotated[
     typer.Option(
         "--stage",
         metavar="ROUND",
-        help="Do a share of the tasks of extract, compile, sample, encode or shuffle, and nothing else.",
+        help="Do a share of the tasks of extract, lines, compile, sample, count, encode, shuffle or publish, and "
+        "nothing else.",
         show_default=False,
     ),
 ]

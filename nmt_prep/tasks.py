@@ -90,10 +90,15 @@ class TaskLog:
         return publish_json_once(self._note(key), value)
 
     def noted(self, round_: Round[T]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Keys and results of the tasks that ended in an earlier run, or elsewhere."""
+        """Keys and results of the tasks that ended in an earlier run, or elsewhere.
+
+        The directory is listed, for which NFS asks the server; whether a single file is there it may answer from what
+        this machine saw a minute ago, when other members of a job array were still at work.
+        """
+        there = {note.name for note in self._notes.iterdir()} if self._notes.is_dir() else set()
         for task in round_.tasks:
             note = self._note(task.key)
-            if note.exists():
+            if note.name in there:
                 result = json.loads(note.read_bytes())
                 made = () if round_.made is None else round_.made(task, result)
                 if (round_.valid is None or round_.valid(result)) and all(path.exists() for path in made):

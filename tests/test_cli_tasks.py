@@ -8,6 +8,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from nmt_prep.cli import app
+from nmt_prep.stages import STAGES
 from tests.corpus import corpus_config, tree, write_corpus
 
 
@@ -46,6 +47,12 @@ def test_an_array_of_members_and_a_last_run(path: Path) -> None:
     assert "shuffle: 4 of 4 tasks done before" in invoke("run", str(path), "--no-preview").stdout
     assert "published before; there is nothing to do" in member(path, "shuffle", 0, 1).stdout
     assert tree(path.parent / "run") == tree(path.parent / "plain")
+
+
+def test_help_names_all_that_can_be_shared_out() -> None:
+    rounds = [name for stage in STAGES for name in stage.rounds]
+    described = " ".join(invoke("run", "--help").stdout.replace("│", " ").split())
+    assert f"a share of the tasks of {', '.join(rounds[:-1])} or {rounds[-1]}, and nothing else" in described
 
 
 @pytest.mark.parametrize(

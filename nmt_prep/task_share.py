@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +89,10 @@ class SharedTasks(TaskLog):
                 )
             results |= self.perform(round_, missing)
             return [results[task.key] for task in round_.tasks]
-        mine = [task for task in round_.tasks[self._share.number :: self._share.of] if task.key not in results]
-        results |= self.perform(round_, mine)
+        # What the whole round does says nothing of how far the share is.
+        share = replace(round_, tasks=round_.tasks[self._share.number :: self._share.of], total=None)
+        mine = [task for task in share.tasks if task.key not in results]
+        results |= self.perform(share, mine)
         self.ran = len(mine)
         self.state = RoundState(round_.name, tuple((task.key, task.key in results) for task in round_.tasks))
         raise RoundReachedError

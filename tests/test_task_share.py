@@ -11,10 +11,12 @@ from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.progress import Progress
 from nmt_prep.runner import run_share, tasks
 from nmt_prep.task_share import Share
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.dying import do_share_and_die
+from tests.engines.test_executor import Events
 
 UP_TO = {"extract": "download", "compile": "extract", "sample": "compile", "encode": "vocab", "shuffle": "vocab"}
 
@@ -142,6 +144,19 @@ def test_members_with_a_cache_of_their_own_read_what_is_above_them_once(
     run_share(shared, Share("encode", 0, 2), base_dir=place)
     monkeypatch.setattr(digests, "sha256_of", lambda path: pytest.fail(f"read {path} again"))
     run_share(shared, Share("encode", 1, 2), base_dir=place)
+
+
+def test_progress_is_that_of_the_share(place: Path) -> None:
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    run_share(shared, Share("encode", 2, 4), base_dir=place)
+    events = Events()
+    outcome = run_share(shared, Share("encode", 0, 2), base_dir=place, workers=1, progress=Progress(events))
+    assert outcome.state is not None
+    of = len(outcome.state.tasks[::2])
+    counts = [(fields["done"], fields["total"]) for name, fields in events.events if name == "task_finished"]
+    assert counts == [(done, of) for done in range(of - outcome.ran + 1, of + 1)]
+    assert 0 < outcome.ran < of
 
 
 def test_a_share_wants_what_comes_before_it(place: Path) -> None:

@@ -47,7 +47,7 @@ EDGES = st.sampled_from(
 )  # fmt: skip
 
 
-@given(parts=st.lists(EDGES | st.binary(max_size=3), max_size=8))
+@given(parts=st.lists(EDGES | st.binary(max_size=3), max_size=24))
 @example(parts=[b"a" * 31, b"\xe4\xb8"])
 def test_validation_agrees_with_python(parts: list[bytes]) -> None:
     data = b"".join(parts)
@@ -58,7 +58,7 @@ def test_every_pair_of_lead_and_continuation() -> None:
     for lead in range(0x80, 0x100):
         for second in range(0x100):
             for tail in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf", b"\x80a"):
-                data = bytes([lead, second]) + tail
+                data = b"a" * (second % 17) + bytes([lead, second]) + tail  # blocks are of 16 bytes
                 assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data), data
 
 
@@ -71,10 +71,11 @@ def test_raw_buffers_are_validated(bad: bytes) -> None:
         T2TModel(list("fine_")).encode(data, offsets, 2)
 
 
-def test_a_line_that_ends_inside_a_character_is_invalid() -> None:
+@pytest.mark.parametrize("offsets", [[0, 1, 3], [0, 2, 3, 3], [0, 2, 2, 3], [0, 1]])
+def test_a_line_that_ends_inside_a_character_is_invalid(offsets: list[int]) -> None:
     data = np.frombuffer("中".encode(), np.uint8)
     with pytest.raises(InvalidTextError, match="line 0: byte 0 "):
-        T2TModel(["中", "_"]).encode(data, np.array([0, 1, 3], np.int64), 1)
+        T2TModel(["中", "_"]).encode(data, np.array(offsets, np.int64), 1)
 
 
 @pytest.mark.parametrize("offsets", [[], [0, 5], [3, 1], [-1, 2], [0, 3, 2], [2**62, 2**62]])

@@ -214,3 +214,55 @@ def test_merges_in_any_order_across_characters(seed: int, lines: list[str]) -> N
     vocabulary = ByteBPEVocabulary(tuple(tokens), np.array(merges, np.int32).reshape(-1, 3))
     twin = reference.Vocabulary(tokens, merges)
     assert ByteBPETokenizer(vocabulary).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
+
+
+# Characters of which tokens are made, and others that share bytes with them or come in between.
+TOKENS = "中国人民的一了是"
+BETWEEN = "丮丯且é a\0𠮷，"
+
+
+def joined(draw: random.Random, characters: str, count: int) -> tuple[list[bytes], list[list[int]]]:
+    """Tokens and merges: all bytes, the characters, then what pairs of any tokens give, parts of characters too."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    known = {token: number for number, token in enumerate(tokens)}
+    merges: list[list[int]] = []
+
+    def join(left: bytes, right: bytes) -> None:
+        if left + right not in known:
+            known[left + right] = len(tokens)
+            tokens.append(left + right)
+        merge = [known[left], known[right], known[left + right]]
+        if merge not in merges:
+            merges.append(merge)
+
+    for character in map(str.encode, characters):
+        if character[:2] not in known:
+            join(character[:1], character[1:2])
+        join(character[:2], character[2:])
+    text = "".join(draw.choices(characters, k=200)).encode()
+    for _ in range(count):
+        start = draw.randrange(len(text) - 20)
+        if draw.random() < 0.9:
+            start -= start % 3
+        longest = [end for end in range(start + 1, start + 20) if text[start:end] in known]
+        middle = draw.choice(longest[-2:])
+        ends = [end for end in range(middle + 1, start + 20) if text[middle:end] in known]
+        if ends:
+            join(text[start:middle], text[middle : draw.choice(ends[-2:])])
+    return tokens, merges
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.lists(st.text(st.sampled_from(TOKENS * 4 + BETWEEN), max_size=20), max_size=4))
+def test_tokens_of_many_characters(seed: int, lines: list[str]) -> None:
+    draw = random.Random(seed)
+    characters = TOKENS[: draw.choice([1, 2, len(TOKENS)])]  # runs of one have ties
+    tokens, merges = joined(draw, characters, draw.choice([10, 100, 400]))
+    if seed % 4 == 0:
+        draw.shuffle(merges)  # tokens may then be merged before all that leads to them, or never
+    if seed % 3 == 0:
+        merges += draw.choices(merges, k=5)  # pairs that come twice count where they come last
+    lines.append("".join(draw.choices(characters, k=draw.choice([20, 50, 85, 86]))))
+    vocabulary = ByteBPEVocabulary(tuple(tokens), np.array(merges, np.int32))
+    twin = reference.Vocabulary(tokens, merges)
+    assert ByteBPETokenizer(vocabulary).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]

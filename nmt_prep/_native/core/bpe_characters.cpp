@@ -30,11 +30,13 @@ struct LowestRanks {
 };
 
 CharacterTable::Entry merge_alone(const std::string& character, const std::array<std::int32_t, 256>& bytes,
-                                  const LowestRanks& lowest, const PairTable& pairs) {
-    CharacterTable::Entry entry{{0, 0, 0}, static_cast<std::uint8_t>(character.size()), true};
-    for (std::size_t i = 0; i < character.size(); ++i)
-        entry.symbols[i] = bytes[static_cast<std::uint8_t>(character[i])];
+                                  const LowestRanks& lowest, const PairTable& pairs, const SplitTable& splits) {
+    CharacterTable::Entry entry{{0, 0, 0}, static_cast<std::uint8_t>(character.size()), true, true};
     std::int32_t* const symbols = entry.symbols;
+    for (std::size_t i = 0; i < character.size(); ++i) {
+        symbols[i] = bytes[static_cast<std::uint8_t>(character[i])];
+        if (symbols[i] < 0) return {};
+    }
     std::uint32_t highest = 0;
     bool merged = false;
     while (entry.size > 1) {
@@ -57,20 +59,22 @@ CharacterTable::Entry merge_alone(const std::string& character, const std::array
         --entry.size;
     }
     if (merged) entry.begins &= lowest.outside_later(symbols[0], symbols[entry.size - 1], highest);
+    for (std::size_t i = 0; i < entry.size; ++i) entry.is_made &= splits.makes(symbols[i]);
     return entry;
 }
 
 }  // namespace
 
 CharacterTable::CharacterTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
-                               const std::vector<std::string>& tokens, const PairTable& pairs)
+                               const std::vector<std::string>& tokens, const PairTable& pairs,
+                               const SplitTable& splits)
     : entries_(0x10000) {
     const LowestRanks lowest(rules, tokens);
     std::string character;
-    for (char32_t point = 0x80; point < entries_.size(); ++point) {
+    for (char32_t point = 0; point < entries_.size(); ++point) {
         character.clear();
         append_utf8(character, point);
-        entries_[point] = merge_alone(character, bytes, lowest, pairs);
+        entries_[point] = merge_alone(character, bytes, lowest, pairs, splits);
     }
 }
 

@@ -7,9 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "byte_hash.h"
@@ -20,16 +18,21 @@ namespace nmt_prep::bpe {
 struct Character {
     std::uint32_t bytes;
     std::uint32_t size;
+    std::uint32_t point;  // kFourBytes where there are four
+
+    static constexpr std::uint32_t kFourBytes = 0x10000;
 };
 
 // Reads the character at `at`. Requires well-formed UTF-8.
 inline Character read_character(const std::uint8_t* at) {
     const std::uint32_t lead = at[0];
-    if (lead < 0x80) return {lead, 1};
-    if (lead < 0xE0) return {lead | std::uint32_t{at[1]} << 8, 2};
-    const std::uint32_t three = lead | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16;
-    if (lead < 0xF0) return {three, 3};
-    return {three | std::uint32_t{at[3]} << 24, 4};
+    if (lead < 0x80) return {lead, 1, lead};
+    const std::uint32_t second = at[1];
+    if (lead < 0xE0) return {lead | second << 8, 2, (lead & 0x1F) << 6 | (second & 0x3F)};
+    const std::uint32_t third = at[2];
+    const std::uint32_t three = lead | second << 8 | third << 16;
+    if (lead < 0xF0) return {three, 3, (lead & 0x0F) << 12 | (second & 0x3F) << 6 | (third & 0x3F)};
+    return {three | std::uint32_t{at[3]} << 24, 4, Character::kFourBytes};
 }
 
 class CutTable {
@@ -37,27 +40,26 @@ class CutTable {
     // `tokens`: whatever a merge can result in.
     explicit CutTable(const std::vector<std::string_view>& tokens);
 
-    // False only if no token crosses the boundary between the two; sometimes true without need.
-    bool may_cross(const Character& left, const Character& right) const {
-        const unsigned ends = ends_[slot(left)] & 0x0F;
-        const unsigned begins = ends_[slot(right)] >> 4;
-        if (ends == 0 || begins == 0) return false;
-        if (ends == kWholeBit && begins == kWholeBit) return holds(left.bytes, right.bytes);
-        return may_cross_in_part(left, right, ends, begins);
+    // What tokens cross the boundary between the two: none for sure; perhaps some, with the whole of both characters at
+    // least; perhaps some.
+    enum Crossing { kNone, kWholeOnly, kAny };
+    Crossing crossing(const Character& left, const Character& right) const {
+        const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
+        if (ways == 0) return kNone;
+        if (ways != kWhole && may_cross_in_part(left, right, ways & ~kWhole)) return kAny;
+        return (ways & kWhole) && holds(left.bytes, right.bytes) ? kWholeOnly : kNone;
     }
 
    private:
-    // How a token meets a character: 0 is the whole of it, 1 to 3 that many bytes. A set of these has a bit for each.
-    static constexpr unsigned kWholeBit = 1;
-
-    // Characters share a slot where they agree in what decides here: in 16 bits for those of up to three bytes.
-    static std::size_t slot(const Character& character) {
-        const std::uint32_t bytes = character.bytes;
-        if (character.size == 1) return bytes;
-        if (character.size == 2) return (bytes & 0x1F) << 6 | (bytes >> 8 & 0x3F);
-        if (character.size == 3) return (bytes & 0x0F) << 12 | (bytes >> 8 & 0x3F) << 6 | (bytes >> 16 & 0x3F);
-        return 0x10000 | (bytes >> 16 & 0x3F) << 6 | (bytes >> 24 & 0x3F);
+    // How a token meets a character: with the whole of it (0), or with 1 to 3 of its bytes. A way to cross is how it
+    // meets the left one and how the right one, a bit each; here those that tokens have, whatever is on the other side.
+    struct Ways {
+        std::uint16_t as_left = 0, as_right = 0;
+    };
+    static constexpr std::uint16_t way(std::uint32_t end, std::uint32_t begin) {
+        return static_cast<std::uint16_t>(1u << (4 * end + begin));
     }
+    static constexpr unsigned kWhole = 1;
 
     std::size_t bit(std::uint32_t left, std::uint32_t right) const {
         return (std::uint64_t{left} << 32 | right) * 0x9E3779B97F4A7C15u >> shift_;
@@ -66,11 +68,9 @@ class CutTable {
         const std::size_t at = bit(left, right);
         return crossed_[at >> 6] >> (at & 63) & 1;
     }
-    bool may_cross_in_part(const Character& left, const Character& right, unsigned ends, unsigned begins) const;
-    void add_ends(const std::unordered_set<std::uint32_t>& whole, const std::unordered_set<std::uint32_t>& parts,
-                  bool suffixes);
+    bool may_cross_in_part(const Character& left, const Character& right, unsigned ways) const;
 
-    std::vector<std::uint8_t> ends_;      // by slot: set of ends in the lower half, of beginnings in the upper
+    std::vector<Ways> ways_;              // by code point; the last is of all characters of four bytes
     std::vector<std::uint64_t> crossed_;  // bits, by hash of the two parts that meet
     unsigned shift_ = 0;
 };

@@ -38,14 +38,14 @@ std::int32_t* Model::encode_pretoken(const Pretoken& pretoken, Scratch& scratch,
     }
     if (size <= IdCache::kMaxBytes) {
         if (const std::size_t count = scratch.words.find(key, out)) return out + count;
-        std::int32_t* const end = merge_in_units(word, size, scratch, out);
+        std::int32_t* const end = encode_word(word, size, scratch, out);
         const auto count = static_cast<std::size_t>(end - out);
         if (count <= IdCache::kMaxIds) scratch.words.put(key, out, count);
         return end;
     }
-    if (size > PhraseCache::kMaxBytes) return merge_in_units(word, size, scratch, out);
+    if (size > PhraseCache::kMaxBytes) return encode_word(word, size, scratch, out);
     if (const std::size_t count = scratch.phrases.find(key.low, word, size, out)) return out + count;
-    std::int32_t* const end = merge_in_units(word, size, scratch, out);
+    std::int32_t* const end = encode_word(word, size, scratch, out);
     scratch.phrases.put(key.low, word, size, out, static_cast<std::size_t>(end - out));
     return end;
 }

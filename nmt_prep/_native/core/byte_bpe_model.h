@@ -14,6 +14,9 @@
 #include "bpe_cuts.h"
 #include "bpe_merge.h"
 #include "bpe_pairs.h"
+#include "bpe_splits.h"
+#include "bpe_tokens.h"
+#include "byte_bpe_search.h"
 #include "id_cache.h"
 #include "phrase_cache.h"
 #include "text_batch.h"
@@ -67,18 +70,11 @@ class Model {
                               const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const;
     Pretoken look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch) const;
     std::int32_t* encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
-    std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, std::size_t last, Scratch& scratch,
-                             std::int32_t* out) const;
-    // Units between cuts for which it pays to look for one token that is the whole: three characters of Chinese.
-    static bool is_long(std::size_t unit) { return unit >= 7 && unit <= PhraseCache::kMaxBytes; }
-    void learn_long_units();
-    std::int32_t* merge_characters(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger,
-                                   std::int32_t* out) const;
+    std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
                                       Scratch& scratch, std::int32_t* out) const;
-    // Whether the table of characters may be asked about one of that many bytes; if bytes are missing, they must show.
-    bool has_entry(std::size_t bytes) const { return (bytes == 2 || bytes == 3) && all_bytes_; }
     void spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const;
     const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
 
@@ -86,11 +82,11 @@ class Model {
     std::vector<std::string> texts_;  // what each id decodes to: tokens and specials
     std::array<std::int32_t, 256> byte_ids_;
     bpe::PairTable pairs_;
+    bpe::SplitTable splits_;
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;
+    bpe::TokenTable of_characters_;  // tokens of whole characters
     ModelOptions options_;
-    bool all_bytes_;
-    PhraseCache long_units_;  // those that merge into one token; complete but for buckets that are full
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not make
     mutable ScratchPool<Scratch> scratch_;
 };

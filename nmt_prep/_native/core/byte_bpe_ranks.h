@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bpe_characters.h"
+#include "bpe_splits.h"
 #include "text_batch.h"
 
 namespace nmt_prep::byte_bpe {

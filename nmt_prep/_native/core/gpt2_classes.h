@@ -23,11 +23,11 @@ inline Class class_of(char32_t point) {
     return static_cast<Class>(page[(point >> 5) & 7] >> (2 * (point & 31)) & 3);
 }
 
-// The same for the character at `at`, which it moves past. Requires well-formed UTF-8.
+// The same for the character at `at`, of two bytes or more, which it moves past. Requires well-formed UTF-8.
 inline Class next_class(const std::uint8_t*& at) {
-    const std::uint8_t lead = *at;
-    // U+5000 to U+8FFF, most of written Chinese, are letters all.
-    if (lead >= 0xE5 && lead <= 0xE8) {
+    // U+4E00 to U+9FFF, most of written Chinese, are letters all.
+    const unsigned two = static_cast<unsigned>(at[0]) << 8 | at[1];
+    if (two - 0xE4B8u <= 0xE9BFu - 0xE4B8u) {
         at += 3;
         return kLetter;
     }

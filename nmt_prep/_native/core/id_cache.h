@@ -2,6 +2,7 @@
 // was in its place. What it answers never depends on what it holds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "byte_hash.h"
-#include "huge_pages.h"
 
 namespace nmt_prep {
 
@@ -33,8 +33,8 @@ class IdCache {
         std::uint64_t words[2] = {0, 0};
         if (readable >= sizeof words) {
             std::memcpy(words, data, sizeof words);
-            words[0] &= size >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size)) - 1;
-            words[1] &= size <= 8 ? 0 : (std::uint64_t{1} << (8 * (size - 8))) - 1;
+            words[0] &= kLowBytes[size];
+            words[1] &= kLowBytes[size < 8 ? 0 : size - 8];
         } else {
             std::memcpy(words, data, size);
         }
@@ -65,6 +65,13 @@ class IdCache {
     }
 
    private:
+    // That many lowest bytes of a word, or all there are. Looked up, for the sizes of units are hard to foresee.
+    static constexpr std::array<std::uint64_t, kMaxBytes + 1> kLowBytes = [] {
+        std::array<std::uint64_t, kMaxBytes + 1> masks{};
+        for (std::size_t size = 1; size <= kMaxBytes; ++size) masks[size] = masks[size - 1] << 8 | 0xFF;
+        return masks;
+    }();
+
     static constexpr std::uint64_t kKeyBits = (std::uint64_t{1} << 60) - 1;
 
     // The top four bits of `high` count the ids.
@@ -84,7 +91,7 @@ class IdCache {
         return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u) >> shift_;
     }
 
-    std::vector<Place, PageAllocator<Place>> places_;
+    std::vector<Place> places_;
     std::size_t shift_;
 };
 

@@ -13,8 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "huge_pages.h"
-
 namespace nmt_prep {
 
 class PhraseCache {
@@ -22,14 +20,12 @@ class PhraseCache {
     static constexpr std::size_t kMaxBytes = 255;
     static constexpr std::size_t kPadding = 3;  // ids that `find` may write beyond those it counts
 
-    static constexpr std::size_t kMaxExtra = 11;  // bytes that a phrase of one id takes beyond its own
-
     // 2^bits buckets, and that many bytes for phrases and their ids, below 2^34.
     PhraseCache(unsigned bits, std::size_t bytes)
         : buckets_(std::size_t{1} << bits),
           shift_(64 - bits),
           capacity_(bytes / sizeof(std::uint32_t)),
-          words_(static_cast<std::uint32_t*>(allocate_pages((capacity_ + kLine) * sizeof(std::uint32_t)))) {}
+          words_(std::make_unique_for_overwrite<std::uint32_t[]>(capacity_ + kLine)) {}
 
     // Asks for the memory that says where a phrase is if it is here; what comes before `prefetch_phrase` hides the wait.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
@@ -86,10 +82,10 @@ class PhraseCache {
 
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) | 1; }
 
-    std::vector<Bucket, PageAllocator<Bucket>> buckets_;
+    std::vector<Bucket> buckets_;
     unsigned shift_;
     std::size_t capacity_;
-    std::unique_ptr<std::uint32_t[], FreePages> words_;
+    std::unique_ptr<std::uint32_t[]> words_;
     std::size_t used_ = 0;
 };
 

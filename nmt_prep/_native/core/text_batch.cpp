@@ -4,7 +4,6 @@
 #include <new>
 #include <string>
 
-#include "huge_pages.h"
 #include "parallel.h"
 #include "text_errors.h"
 #include "utf8.h"
@@ -24,9 +23,7 @@ constexpr std::size_t kMaxRoom = std::size_t{1} << 24;
 }  // namespace
 
 void IdBuffer::reserve(std::size_t extra) {
-    if (ids_) return resize(std::max(size_ + extra, capacity_ + capacity_ / 2));
-    ids_.reset(static_cast<std::int32_t*>(allocate_pages(extra * sizeof(std::int32_t))));
-    capacity_ = extra;
+    resize(std::max(size_ + extra, capacity_ + capacity_ / 2));
 }
 
 void IdBuffer::resize(std::size_t capacity) {
@@ -84,13 +81,21 @@ RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLi
     // One thread's ids are in order as they come; of several threads, each run's are put into their place afterwards.
     const bool in_order = threads <= 1 || runs <= 1;
     std::vector<IdBuffer> parts(in_order ? 1 : runs);
-    if (in_order) parts[0].room(std::min(kMaxRoom, static_cast<std::size_t>(text.offsets[text.lines] - text.offsets[0])));
+    const auto bytes = static_cast<std::size_t>(text.offsets[text.lines] - text.offsets[0]);
+    if (in_order) parts[0].room(std::min(kMaxRoom, bytes));
     parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         IdBuffer& ids = parts[in_order ? 0 : run];
         if (!in_order) ids.room(kRunIds);
-        for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
-            check_utf8(text, i);
+        const std::size_t end = bounds[run + 1];
+        const std::int64_t run_end = text.offsets[end];
+        const std::uint8_t* const start = text.line(bounds[run]);
+        const auto run_size = static_cast<std::size_t>(text.data + run_end - start);
+        const bool valid = find_invalid_utf8(start, run_size) == run_size;
+        for (std::size_t i = bounds[run]; i < end; ++i) {
+            // Where a run as a whole is well formed, only a line that ends within a character is not.
+            const std::int64_t next = text.offsets[i + 1];
+            if (!valid || (next < run_end && (text.data[next] & 0xC0) == 0x80)) check_utf8(text, i);
             encode(i, thread, ids);
             rows.offsets[i + 1] = static_cast<std::int64_t>(ids.size());  // within the part, for now
         }

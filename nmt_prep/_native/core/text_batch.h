@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "huge_pages.h"
 
 namespace nmt_prep {
 
@@ -25,7 +24,11 @@ struct TextView {
     std::size_t size(std::size_t i) const { return static_cast<std::size_t>(offsets[i + 1] - offsets[i]); }
 };
 
-using IdArray = std::unique_ptr<std::int32_t[], FreePages>;
+// Ids in memory of `malloc`, which large arrays can grow and shrink in without being copied.
+struct FreeIds {
+    void operator()(std::int32_t* ids) const { std::free(ids); }
+};
+using IdArray = std::unique_ptr<std::int32_t[], FreeIds>;
 
 // Rows of ids: row i is values[offsets[i], offsets[i + 1]). Plain arrays, so that NumPy can own them.
 struct RaggedIds {

@@ -11,6 +11,9 @@ namespace nmt_prep {
 // U+10FFFF), or `size` when all of it is well formed.
 std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size);
 
+// Whether all of it is well formed; false as well where the processor lacks the instructions to say so in blocks.
+bool is_utf8_by_blocks(const std::uint8_t* data, std::size_t size);
+
 // Decodes the character at `at` and moves past it. Requires well-formed text.
 inline char32_t next_utf8(const std::uint8_t*& at) {
     const char32_t lead = *at;

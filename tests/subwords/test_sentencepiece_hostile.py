@@ -11,7 +11,8 @@ from tests.reference.sentencepiece import NORMAL
 from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, library, model_file
 
 PIECES = [
-    (text, -len(text) * 1.3 - i / 7, NORMAL) for i, text in enumerate(["▁", "a", "b", "aa", "aaaa", "ab", "▁a", "▁▁"])
+    (text, -len(text) * 1.3 - i / 7, NORMAL)
+    for i, text in enumerate(["▁", "a", "b", "aa", "aaaa", "ab", "▁a", "▁▁", "語", "語言", "語" * 6, "言語言", "▁語"])
 ]
 MODELS = {
     name: model_file([UNK, *BYTES, *PIECES], kind, byte_fallback=True, collapse=False)
@@ -24,6 +25,8 @@ HOSTILE = {
     "word": "abba",
     "escaped spaces": "\u2581a",
     "controls": "\0\x01\x7f",
+    "without spaces": "語言語語言本",
+    "words of one script": "語 語言 言 ",
 }
 
 
@@ -41,9 +44,11 @@ def test_long_lines(name: str, kind: str) -> None:
     assert tokenizer.decode(ids) == library(MODELS[name]).decode(ids)
 
 
-def test_sums_begin_anew_as_in_the_library() -> None:
+@pytest.mark.parametrize(("a", "b"), ["ab", "語言"])
+def test_sums_begin_anew_as_in_the_library(a: str, b: str) -> None:
     # Scores so low that the line's sum passes 100,000 again and again.
-    pieces = [UNK, ("a", -901.1, NORMAL), ("b", -902.3, NORMAL), ("ab", -1803.4, NORMAL), ("ba", -1803.3, NORMAL)]
-    file = model_file([*pieces, ("▁", -900.0, NORMAL)], dummy_prefix=False)
+    pieces = [(a, -901.1), (b, -902.3), (a + b, -1803.4), (b + a, -1803.3), ("▁", -900.0)]
+    file = model_file([UNK, *((text, score, NORMAL) for text, score in pieces)], dummy_prefix=False)
     for line in ("ab" * 3000, "abba" * 900 + " " + "baab" * 900, " ".join(["abab", "bab", "a"] * 500)):
-        assert SentencePieceTokenizer(file).encode(line) == library(file).encode(line)
+        text = line.replace("a", a).replace("b", b)
+        assert SentencePieceTokenizer(file).encode(text) == library(file).encode(text)

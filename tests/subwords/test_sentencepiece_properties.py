@@ -49,6 +49,22 @@ def test_native_core_and_library_agree(file: bytes, lines: list[str]) -> None:
     assert tokenizer.decode_batch(rows) == [processor.decode(row) if row else "" for row in rows.to_lists()]
 
 
+@st.composite
+def models_of_runs(draw: st.DrawFn) -> bytes:
+    """Unigram models with long pieces of few characters, so that many ways to spell a run are nearly or quite equal."""
+    spellings = draw(st.lists(st.text(st.sampled_from("あい▁"), min_size=1, max_size=12), unique=True, max_size=40))
+    scores = st.one_of(st.sampled_from(SCORES), st.floats(-20, 0, width=32))
+    pieces = [(text, draw(scores), NORMAL) for text in spellings if text not in ("い", "1")]
+    return model_file([UNK, ("い", draw(scores), NORMAL), ("1", -3.0, NORMAL), *pieces], UNIGRAM)
+
+
+@settings(max_examples=200, deadline=None)
+@given(models_of_runs(), st.lists(st.text(st.sampled_from("あいあい1 う"), max_size=60), max_size=8))
+def test_runs_are_encoded_as_by_the_library(file: bytes, lines: list[str]) -> None:
+    tokenizer = SentencePieceTokenizer(file)
+    assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
+
+
 @settings(max_examples=100, deadline=None)
 @given(models((NORMAL, USER_DEFINED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=4))
 @example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)], dummy_prefix=False), ["aaaaa", "aaa"])

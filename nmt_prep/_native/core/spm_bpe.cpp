@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "spm_charsmap.h"
 #include "utf8.h"
 
 namespace nmt_prep::spm {
@@ -41,6 +42,7 @@ Bpe::Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary), frozen_(frozen
             if (piece < 0) sizes_.push_back(static_cast<std::uint16_t>(at - begin));
         }
     }
+    if (sizes_.size() >= std::size_t{1} << kSymbolBits) throw NotCovered("its pieces are too many");
     unused_.assign(sizes_.size(), false);
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
@@ -59,24 +61,29 @@ void Bpe::build_pairs(const Vocabulary& vocabulary) {
         const Symbol symbol = next == at + text.size() ? symbols_[point] : kStranger;
         return symbol >= pieces_ ? symbol : kStranger;
     };
-    std::vector<Pair> found;
+    priorities_.assign(static_cast<std::size_t>(pieces_), 0);
+    std::vector<Slot> found;
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
+        priorities_[static_cast<std::size_t>(entry.id)] = priority_of(entry.score);
         if (entry.type == PieceType::kUserDefined) continue;
         const std::string_view text = entry.text;
         for (std::size_t cut = character_size(static_cast<std::uint8_t>(text[0])); cut < text.size();
              cut += character_size(static_cast<std::uint8_t>(text[cut]))) {
             const Symbol left = symbol_of(text.substr(0, cut)), right = symbol_of(text.substr(cut));
             if (left == kStranger || right == kStranger) continue;
-            found.push_back({key(left, right), bpe::make_merge(priority_of(entry.score), entry.id)});
+            found.push_back(key(left, right) << kPieceBits | static_cast<Slot>(entry.id));
         }
     }
-    const int bits = std::max(4, static_cast<int>(std::bit_width(2 * found.size())));
-    shift_ = static_cast<std::size_t>(64 - bits);
-    pairs_.assign(std::size_t{1} << bits, Pair{});
-    for (const Pair& pair : found) {
-        std::size_t at = slot(pair.symbols);
-        while (pairs_[at].symbols != kFree) at = (at + 1) & (pairs_.size() - 1);
-        pairs_[at] = pair;
+    const unsigned bits = static_cast<unsigned>(std::max(4, static_cast<int>(std::bit_width(2 * found.size()))));
+    shift_ = 64 - bits;
+    slots_.assign(std::size_t{1} << bits, kFree);
+    filter_.assign(std::max<std::size_t>(slots_.size() << kFilterShift >> 6, 1), 0);
+    for (const Slot pair : found) {
+        const std::uint64_t place = hash(pair >> kPieceBits), bit = place >> (shift_ - kFilterShift);
+        filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
+        std::size_t at = place >> shift_;
+        while (slots_[at] != kFree) at = (at + 1) & (slots_.size() - 1);
+        slots_[at] = pair;
     }
 }
 
@@ -87,13 +94,13 @@ void Bpe::spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>&
         const std::uint8_t* longest = text;
         Symbol symbol = kStranger;
         if (!frozen_.empty()) {
-            std::uint32_t node = Trie::kRoot;
+            Trie::Node node = frozen_.root();
             for (const std::uint8_t* at = text; at != end;) {
                 if (*at == 0 || (node = frozen_.step(node, *at)) == Trie::kNowhere) break;
                 ++at;
-                if (frozen_.value(node) < 0) continue;
+                if (Trie::value(node) < 0) continue;
                 longest = at;
-                symbol = frozen_.value(node);
+                symbol = Trie::value(node);
             }
         }
         if (longest == text) symbol = symbols_[next_utf8(longest)];

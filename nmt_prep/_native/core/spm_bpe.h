@@ -35,24 +35,31 @@ class Bpe {
                 Scratch& scratch, IdBuffer& ids) const;
 
    private:
-    using Symbol = std::int32_t;  // a piece's id, or a number from pieces_ on for characters that only pieces' parts need
+    using Symbol = std::int32_t;  // a piece's id; from pieces_ on, a character that only pieces' parts need
     static constexpr Symbol kStranger = -1;  // a character that no piece has
 
-    struct Pair {
-        std::uint64_t symbols = kFree;
-        bpe::Merge merge = bpe::kNoMerge;
-    };
-    static constexpr std::uint64_t kFree = UINT64_MAX;  // the pair of two strangers, which never merges
-    static constexpr int kMaxDepth = 100;               // the library splits unused pieces no deeper
+    // A pair and what it merges into: left, right and piece in 21, 21 and 22 bits. No piece has the last number.
+    using Slot = std::uint64_t;
+    static constexpr unsigned kSymbolBits = 21, kPieceBits = 22;
+    static constexpr Slot kFree = ~Slot{0};
+    static constexpr int kMaxDepth = 100;  // the library splits unused pieces no deeper
 
     static std::uint64_t key(Symbol left, Symbol right) {
-        return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+        return std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits | static_cast<std::uint32_t>(right);
     }
-    std::size_t slot(std::uint64_t pair) const { return mix_bits(pair, 0x9E3779B97F4A7C15u) >> shift_; }
+    static std::uint64_t hash(std::uint64_t pair) { return pair * 0x9E3779B97F4A7C15u; }
     bpe::Merge find(Symbol left, Symbol right) const {
-        const std::uint64_t pair = key(left, right);
-        for (std::size_t at = slot(pair);; at = (at + 1) & (pairs_.size() - 1))
-            if (pairs_[at].symbols == pair || pairs_[at].symbols == kFree) return pairs_[at].merge;
+        if ((left | right) < 0) return bpe::kNoMerge;
+        const std::uint64_t pair = key(left, right), bits = hash(pair);
+        // Most neighbours do not merge, and the filter is small enough to stay near.
+        const std::uint64_t bit = bits >> (shift_ - kFilterShift);
+        if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
+        for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+            if (slots_[at] == kFree) return bpe::kNoMerge;
+            if (slots_[at] >> kPieceBits != pair) continue;
+            const auto piece = static_cast<Symbol>(slots_[at] & ((Slot{1} << kPieceBits) - 1));
+            return bpe::make_merge(priorities_[static_cast<std::size_t>(piece)], piece);
+        }
     }
 
     void build_pairs(const Vocabulary& vocabulary);
@@ -69,8 +76,11 @@ class Bpe {
     std::vector<std::uint16_t> sizes_;  // of a symbol's text
     std::vector<bool> unused_;          // by symbol
     Symbol pieces_ = 0;
-    std::vector<Pair> pairs_;  // hash table
-    std::size_t shift_ = 0;
+    std::vector<std::uint32_t> priorities_;  // by piece
+    std::vector<Slot> slots_;                // hash table
+    std::vector<std::uint64_t> filter_;      // a bit is set where a pair's hash falls
+    unsigned shift_ = 0;
+    static constexpr unsigned kFilterShift = 2;
 };
 
 }  // namespace nmt_prep::spm

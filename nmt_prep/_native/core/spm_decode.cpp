@@ -52,8 +52,8 @@ void Model::decode_row(const std::int32_t* ids, std::size_t size, std::string& t
     append_bytes(bytes, text);
     if (!denormalizer_) return;
     std::vector<std::uint8_t> buffer;
-    const std::size_t length =
-        denormalizer_->normalize(reinterpret_cast<const std::uint8_t*>(text.data()) + start, text.size() - start, buffer);
+    const std::size_t length = denormalizer_->normalize(reinterpret_cast<const std::uint8_t*>(text.data()) + start,
+                                                        text.size() - start, buffer, 0);
     text.resize(start);
     for (std::size_t i = 0; i < length; ++i) {
         if (buffer[i] == ' ' && denormalizer_->spaces_escaped())

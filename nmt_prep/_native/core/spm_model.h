@@ -42,36 +42,55 @@ class Model {
                  const Poll& poll) const;
 
    private:
+    static constexpr std::size_t kMaxRun = std::size_t{1} << 14;  // bytes, so that its memory is bounded
+
+    // A part of normalised text that no piece leaves.
+    struct Stretch {
+        enum class Kind : std::uint8_t {
+            kCharacter,  // one character
+            kWord,       // short enough for the cache of words
+            kPhrase,     // short enough for the cache of phrases
+            kRun,        // of text without spaces between words: long, and seldom the same
+            kOther,
+            kLineEnd,    // no text
+        };
+        std::size_t begin, size;  // in bytes
+        char32_t first;
+        Kind kind;
+        IdCache::Key key;  // of a word; `low` is the hash of a phrase
+        Lattice::Run run;  // of a run
+    };
+
     struct Scratch {
         IdCache words{15};
         PhraseCache phrases{13, std::size_t{1} << 22};
-        std::vector<std::uint8_t> text;
+        std::vector<std::uint8_t> text;  // normalised, of a few lines
+        std::size_t length = 0;          // of the text
+        std::vector<Stretch> stretches;
         Bpe::Scratch bpe;
         Unigram::Scratch unigram;
     };
 
-    // A part of normalised text that no piece leaves.
-    struct Stretch {
-        const std::uint8_t* begin;
-        std::size_t size;
-        char32_t first;
-        bool is_single;    // one character
-        IdCache::Key key;  // of a word; `low` is the hash of a phrase
-        bool is_word() const { return size <= IdCache::kMaxBytes; }
-        bool is_phrase() const { return !is_word() && size <= PhraseCache::kMaxBytes; }
+    // The line that is being encoded: where its ids began, its score in unigram models, and where to say where it ends.
+    struct Line {
+        std::size_t start;
+        float score;
+        std::int64_t* end;
     };
 
-    std::size_t normalize(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    void encode_line(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const;
-    std::size_t find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids) const;
-    void encode_stretch(const Stretch& stretch, std::size_t line_start, float& score, Scratch& scratch,
-                        IdBuffer& ids) const;
+    void encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
+                    std::int64_t* ends) const;
+    void cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, Scratch& scratch) const;
+    void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    bool find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     void sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,
                      Scratch& scratch, IdBuffer& ids) const;
-    template <class Visit>
-    void for_each_stretch(const std::uint8_t* text, std::size_t size, const Visit& visit) const;
     template <class Encode>
-    RaggedIds encode_with(const TextView& text, std::size_t threads, const Poll& poll, const Encode& encode) const;
+    RaggedIds with_scratch(std::size_t threads, const Encode& encode) const;
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
 
     std::vector<Piece> pieces_;

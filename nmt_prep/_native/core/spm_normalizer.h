@@ -28,9 +28,12 @@ class Normalizer {
 
     bool spaces_escaped() const { return spec_.escape_whitespaces; }
 
-    // Writes the normalised text at the beginning of `buffer`, which grows where it must, and says how long it is.
-    // Requires well-formed UTF-8.
-    std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer) const;
+    // Writes the normalised text from buffer[from] on and says where it ends. The buffer grows where it must, and has
+    // kPadding bytes after that. Requires well-formed UTF-8.
+    std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
+                          std::size_t from) const;
+
+    static constexpr std::size_t kPadding = 16;
 
    private:
     enum : std::uint8_t {
@@ -44,6 +47,9 @@ class Normalizer {
     void read_rules();
     std::uint8_t flags(char32_t point) const { return point < kBasicEnd ? flags_[point] : kRuled | kSecond; }
     bool is_plain(char32_t point, const std::uint8_t* next, const std::uint8_t* end) const;
+    std::size_t copy_ascii(const std::uint8_t* text, const std::uint8_t* end, bool& after_space,
+                           std::uint8_t* out) const;
+    std::size_t copy_plain(const std::uint8_t* text, const std::uint8_t* end, std::uint8_t* out) const;
     std::size_t prefix(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
     std::uint8_t* append(std::string_view part, bool& after_space, std::uint8_t* out) const;
 
@@ -53,6 +59,7 @@ class Normalizer {
     Trie verbatim_;
     std::vector<std::uint8_t> flags_;           // by character below kBasicEnd
     std::array<bool, 256> copied_before_ascii_{};  // bytes that stay as they are where ASCII follows; not the space
+    bool plain_ascii_ = false;  // whether that is all of '!' to '~', and no rule begins with a space
 };
 
 }  // namespace nmt_prep::spm

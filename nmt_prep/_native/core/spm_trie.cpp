@@ -16,20 +16,23 @@ class Trie::Builder {
         add_block();
     }
 
-    std::vector<Unit> build(const std::vector<Entry>& entries) {
+    std::vector<Node> build(const std::vector<Entry>& entries) {
         grow_tree(entries);
         place_all();
-        std::vector<Unit> units(is_free_.size());
-        units[kRoot] = Unit{nodes_[0].base} << 40;
-        for (const Node& node : nodes_)
-            for (std::size_t i = node.first; i < node.last; ++i)
-                units[node.base ^ nodes_[i].label] =
-                    Unit{nodes_[i].base} << 40 | Unit{nodes_[i].label} << 24 | static_cast<Unit>(nodes_[i].value + 1);
+        std::vector<Node> units(is_free_.size());
+        units[0] = Node{nodes_[0].base} << 40;
+        for (const Branch& node : nodes_) {
+            for (std::size_t i = node.first; i < node.last; ++i) {
+                const Branch& child = nodes_[i];
+                units[node.base ^ child.label] =
+                    Node{child.base} << 40 | Node{child.label} << 24 | static_cast<Node>(child.value + 1);
+            }
+        }
         return units;
     }
 
    private:
-    struct Node {
+    struct Branch {
         std::uint32_t label;
         std::int32_t value = -1;
         std::size_t first = 0, last = 0;  // children among nodes_
@@ -64,8 +67,8 @@ class Trie::Builder {
         }
     }
 
-    // Nodes with many children choose first, while most of the array is free. Chains fill the gaps one after another, so
-    // that walks down them stay within few cache lines.
+    // Nodes with many children choose first, while most of the array is free. Chains fill the gaps one after another,
+    // so that walks down them stay within few cache lines.
     void place_all() {
         std::vector<std::size_t> forks, chains;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -85,8 +88,8 @@ class Trie::Builder {
 
     // Gives a node a base that nobody has and its children free units: near the beginning if a few tries get it there,
     // else in the block begun last, else in a new one.
-    void place(Node& node) {
-        constexpr std::size_t kTries = 64;
+    void place(Branch& node) {
+        constexpr std::size_t kTries = 1024;
         for (const std::uint32_t from : {next_free_[0], fresh_}) {
             std::uint32_t unit = from;
             for (std::size_t tries = 0; tries < kTries && unit != 0; ++tries, unit = next_free_[unit])
@@ -96,7 +99,7 @@ class Trie::Builder {
         try_place(node, fresh_);  // a whole block is free
     }
 
-    bool try_place(Node& node, std::uint32_t unit) {
+    bool try_place(Branch& node, std::uint32_t unit) {
         const std::uint32_t base = unit ^ nodes_[node.first].label;
         if (!is_free_[unit] || base_taken_[base]) return false;
         for (std::size_t i = node.first; i < node.last; ++i)
@@ -137,7 +140,7 @@ class Trie::Builder {
     static constexpr std::uint32_t kChained = 1;  // stands for a base until there is one
 
     std::size_t block_;
-    std::vector<Node> nodes_;  // level by level
+    std::vector<Branch> nodes_;  // level by level
     std::vector<bool> base_taken_, is_free_;
     std::vector<std::uint32_t> next_free_, previous_free_;  // a ring through unit 0, in the order of their numbers
     std::uint32_t fresh_ = 0;                               // the first free one of the last block, 0 for none
@@ -147,6 +150,22 @@ Trie::Trie(std::vector<Entry> entries, std::size_t symbols) {
     if (entries.empty()) return;
     std::sort(entries.begin(), entries.end());
     units_ = Builder(symbols).build(entries);
+    fill_filter();
+}
+
+void Trie::fill_filter() {
+    constexpr std::size_t kBits = 16;  // a node, at most
+    const auto nodes = static_cast<std::size_t>(
+        std::count_if(units_.begin(), units_.end(), [](Node node) { return node != kNowhere; }));
+    const int bits = std::max(6, static_cast<int>(std::bit_width(kBits * nodes)) - 1);
+    filter_shift_ = 64 - bits;
+    filter_.assign((std::size_t{1} << bits) / 64, 0);
+    for (std::uint32_t place = 1; place < units_.size(); ++place) {
+        const std::uint32_t symbol = label(units_[place]);
+        if (symbol == 0) continue;
+        const std::uint64_t bit = filter_bit(place ^ symbol, symbol);
+        filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
+    }
 }
 
 Trie byte_trie(const std::vector<std::pair<std::string, std::int32_t>>& entries) {

@@ -12,10 +12,13 @@ namespace nmt_prep::spm {
 
 class Trie {
    public:
-    static constexpr std::uint32_t kRoot = 0;
-    static constexpr std::uint32_t kNowhere = 1;  // a node too, without a value, from which all steps lead back to it
-
     using Entry = std::pair<std::u32string, std::int32_t>;
+
+    // A node, by what the array holds of it. From the top: base (24 bits), label (16), value + 1 (24). The label is the
+    // symbol that leads here, 0 for a free unit. No two nodes share a base, so the label tells whose child it is; but
+    // for leaves, whose base is 0: the first block holds nothing but the root.
+    using Node = std::uint64_t;
+    static constexpr Node kNowhere = 0;  // a leaf without a value
 
     // Strings of symbols from 1 to `symbols`, distinct and not empty; values from 0 to 2^24 - 2. Throws NotCovered for
     // more than 2^16 - 1 symbols or 2^24 units.
@@ -23,33 +26,50 @@ class Trie {
 
     bool empty() const { return units_.empty(); }
 
-    // Node that a symbol from 1 to `symbols` leads to. Requires a trie that is not empty.
-    std::uint32_t step(std::uint32_t node, std::uint32_t symbol) const {
-        const std::uint32_t next = base(units_[node]) ^ symbol;
-        return label(units_[next]) == symbol ? next : kNowhere;
+    // Requires a trie that is not empty.
+    Node root() const { return units_[0]; }
+
+    // Node that a symbol from 1 to `symbols` leads to; from a leaf, and from kNowhere, it is kNowhere.
+    Node step(Node node, std::uint32_t symbol) const { return node_at(place_of(node, symbol), symbol); }
+
+    // The same in two halves: where in the array the step leads, and what is there.
+    static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
+    Node node_at(std::uint32_t place, std::uint32_t symbol) const {
+        const Node next = units_[place];
+        return next & -static_cast<Node>(label(next) == symbol);
+    }
+    void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
+
+    // 0 only if a step leads nowhere, and then mostly, else 1; from memory that stays near.
+    std::uint32_t may_step(Node node, std::uint32_t symbol) const {
+        const std::uint64_t bit = filter_bit(base(node), symbol);
+        return static_cast<std::uint32_t>(filter_[bit >> 6] >> (bit & 63) & static_cast<Node>(!is_leaf(node)));
     }
 
     // Whether no string goes on after the node's.
-    bool is_leaf(std::uint32_t node) const { return base(units_[node]) == 0; }
+    static bool is_leaf(Node node) { return base(node) == 0; }
 
     // Value of the string that ends at a node, -1 for none.
-    std::int32_t value(std::uint32_t node) const { return static_cast<std::int32_t>(units_[node] & kMaxValue) - 1; }
+    static std::int32_t value(Node node) { return static_cast<std::int32_t>(node & kMaxValue) - 1; }
 
    private:
-    // From the top: base (24 bits), label (16), value + 1 (24). The label is the symbol that leads here, 0 for a free
-    // unit. No two nodes share a base, so the label tells whose child it is; but for leaves, whose base is 0: the first
-    // block holds nothing but the root.
-    using Unit = std::uint64_t;
-    static constexpr Unit kMaxValue = (Unit{1} << 24) - 1;
-    static constexpr Unit kMaxLabel = (Unit{1} << 16) - 1;
+    static constexpr Node kMaxValue = (Node{1} << 24) - 1;
+    static constexpr Node kMaxLabel = (Node{1} << 16) - 1;
     static constexpr std::size_t kMaxUnits = std::size_t{1} << 24;
 
-    static std::uint32_t base(Unit unit) { return static_cast<std::uint32_t>(unit >> 40); }
-    static std::uint32_t label(Unit unit) { return static_cast<std::uint32_t>(unit >> 24 & kMaxLabel); }
+    static std::uint32_t base(Node node) { return static_cast<std::uint32_t>(node >> 40); }
+    static std::uint32_t label(Node node) { return static_cast<std::uint32_t>(node >> 24 & kMaxLabel); }
+    std::uint64_t filter_bit(std::uint32_t from, std::uint32_t symbol) const {
+        return (std::uint64_t{from} << 16 | symbol) * 0x9E3779B97F4A7C15u >> filter_shift_;
+    }
+
+    void fill_filter();
 
     class Builder;
 
-    std::vector<Unit> units_;
+    std::vector<Node> units_;
+    std::vector<std::uint64_t> filter_;  // a bit is set where the hash of a base and a symbol falls that leads on
+    int filter_shift_ = 0;
 };
 
 // A trie over the bytes of texts without NUL.

@@ -8,7 +8,7 @@
 namespace nmt_prep::spm {
 
 void Unigram::list_edges(Scratch& scratch) const {
-    const std::size_t size = scratch.size();
+    const std::size_t size = scratch.characters;
     scratch.edges.clear();
     std::uint32_t start = 0;
     for_each_match(
@@ -35,7 +35,7 @@ void Unigram::sample(const std::uint8_t* text, std::size_t bytes, std::size_t li
                      Scratch& scratch, IdBuffer& ids) const {
     spell(text, bytes, scratch);
     list_edges(scratch);
-    const std::size_t size = scratch.size();
+    const std::size_t size = scratch.characters;
     const std::vector<std::size_t>& bounds = scratch.edge_bounds;
     std::vector<double>& sums = scratch.sums;  // logarithms
     sums.assign(size + 1, -std::numeric_limits<double>::infinity());
@@ -71,7 +71,7 @@ void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size
     };
     spell(text, bytes, scratch);
     list_edges(scratch);
-    const std::size_t size = scratch.size();
+    const std::size_t size = scratch.characters;
     std::vector<std::vector<Way>> ways(size + 1);
     ways[0].push_back({0, 0, 0});
     const auto worse = [](const Way& one, const Way& other) {

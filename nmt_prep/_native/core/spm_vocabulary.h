@@ -2,6 +2,7 @@
 // characters and the knowledge where no piece can cross.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,13 @@ namespace nmt_prep::spm {
 // A number for each character, -1 where none was set.
 class CharacterTable {
    public:
-    CharacterTable() : basic_(kBasicEnd, -1) {}
+    CharacterTable() : basic_(kBasicEnd, none_) {}
+
+    // Makes the number where none was set another one.
+    void set_others(std::int32_t value) {
+        std::replace(basic_.begin(), basic_.end(), none_, value);
+        none_ = value;
+    }
 
     void set(char32_t point, std::int32_t value) {
         if (point < kBasicEnd)
@@ -30,12 +37,13 @@ class CharacterTable {
     std::int32_t operator[](char32_t point) const {
         if (point < kBasicEnd) return basic_[point];
         const auto found = astral_.find(point);
-        return found == astral_.end() ? -1 : found->second;
+        return found == astral_.end() ? none_ : found->second;
     }
 
    private:
     static constexpr char32_t kBasicEnd = 0x10000;
 
+    std::int32_t none_ = -1;
     std::vector<std::int32_t> basic_;
     std::unordered_map<char32_t, std::int32_t> astral_;
 };

@@ -61,6 +61,18 @@ void check_utf8(const TextView& text, std::size_t i) {
                                ") is not UTF-8; convert the text to UTF-8 or drop the line");
 }
 
+void check_lines(const TextView& text, std::size_t first, std::size_t last) {
+    const std::int64_t end = text.offsets[last];
+    const std::uint8_t* const start = text.line(first);
+    const auto size = static_cast<std::size_t>(text.data + end - start);
+    const bool valid = find_invalid_utf8(start, size) == size;
+    for (std::size_t i = first; i < last; ++i) {
+        // Where a run as a whole is well formed, only a line that ends within a character is not.
+        const std::int64_t next = text.offsets[i + 1];
+        if (!valid || (next < end && (text.data[next] & 0xC0) == 0x80)) check_utf8(text, i);
+    }
+}
+
 std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes) {
     std::vector<std::size_t> bounds{0};
     for (std::size_t i = 0; i < text.lines; ++i) {
@@ -73,6 +85,17 @@ std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes) {
 }
 
 RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll) {
+    const auto encode_run = [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids,
+                                std::int64_t* ends) {
+        for (std::size_t i = first; i < last; ++i) {
+            encode(i, thread, ids);
+            ends[i] = static_cast<std::int64_t>(ids.size());
+        }
+    };
+    return encode_runs(text, threads, encode_run, poll);
+}
+
+RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun& encode, const Poll& poll) {
     const std::vector<std::size_t> bounds = cut_lines(text, kRunBytes);
     const std::size_t runs = bounds.size() - 1;
     RaggedIds rows{nullptr, std::make_unique_for_overwrite<std::int64_t[]>(text.lines + 1), text.lines};
@@ -87,18 +110,8 @@ RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLi
         if (thread == 0) poll();
         IdBuffer& ids = parts[in_order ? 0 : run];
         if (!in_order) ids.room(kRunIds);
-        const std::size_t end = bounds[run + 1];
-        const std::int64_t run_end = text.offsets[end];
-        const std::uint8_t* const start = text.line(bounds[run]);
-        const auto run_size = static_cast<std::size_t>(text.data + run_end - start);
-        const bool valid = find_invalid_utf8(start, run_size) == run_size;
-        for (std::size_t i = bounds[run]; i < end; ++i) {
-            // Where a run as a whole is well formed, only a line that ends within a character is not.
-            const std::int64_t next = text.offsets[i + 1];
-            if (!valid || (next < run_end && (text.data[next] & 0xC0) == 0x80)) check_utf8(text, i);
-            encode(i, thread, ids);
-            rows.offsets[i + 1] = static_cast<std::int64_t>(ids.size());  // within the part, for now
-        }
+        check_lines(text, bounds[run], bounds[run + 1]);
+        encode(bounds[run], bounds[run + 1], thread, ids, rows.offsets.get() + 1);  // within the part, for now
     });
     if (in_order) {
         rows.values = parts[0].release();

@@ -76,6 +76,9 @@ void check_offsets(const TextView& text, std::size_t data_size);
 // Throws InvalidTextError naming the line unless line `i` is well-formed UTF-8.
 void check_utf8(const TextView& text, std::size_t i);
 
+// The same for lines [first, last), faster than one by one.
+void check_lines(const TextView& text, std::size_t first, std::size_t last);
+
 // Cuts lines into runs of about `bytes` bytes each: run r is lines [bounds[r], bounds[r + 1]).
 std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes);
 
@@ -84,6 +87,13 @@ using EncodeLine = std::function<void(std::size_t i, std::size_t thread, IdBuffe
 
 // Rows of ids for all lines, in order, whatever the number of threads. Validates every line before it is encoded.
 RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll);
+
+// Appends the ids of lines [first, last), and writes to ends[i] how many there are after line i.
+using EncodeRun = std::function<void(std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids,
+                                     std::int64_t* ends)>;
+
+// Rows of ids as from encode_lines, for encoders that work at many lines at a time.
+RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun& encode, const Poll& poll);
 
 // Appends the text of `size` ids.
 using DecodeRow = std::function<void(const std::int32_t* ids, std::size_t size, std::string& text)>;

@@ -52,7 +52,7 @@ def run_lock(
 
 def _acquire(handle: int, workspace: Workspace, wait: bool, waiting: Callable[[str], None], shared: bool) -> None:
     told = False
-    while not _try_lock(handle, shared):
+    while not _try_lock(handle, workspace.private / "lock", shared):
         who = _describe(workspace)
         if not wait:
             raise OutputError(f"{workspace.root} is in use by {who}; wait for it to end, or stop it")
@@ -62,12 +62,17 @@ def _acquire(handle: int, workspace: Workspace, wait: bool, waiting: Callable[[s
         time.sleep(_SECONDS_BETWEEN_TRIES)
 
 
-def _try_lock(handle: int, shared: bool) -> bool:
+def _try_lock(handle: int, path: Path, shared: bool) -> bool:
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in {errno.EWOULDBLOCK, errno.EACCES}:
             return False
+        if error.errno in {errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK}:
+            raise OutputError(
+                f"{path} is on a file system without locks ({error.strerror}), which keep two runs apart; have it "
+                "mounted with them (Lustre: -o flock), or set output_dir elsewhere"
+            ) from error
         raise
     return True
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import socket
@@ -107,5 +109,17 @@ def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Pat
         run_lock(workspace, wait=False, waiting=never),
         pytest.raises(OutputError, match="in use by process"),
         run_lock(workspace, wait=False, waiting=never, shared=True),
+    ):
+        pass
+
+
+def test_a_file_system_without_locks_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with (
+        pytest.raises(OutputError, match=r"lock is on a file system without locks .* \(Lustre: -o flock\)"),
+        run_lock(Workspace(tmp_path), wait=False, waiting=never),
     ):
         pass

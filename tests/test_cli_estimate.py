@@ -38,7 +38,7 @@ def test_calibrate_on_the_corpora_of_a_config_and_estimate(path: Path) -> None:
     assert sorted(path.parent.iterdir()) == before
     constants = json.loads(calibration_path().read_bytes())["sets"]["t2t/example"]
     assert set(constants["rounds"]) == {
-        *("extract", "decompress", "lines", "compile", "sample", "count", "encode", "shuffle")
+        *("extract", "decompress", "lines", "compile", "sample", "skip", "count", "encode", "shuffle")
     }
     assert all(cost["slowdown"] >= 1 and cost["cpu_per_task"] >= 0 for cost in constants["rounds"].values())
     assert 0.05 < constants["sizes"]["compiled"] < 1 < constants["disk"]["write_rate"]

@@ -138,8 +138,8 @@ class Calibration(_Constants):
         cores: of the machine that could be used.
         memory: bytes of the machine.
         busy: whether others used the machine too, so that constants of its speed are less sure.
-        rounds: by name; ``decompress`` is extract where the files are compressed. A byte of ``sample`` is one that is
-            read; one of ``count`` is one of the sample.
+        rounds: by name; ``decompress`` is extract where the files are compressed, ``skip`` is sample
+            where most lines are passed over. A byte of either is one that is read; of ``count``, one that is taken.
         stages: what they do outside their rounds, by name.
         sample_taken: seconds of one core for each byte that is sampled, beside those for each that is read.
         gather_seconds: to find what one shard needs in one spill file.

@@ -93,6 +93,7 @@ def constants(measured: Measured) -> Calibration:
     sample = _round_cost(measured, "sample", busy, gather)
     rounds["sample"] = sample.model_copy(update={"cpu_per_byte": read})
     rounds["lines"] = rounds["extract"].model_copy(update={"cpu_per_byte": measured.lines_per_byte})
+    rounds["skip"] = sample.model_copy(update={"cpu_per_byte": measured.lines_per_byte})
     rounds["count"] = RoundCost(cpu_per_byte=_count_cost(measured), cpu_per_task=sample.cpu_per_task, slowdown=1.0)
     decompressed = measured.decompress.round("extract").cpu / measured.gzip_bytes
     rounds["decompress"] = rounds["extract"].model_copy(update={"cpu_per_byte": decompressed})

@@ -10,7 +10,7 @@ from pathlib import Path
 from nmt_prep.artefacts import flush, published
 from nmt_prep.estimates.calibration import Disk
 
-_FILE_BYTES = 64 << 20
+_FILE_BYTES = 256 << 20
 _STEP_BYTES = 4 << 20
 _SMALL_FILES = 25
 _REPEATS = 3

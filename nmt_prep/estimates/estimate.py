@@ -14,6 +14,7 @@ from functools import cached_property
 from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PART_BYTES
 from nmt_prep.corpora.slices import COUNT_BYTES, SLICE_BYTES
+from nmt_prep.corpora.strides import WORTH_SKIPPING
 from nmt_prep.estimates.calibration import Calibration, RoundCost, Training
 from nmt_prep.estimates.memory import round_buffer
 from nmt_prep.estimates.outcome import Estimate, Machines, StageEstimate
@@ -158,9 +159,13 @@ class _Estimator:
         taken = sum(each.taken for each in every)
         stage = self._stage("sample", taken, written=taken)
         per_taken, cost = self._constants.sample_taken, self._constants.rounds["sample"]
-        extra = [each.taken * per_taken * self._slowdown(cost, len(every)) for each in every]
-        written = taken / max(sum(each.read for each in every), 1.0)
-        self._round(stage, "sample", [each.read for each in every], written=written, extra=extra)
+        for name, tasks in (
+            ("sample", [each for each in every if each.stride < WORTH_SKIPPING]),
+            ("skip", [each for each in every if each.stride >= WORTH_SKIPPING]),
+        ):
+            extra = [each.taken * per_taken * self._slowdown(cost, len(tasks)) for each in tasks]
+            read = [each.read for each in tasks]
+            self._round(stage, name, read, written=sum(each.taken for each in tasks) / max(sum(read), 1.0), extra=extra)
         stage.scratch = stage.published = taken
         return stage
 
@@ -219,15 +224,13 @@ class _Estimator:
             return
         cost, disk, machines = self._constants.rounds[name], self._constants.disk, self._machines
         slowdown = self._slowdown(cost, len(amounts))
-        per_byte = cost.cpu_per_byte * slowdown + written / self._rate(disk.write_rate)
+        cold = self._text > self._constants.memory * machines.machines
+        waiting = written / self._rate(disk.write_rate) + (1.0 / self._rate(disk.read_rate) if cold else 0.0)
+        per_byte = cost.cpu_per_byte * slowdown + waiting
         fixed = cost.cpu_per_task * slowdown + disk.file_seconds
         more = [*extra, *[0.0] * (len(amounts) - len(extra))]
         tasks = [size * per_byte + fixed + added for size, added in zip(amounts, more, strict=False)]
-        cold = self._text > self._constants.memory * machines.machines
-        through_disk = sum(amounts) * (
-            written / self._rate(disk.write_rate) + (1.0 / self._rate(disk.read_rate) if cold else 0.0)
-        )
-        seconds = max(makespan(tasks, machines.workers), through_disk, len(tasks) * disk.file_seconds)
+        seconds = max(makespan(tasks, machines.workers), sum(amounts) * waiting, len(tasks) * disk.file_seconds)
         stage.rounds[name] = seconds
         stage.seconds += seconds
         stage.tasks += len(tasks)

@@ -33,8 +33,8 @@ _GZIP_BYTES = 16_000_000
 _SAMPLE_DIVISORS = {"t2t": 1, "byte_bpe": 1, "sentencepiece": 8}
 """Of the text, what part the vocabulary is trained on: the sentencepiece library is slow."""
 
-_SMALL_DIVISOR = 8
-"""How much smaller the second sample is, from which exponents follow."""
+_SMALL_DIVISORS = {"t2t": 8, "byte_bpe": 8, "sentencepiece": 2}
+"""How much smaller the second sample is, from which exponents follow; the library needs enough text for its pieces."""
 
 Told = Callable[[str], None]
 
@@ -52,6 +52,11 @@ class _Place:
     def output(self) -> Path:
         """The directory of the full runs."""
         return self.root / "run"
+
+    @property
+    def cache(self) -> Path:
+        """The cache directory of all runs."""
+        return self.root / "cache"
 
     def settings(self, **changes: Any) -> dict[str, Any]:
         """A config over the text, as YAML would give it."""
@@ -79,7 +84,7 @@ class _Place:
         return int(side / (2 * divisor - 1)) + 1 if divisor > 1 else 2 * int(side) + 1
 
     def run(self, settings: dict[str, Any], workers: int, until: str | None = None) -> RunTimes:
-        return timed_run(settings, self.root / "cache", workers, until)
+        return timed_run(settings, self.cache, workers, until)
 
     def sample_bytes(self) -> dict[str, int]:
         """Bytes of either side's sample in the full run."""
@@ -139,7 +144,7 @@ def _measured(
     taken = place.sample_bytes()
     load_seconds = timed_load(place.output / "vocab")
     told("a smaller sample")
-    small_budget = place.budget(_SMALL_DIVISOR)
+    small_budget = place.budget(_SMALL_DIVISORS[place.config.vocab.kind])
     small = place.run(place.settings(sample={"bytes_per_corpus": small_budget}), 1, "vocab")
     small_taken = place.sample_bytes()
     told("compressed files")
@@ -186,7 +191,8 @@ def _tiny_run(place: _Place) -> RunTimes:
 
 def _fresh_run(place: _Place, workers: int) -> RunTimes:
     """A full run, in two processes: what training takes is measured in a fresh one."""
-    shutil.rmtree(place.output, ignore_errors=True)
+    for left in (place.output, place.cache):  # digests that are remembered would cost nothing
+        shutil.rmtree(left, ignore_errors=True)
     first = place.run(place.settings(), workers, "sample")
     second = place.run(place.settings(), workers)
     return RunTimes({**first.stages, **second.stages}, second.base)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nmt_prep.stages.sample import stride_of
+
 
 class Sampled(NamedTuple):
-    """Bytes of one side of a corpus that are read for its sample, and bytes that are in it."""
+    """Bytes of one side of a corpus that are read for its sample, bytes in it, and of how many lines one is."""
 
     read: float
     taken: float
+    stride: int
 
 
 def sampled(size: float, characters: float, budget: int) -> Sampled:
@@ -20,7 +23,7 @@ def sampled(size: float, characters: float, budget: int) -> Sampled:
         characters: that these are.
         budget: in characters.
     """
-    stride = int(size / budget / 2) + 1
+    stride = stride_of(int(size), budget)
     affordable = budget * size / max(characters, 1)
     taken = min(size / stride, affordable)
-    return Sampled(min(taken * stride, size), taken)
+    return Sampled(min(taken * stride, size), taken, stride)

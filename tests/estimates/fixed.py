@@ -7,7 +7,7 @@ from typing import Any
 from nmt_prep.estimates.calibration import Calibration
 
 ROUND = {"cpu_per_byte": 1e-8, "cpu_per_task": 0.0, "slowdown": 1.0, "memory": 10_000_000, "held": 0}
-ROUNDS = ("extract", "decompress", "lines", "compile", "sample", "count", "encode", "shuffle")
+ROUNDS = ("extract", "decompress", "lines", "compile", "sample", "skip", "count", "encode", "shuffle")
 STAGES = ("download", "extract", "compile", "sample", "vocab", "encode", "report")
 
 

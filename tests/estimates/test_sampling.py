@@ -10,9 +10,9 @@ from tests.corpus import corpus_config, write_corpus
 
 
 def test_figures() -> None:
-    assert sampled(1_000, 1_000, 10_000) == Sampled(1_000, 1_000)
-    assert sampled(1_000, 1_000, 100) == Sampled(600, 100)
-    assert sampled(3_000, 1_000, 1_000) == Sampled(3_000, 1_500)
+    assert sampled(1_000, 1_000, 10_000) == Sampled(1_000, 1_000, 1)
+    assert sampled(1_000, 1_000, 100) == Sampled(600, 100, 6)
+    assert sampled(3_000, 1_000, 1_000) == Sampled(3_000, 1_500, 2)
 
 
 @pytest.mark.parametrize("budget", [50_000, 3_000, 700])

@@ -1,6 +1,7 @@
 #include "byte_bpe_model.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "byte_bpe_ranks.h"
 #include "text_errors.h"
@@ -36,6 +37,7 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }),
       options_(options) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
+    scratch_.give_back(std::make_unique<Scratch>());  // caches are large: clearing them takes a while
     if (!options_.whole_words) return;
     const std::vector<bool> made = reachable();
     for (std::size_t id = 0; id < tokens_.size(); ++id)

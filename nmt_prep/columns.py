@@ -60,6 +60,15 @@ class Ragged:
         values = np.fromiter((i for row in rows for i in row), np.int32, count=int(offsets[-1]))
         return cls(values, offsets)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
+        """The rows of several, one behind another."""
+        if len(parts) == 1:
+            return parts[0]
+        offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
+        np.cumsum(np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)]), out=offsets[1:])
+        return cls(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
+
     def to_lists(self) -> list[list[int]]:
         """The rows as lists of Python integers."""
         flat = self.values.tolist()

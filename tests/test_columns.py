@@ -20,6 +20,13 @@ def test_ragged_holds_rows(rows: list[list[int]]) -> None:
     assert (ragged.values.dtype, ragged.offsets.dtype) == (np.int32, np.int64)
 
 
+@given(st.lists(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=3), max_size=4))
+def test_ragged_parts_in_a_row(parts: list[list[list[int]]]) -> None:
+    joined = Ragged.joined([Ragged.from_lists(rows) for rows in parts])
+    assert joined.to_lists() == [row for rows in parts for row in rows]
+    assert (joined.values.dtype, joined.offsets.dtype) == (np.int32, np.int64)
+
+
 def test_ragged_rows_by_number() -> None:
     ragged = Ragged.from_lists([[1, 2], [], [3]])
     assert ragged[0].tolist() == [1, 2]

@@ -47,8 +47,8 @@ class PairColumns:
             return parts[0]
         corpora = [part.corpora for part in parts if part.corpora is not None]
         return cls(
-            _joined([part.inputs for part in parts]),
-            _joined([part.targets for part in parts]),
+            Ragged.joined([part.inputs for part in parts]),
+            Ragged.joined([part.targets for part in parts]),
             np.concatenate(corpora) if corpora else None,
             np.concatenate([part.row_pairs for part in parts]),
         )
@@ -180,14 +180,6 @@ def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], max_records: int
 
 
 _NO_PAIRS = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
-
-
-def _joined(parts: list[Ragged]) -> Ragged:
-    if len(parts) == 1:
-        return parts[0]
-    offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
-    np.cumsum(np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)]), out=offsets[1:])
-    return Ragged(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
 
 
 def _cut_off(path: Path, at: int) -> RecordsError:

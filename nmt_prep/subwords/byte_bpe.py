@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-import numpy as np
 from _nmt_prep_core import GPT2_UNICODE_VERSION
 
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
@@ -236,14 +235,7 @@ class ByteBPETokenizer(ByteBPEDecoder):
             raise ValueError("dropout needs a seed: pass seed=…")
         key = (seed or 0) % 2**64
         parts = [self._encode_column(column, threads, dropout, key) for column in text_columns(lines)]
-        if len(parts) == 1:
-            return parts[0]
-        starts = np.cumsum([0, *(len(part.values) for part in parts)])
-        offsets = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=False)]
-        return Ragged(
-            np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]),
-            np.concatenate([np.zeros(1, np.int64), *offsets]),
-        )
+        return Ragged.joined(parts)
 
     def _encode_column(self, column: TextColumn, threads: int | None, dropout: float, key: int) -> Ragged:
         count = threads or available_cores()

@@ -16,10 +16,10 @@ from nmt_prep.artefacts import published
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe_json import from_tokenizer_json, to_tokenizer_json
 from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary, build_vocabulary, spelled
+from nmt_prep.subwords.vocabulary_file import read_vocabulary
 
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
 
-_MAX_FILE_BYTES = 1 << 28
 _TOKENIZER_JSON = "tokenizer.json"
 _OPENAI_NAMES = (("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"))
 
@@ -42,7 +42,7 @@ def load_vocabulary(
         if path.name in pair:
             vocabulary, merges = (path.with_name(name) for name in pair)
             return _from_openai(vocabulary, merges)
-    data = _read(path)
+    data = read_vocabulary(path)
     if data.lstrip()[:1] == b"{":
         return from_tokenizer_json(_parse_json(path, data), str(path))
     return _from_ranks(path, data, pattern, specials or {})
@@ -86,19 +86,6 @@ def _file_in(path: Path) -> Path:
     raise VocabularyError(f"the directory {path} holds none of {', '.join(names)}; name the vocabulary file itself")
 
 
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}; check the path") from error
-    if len(data) > _MAX_FILE_BYTES:
-        raise VocabularyError(
-            f"{path} is larger than {_MAX_FILE_BYTES >> 20} MiB, which no vocabulary is; check that this is its file"
-        )
-    return data
-
-
 def _text(path: Path, data: bytes) -> str:
     try:
         return data.decode("utf-8")
@@ -131,12 +118,12 @@ def _write(path: Path, text: str) -> None:
 
 def _from_openai(encoder: Path, merges: Path) -> ByteBPEVocabulary:
     """Tokens that are neither a byte nor made by a merge are special: so the file has ``<|endoftext|>``."""
-    ids = _parse_json(encoder, _read(encoder))
+    ids = _parse_json(encoder, read_vocabulary(encoder))
     for name, number in ids.items():
         if not isinstance(number, int) or isinstance(number, bool):
             raise VocabularyError(f"{encoder}: token {name!r} has the id {number!r}, no number; fetch the file again")
     pairs: list[tuple[str, str]] = []
-    lines = _whole_lines(merges, _text(merges, _read(merges)))
+    lines = _whole_lines(merges, _text(merges, read_vocabulary(merges)))
     for number, line in enumerate(lines, 1):
         if number == 1 and line.startswith("#version"):
             continue

@@ -22,8 +22,7 @@ from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.t2t_training import EOS, PAD, TokenCounts, build_pieces, checked_text
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
-
-_MAX_FILE_BYTES = 1 << 28
+from nmt_prep.subwords.vocabulary_file import read_vocabulary
 
 
 class T2TTokenizer(Tokenizer):
@@ -150,15 +149,7 @@ class T2TTokenizer(Tokenizer):
         """
         count = threads or available_cores()
         parts = [Ragged(*self._model.encode(column.data, column.offsets, count)) for column in text_columns(lines)]
-        if len(parts) == 1:
-            return parts[0]
-        starts = np.cumsum([0, *(part.offsets[-1] for part in parts)])
-        return Ragged(
-            np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]),
-            np.concatenate(
-                [np.zeros(1, np.int64), *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))]
-            ),
-        )
+        return Ragged.joined(parts)
 
     def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
         """Texts of many sequences of ids, in order; ids outside the vocabulary stand for nothing.
@@ -218,16 +209,7 @@ class T2TTokenizer(Tokenizer):
 
 
 def _read_lines(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}; check the path") from error
-    if len(raw) > _MAX_FILE_BYTES:
-        raise VocabularyError(
-            f"{path} is larger than {_MAX_FILE_BYTES >> 20} MiB, which no vocabulary is; "
-            "check that this is the .subwords file"
-        )
+    raw = read_vocabulary(path)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:

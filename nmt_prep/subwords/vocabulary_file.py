@@ -1,0 +1,29 @@
+"""Reading vocabulary files, of whatever dialect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nmt_prep.errors import VocabularyError
+
+_MAX_BYTES = 1 << 28
+
+
+def read_vocabulary(path: Path) -> bytes:
+    """The bytes of a vocabulary file.
+
+    Raises:
+        VocabularyError: the file cannot be read, or is larger than any vocabulary.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise VocabularyError(
+            f"cannot read the vocabulary {path}: {error.strerror or error}; check the path"
+        ) from error
+    if len(data) > _MAX_BYTES:
+        raise VocabularyError(
+            f"{path} is larger than {_MAX_BYTES >> 20} MiB, which no vocabulary is; check that this is its file"
+        )
+    return data

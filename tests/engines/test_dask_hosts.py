@@ -48,6 +48,8 @@ def hosts() -> Iterator[dict[str, str]]:
             ip("netns", "add", host(name))
             undo.callback(ip, "netns", "delete", host(name))
             ip("link", "add", f"nmt{number}", "type", "veth", "peer", "name", "eth0", "netns", host(name))
+            # With the namespace it would go some time later, and the next test needs the name.
+            undo.callback(ip, "link", "delete", f"nmt{number}")
             ip("link", "set", f"nmt{number}", "master", BRIDGE, "up")
             ip("-n", host(name), "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
             for device in ("lo", "eth0"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.engines import Tick
-from nmt_prep.errors import CorpusError, OutputError
+from nmt_prep.errors import CorpusError, OutputError, RecordsError
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,18 @@ def bad_data(task: Number, tick: Tick) -> dict[str, Any]:
     if task.number == 2:
         raise CorpusError("line 7 is not text")
     return square(task, tick)
+
+
+def reads_a_file(task: Number, tick: Tick) -> dict[str, Any]:
+    """Needs the file ``spill``, and says so only after it has begun; counts how often."""
+    result = square(task, tick)
+    tries(task)
+    assert task.place is not None
+    try:
+        (task.place / "spill").read_bytes()
+    except OSError as error:
+        raise RecordsError("spill: not a usable spill file; delete it and run again") from error
+    return result
 
 
 def dies(task: Number, tick: Tick) -> dict[str, Any]:

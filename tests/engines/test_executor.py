@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.errors import CorpusError, EngineError, OutputError
+from nmt_prep.errors import CorpusError, EngineError, OutputError, RecordsError
 from nmt_prep.progress import Fields, Listener, Meter, Progress
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.numbers import (
@@ -20,6 +21,7 @@ from tests.engines.numbers import (
     fails_twice,
     full_disk,
     numbers,
+    reads_a_file,
     slow_square,
     square,
 )
@@ -98,6 +100,25 @@ def test_bad_data_is_not_tried_again(threads: Executor, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"^line 7 is not text$"):
         squares(ExecutorEngine(threads, 2), bad_data, tmp_path)
     assert (tmp_path / "number-2").stat().st_size == 1
+
+
+def test_a_file_that_a_worker_does_not_see_yet_is_looked_for_again(threads: Executor, tmp_path: Path) -> None:
+    ticks: list[int] = []
+    writer = threading.Timer(0.2, (tmp_path / "spill").touch)
+    writer.start()
+    (done,) = ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], ticks.append)
+    assert done.result == {"square": 4}
+    assert ticks == [2]
+    assert 2 <= (tmp_path / "number-2").stat().st_size <= 4
+
+
+def test_a_file_that_never_comes_is_bad_data(
+    threads: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt_prep.engines.executor.PAUSES", (0.01, 0.01))
+    with pytest.raises(RecordsError, match=r"^spill: not a usable spill file"):
+        list(ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], lambda amount: None))
+    assert (tmp_path / "number-2").stat().st_size == 3
 
 
 def test_tasks_under_way_when_one_fails_are_handed_back(tmp_path: Path) -> None:

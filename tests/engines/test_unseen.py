@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.corpora.parts import row_groups
+from nmt_prep.engines.unseen import is_unseen
+from nmt_prep.errors import CorpusError, RecordsError
+from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
+
+
+def test_a_part_that_is_not_there_is_unseen(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError) as raised:
+        row_groups(tmp_path / "part")
+    assert is_unseen(raised.value)
+
+
+def test_a_spill_file_that_is_not_there_is_unseen_and_a_damaged_one_is_not(tmp_path: Path) -> None:
+    spill, plan = tmp_path / "spill", ShardPlan(GlobalShuffle(1, 1, "train"), 1)
+    with pytest.raises(RecordsError) as raised:
+        write_shard(tmp_path / "shard", plan, 0, [spill])
+    assert is_unseen(raised.value)
+    spill.write_bytes(b"no spill")
+    with pytest.raises(RecordsError) as raised:
+        write_shard(tmp_path / "shard", plan, 0, [spill])
+    assert not is_unseen(raised.value)
+
+
+def test_a_file_that_was_replaced_while_it_was_read_is_unseen() -> None:
+    assert is_unseen(OSError(errno.ESTALE, "Stale file handle"))
+    assert not is_unseen(OSError(errno.EIO, "Input/output error"))
+    assert not is_unseen(ValueError("no number"))

@@ -5,14 +5,27 @@
 #include <limits>
 #include <utility>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace nmt_prep::spm {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Which piece ends the best way to a place: one bit for each short piece that is better than all longer ones, the
-// longest first; or, where none is, this and the number of a long one.
+// Which piece ends the best way to a place: a bit for each short piece with the best sum, the lowest for the longest; or,
+// where a long one has it, this and its number.
 constexpr std::int32_t kLongPiece = 16;
+
+// Bits of those that equal `most`.
+std::int32_t equals(float a, float b, float c, float d, float most) {
+#if defined(__SSE2__)
+    return _mm_movemask_ps(_mm_cmpeq_ps(_mm_setr_ps(a, b, c, d), _mm_set1_ps(most)));
+#else
+    return (a == most) | (b == most) << 1 | (c == most) << 2 | (d == most) << 3;
+#endif
+}
 
 }  // namespace
 
@@ -34,7 +47,7 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
     std::size_t count = 0;
     // Walks are written whether they go on or not, and counted if they do.
     const auto walk_on = [&](std::uint32_t start, Trie::Node node, std::uint32_t symbol) {
-        const std::uint32_t place = Trie::place_of(node, symbol), goes_on = trie.may_step(node, symbol);
+        const std::uint32_t place = Trie::place_of(node, symbol), goes_on = trie.has_child(place, symbol);
         walks[count] = {start, place};
         count += goes_on;
         trie.prefetch(place & -goes_on);
@@ -50,7 +63,7 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
             for (std::size_t i = 0; i < before; ++i) {
                 const Walk walk = walks[i];
                 const std::uint32_t* const symbol = symbols + walk.start + length;
-                const Trie::Node node = trie.node_at(walk.place, symbol[-1]);
+                const Trie::Node node = trie.child_at(walk.place);
                 add(walk.start, Trie::value(node));
                 walk_on(walk.start, node, symbol[0]);
             }
@@ -71,8 +84,8 @@ void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
     long_ends_[end] = static_cast<std::int32_t>(longs_.size() - 1);
 }
 
-// Of equal sums the piece that begins first stays. The last sums are kept at hand, so that a step waits for no more
-// than an addition and a maximum.
+// Of equal sums that of the piece that begins first counts. The last sums are kept at hand, so that a step waits for no
+// more than an addition and a maximum.
 template <bool has_longs>
 float Lattice::score_places(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
@@ -80,29 +93,24 @@ float Lattice::score_places(const Run& run, const float* scores, float score) {
     float before1 = score, before2 = kNever, before3 = kNever, before4 = kNever;  // to the place before, to two before, …
     best_[run.begin] = score;
     for (std::size_t end = run.begin + 1; end <= run.end; ++end, ++row) {
-        float most = kNever;
-        std::int32_t last = 0, better = 0;
+        const auto sum = [&](float before, std::size_t length) {
+            return before + scores[row[kShort - length][length - 1]];
+        };
+        const float sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
+        float most = std::max({sum4, sum3, sum2, sum1});
+        std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
         if constexpr (has_longs) {
             // The longer a piece, the later it was put in front.
             for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
                 const Long& piece = longs_[static_cast<std::size_t>(i)];
-                const float sum = best_[piece.start] + piece.score;
-                if (sum <= most) continue;
-                most = sum;
+                const float long_sum = best_[piece.start] + piece.score;
+                if (long_sum < most || (long_sum == most && last >= kLongPiece)) continue;
+                most = long_sum;
                 last = kLongPiece + i;
             }
+            best_[end] = most;
         }
-        const auto offer = [&](float before, std::size_t length) {
-            const float sum = before + scores[row[kShort - length][length - 1]];
-            better |= static_cast<std::int32_t>(sum > most) << (kShort - length);
-            most = std::max(most, sum);
-        };
-        offer(before4, 4);
-        offer(before3, 3);
-        offer(before2, 2);
-        offer(before1, 1);
-        if constexpr (has_longs) best_[end] = most;
-        last_[end] = better != 0 ? better : last;
+        last_[end] = last;
         before4 = before3;
         before3 = before2;
         before2 = before1;
@@ -121,7 +129,7 @@ Lattice::Path Lattice::trace(const Run& run) {
             path_ids_[at] = piece.id;
             end = piece.start;
         } else {
-            const auto length = kShort + 1 - static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(last)));
+            const auto length = kShort - static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(last)));
             end -= length;
             path_ids_[at] = ids_[end + kShort][length - 1] - 1;
         }

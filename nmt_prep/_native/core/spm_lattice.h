@@ -6,6 +6,7 @@
 // and no branch depends on where a walk ends.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,10 @@ class Lattice {
     // infinity. Behind each run is a symbol that no piece has.
     void find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
                      const std::uint32_t* symbols, std::size_t size);
+
+    // Visits the pieces that end at a place and begin in the spelling: visit(start, id), the longest first.
+    template <class Visit>
+    void for_each_ending(std::uint32_t end, const Visit& visit) const;
 
     // The best way to spell a run, valid until the next call; adds to the score of the line. Requires finite scores.
     Path find_best(const Run& run, const std::vector<float>& scores, float& score);
@@ -76,5 +81,17 @@ class Lattice {
     std::vector<std::int32_t> path_ids_;
     std::vector<std::uint32_t> path_starts_;
 };
+
+template <class Visit>
+void Lattice::for_each_ending(std::uint32_t end, const Visit& visit) const {
+    // The longer a piece, the later it was put in front.
+    for (std::int32_t i = longs_.empty() ? -1 : long_ends_[end]; i >= 0;) {
+        const Long& piece = longs_[static_cast<std::size_t>(i)];
+        visit(piece.start, piece.id);
+        i = piece.next;
+    }
+    for (std::uint32_t length = std::min<std::uint32_t>(kShort, end); length > 0; --length)
+        if (const std::int32_t id = ids_[end - length + kShort][length - 1]) visit(end - length, id - 1);
+}
 
 }  // namespace nmt_prep::spm

@@ -150,22 +150,8 @@ Trie::Trie(std::vector<Entry> entries, std::size_t symbols) {
     if (entries.empty()) return;
     std::sort(entries.begin(), entries.end());
     units_ = Builder(symbols).build(entries);
-    fill_filter();
-}
-
-void Trie::fill_filter() {
-    constexpr std::size_t kBits = 16;  // a node, at most
-    const auto nodes = static_cast<std::size_t>(
-        std::count_if(units_.begin(), units_.end(), [](Node node) { return node != kNowhere; }));
-    const int bits = std::max(6, static_cast<int>(std::bit_width(kBits * nodes)) - 1);
-    filter_shift_ = 64 - bits;
-    filter_.assign((std::size_t{1} << bits) / 64, 0);
-    for (std::uint32_t place = 1; place < units_.size(); ++place) {
-        const std::uint32_t symbol = label(units_[place]);
-        if (symbol == 0) continue;
-        const std::uint64_t bit = filter_bit(place ^ symbol, symbol);
-        filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
-    }
+    labels_.reserve(units_.size());
+    for (const Node node : units_) labels_.push_back(static_cast<std::uint16_t>(label(node)));
 }
 
 Trie byte_trie(const std::vector<std::pair<std::string, std::int32_t>>& entries) {

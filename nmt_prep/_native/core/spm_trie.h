@@ -30,21 +30,17 @@ class Trie {
     Node root() const { return units_[0]; }
 
     // Node that a symbol from 1 to `symbols` leads to; from a leaf, and from kNowhere, it is kNowhere.
-    Node step(Node node, std::uint32_t symbol) const { return node_at(place_of(node, symbol), symbol); }
-
-    // The same in two halves: where in the array the step leads, and what is there.
-    static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
-    Node node_at(std::uint32_t place, std::uint32_t symbol) const {
-        const Node next = units_[place];
+    Node step(Node node, std::uint32_t symbol) const {
+        const Node next = units_[place_of(node, symbol)];
         return next & -static_cast<Node>(label(next) == symbol);
     }
-    void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
 
-    // 0 only if a step leads nowhere, and then mostly, else 1; from memory that stays near.
-    std::uint32_t may_step(Node node, std::uint32_t symbol) const {
-        const std::uint64_t bit = filter_bit(base(node), symbol);
-        return static_cast<std::uint32_t>(filter_[bit >> 6] >> (bit & 63) & static_cast<Node>(!is_leaf(node)));
-    }
+    // The same in parts: where in the array the step leads, whether there is such a child, from memory that stays near,
+    // and what is there.
+    static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
+    std::uint32_t has_child(std::uint32_t place, std::uint32_t symbol) const { return labels_[place] == symbol; }
+    Node child_at(std::uint32_t place) const { return units_[place]; }
+    void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
 
     // Whether no string goes on after the node's.
     static bool is_leaf(Node node) { return base(node) == 0; }
@@ -59,17 +55,10 @@ class Trie {
 
     static std::uint32_t base(Node node) { return static_cast<std::uint32_t>(node >> 40); }
     static std::uint32_t label(Node node) { return static_cast<std::uint32_t>(node >> 24 & kMaxLabel); }
-    std::uint64_t filter_bit(std::uint32_t from, std::uint32_t symbol) const {
-        return (std::uint64_t{from} << 16 | symbol) * 0x9E3779B97F4A7C15u >> filter_shift_;
-    }
-
-    void fill_filter();
-
     class Builder;
 
     std::vector<Node> units_;
-    std::vector<std::uint64_t> filter_;  // a bit is set where the hash of a base and a symbol falls that leads on
-    int filter_shift_ = 0;
+    std::vector<std::uint16_t> labels_;  // of the units
 };
 
 // A trie over the bytes of texts without NUL.

@@ -92,25 +92,23 @@ void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch
 double Unigram::solve_alone(Scratch& scratch) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const std::uint32_t size = scratch.characters;
-    scratch.wide.assign(size + 1, {-kInfinity, kInfinity, -1, 0});
+    scratch.wide.resize(size + 1);
     WideArrival* const ways = scratch.wide.data();
     ways[0].score = 0;
-    std::uint32_t start = 0;
-    double before = 0;
-    const auto begin = [&](std::uint32_t place) {
-        start = place;
-        before = ways[place].score;
-    };
-    for_each_match(scratch, begin, [&](std::uint32_t end, std::int32_t id, float score) {
-        WideArrival& way = ways[end];
-        const double sum = before + static_cast<double>(score);
-        const double gap = std::abs(sum - way.score);
-        const bool better = sum > way.score;
-        way.margin = better ? gap : std::min(way.margin, gap);
-        way.score = better ? sum : way.score;
-        way.id = better ? id : way.id;
-        way.start = better ? start : way.start;
-    });
+    scratch.alone.find_pieces(trie_, firsts_, scores_, scratch.spelling.symbols.data(), scratch.spelling.size);
+    for (std::uint32_t end = 1; end <= size; ++end) {
+        WideArrival way{-kInfinity, kInfinity, -1, 0};
+        scratch.alone.for_each_ending(end, [&](std::uint32_t start, std::int32_t id) {
+            const double sum = ways[start].score + static_cast<double>(score_of(id));
+            const double gap = std::abs(sum - way.score);
+            const bool better = sum > way.score;
+            way.margin = better ? gap : std::min(way.margin, gap);
+            way.score = better ? sum : way.score;
+            way.id = better ? id : way.id;
+            way.start = better ? start : way.start;
+        });
+        ways[end] = way;
+    }
     double margin = kInfinity;
     scratch.path.clear();
     for (std::uint32_t end = size; end > 0; end = ways[end].start) {
@@ -169,7 +167,7 @@ bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t lin
     const std::size_t characters = scratch.characters;
     const double own = static_cast<double>(characters) * largest_;
     const double largest = std::abs(static_cast<double>(score)) + own;
-    const double margin = largest > kResetBeyond ? 0 : solve_alone(scratch);
+    const double margin = size > kMaxAlone || largest > kResetBeyond ? 0 : solve_alone(scratch);
     if (margin <= rounding(characters, largest)) {
         solve_in_line(score, scratch);
         push_path(scratch.arrivals, line_start, scratch, ids);
@@ -193,7 +191,7 @@ Lattice::Run Unigram::add_run(const std::uint8_t* text, std::size_t size, Scratc
 
 void Unigram::find_in_runs(Scratch& scratch) const {
     if (scratch.runs.size != 0)
-        scratch.lattice.find_pieces(trie_, firsts_, scores_, scratch.runs.symbols.data(), scratch.runs.size);
+        scratch.together.find_pieces(trie_, firsts_, scores_, scratch.runs.symbols.data(), scratch.runs.size);
 }
 
 void Unigram::encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
@@ -205,7 +203,7 @@ void Unigram::encode_run(const Lattice::Run& run, const std::uint8_t* text, std:
         push_path(scratch.arrivals, line_start, scratch, ids);
         return;
     }
-    const Lattice::Path path = scratch.lattice.find_best(run, scores_, score);
+    const Lattice::Path path = scratch.together.find_best(run, scores_, score);
     if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
         std::copy_n(path.ids, path.size, ids.room(path.size));
         ids.grow(path.size);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "id_cache.h"
+#include "phrase_cache.h"
 #include "spm_lattice.h"
 #include "spm_random.h"
 #include "spm_trie.h"
@@ -67,7 +68,8 @@ class Unigram {
         std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
         std::vector<double> sums;
-        Lattice lattice;
+        Lattice together;  // of the runs
+        Lattice alone;     // of a stretch
     };
 
     explicit Unigram(const Vocabulary& vocabulary);
@@ -113,6 +115,7 @@ class Unigram {
 
    private:
     static constexpr float kResetBeyond = 100000;  // the library starts its sums anew from here on
+    static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer stretches are not kept for reuse
 
     float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(id + 1)]; }
     Trie build_trie();

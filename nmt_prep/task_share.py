@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import T
+from nmt_prep.engines.unseen import look_again
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.progress import Progress
 from nmt_prep.tasks import Round, TaskLog
@@ -90,7 +92,8 @@ class SharedTasks(TaskLog):
             results |= self.perform(round_, missing)
             return [results[task.key] for task in round_.tasks]
         # What the whole round does says nothing of how far the share is.
-        share = replace(round_, tasks=round_.tasks[self._share.number :: self._share.of], total=None)
+        tasks = round_.tasks[self._share.number :: self._share.of]
+        share = replace(round_, function=partial(look_again, round_.function), tasks=tasks, total=None)
         mine = [task for task in share.tasks if task.key not in results]
         results |= self.perform(share, mine)
         self.ran = len(mine)

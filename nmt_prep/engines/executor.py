@@ -19,7 +19,7 @@ from typing import Any, Generic
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
 from nmt_prep.engines.local import available_cores
-from nmt_prep.engines.unseen import PAUSES, is_unseen
+from nmt_prep.engines.unseen import look_again
 from nmt_prep.errors import EngineError, NmtPrepError, OutputError
 from nmt_prep.progress import Progress
 
@@ -166,25 +166,22 @@ class ExecutorEngine:
 
 
 def perform(function: Work[T], task: T) -> Report:
-    """Runs a task on a worker; whatever comes of it goes back as plain data.
+    """Runs a task on a worker; whatever comes of it goes back as plain data."""
+    amount = 0
 
-    Where a file is not there, which may be one that another machine made a moment ago, it is run anew a few times.
-    """
+    def tick(done: int) -> None:
+        nonlocal amount
+        amount += done
+
     started, name = time.monotonic(), worker_name()
-    pauses = iter(PAUSES)
-    while True:
-        amounts: list[int] = []
-        try:
-            result = function(task, amounts.append)
-        except Exception as error:  # noqa: BLE001 - the other side decides what to do about it
-            if is_unseen(error) and (pause := next(pauses, None)) is not None:
-                time.sleep(pause)
-                continue
-            seconds = time.monotonic() - started
-            # Errors of others do not all survive pickle; words do.
-            ours = error if isinstance(error, NmtPrepError) else None
-            return Report(name, seconds, sum(amounts), None, _in_words(error), traceback.format_exc(), ours)
-        return Report(name, time.monotonic() - started, sum(amounts), result)
+    try:
+        result = look_again(function, task, tick)
+    except Exception as error:  # noqa: BLE001 - the other side decides what to do about it
+        seconds = time.monotonic() - started
+        # Errors of others do not all survive pickle; words do.
+        ours = error if isinstance(error, NmtPrepError) else None
+        return Report(name, seconds, amount, None, _in_words(error), traceback.format_exc(), ours)
+    return Report(name, time.monotonic() - started, amount, result)
 
 
 def worker_name() -> str:

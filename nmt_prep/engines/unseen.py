@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from nmt_prep.engines.engine import T, Tick, Work
 
 PAUSES = (0.1, 0.4, 1.5, 3.0)
 """Seconds to wait before each further look; what is not there after them is missing."""
 
 _UNSEEN = {errno.ENOENT, errno.ESTALE}
 """What the system says of a file that is not there, and of one that was replaced while it was read."""
+
+
+def look_again(function: Work[T], task: T, tick: Tick) -> dict[str, Any]:
+    """Runs a task, and runs it anew a few times while a file that it needs is not there.
+
+    Returns:
+        The task's result.
+
+    Raises:
+        Exception: as the task raised it.
+    """
+    pauses = iter(PAUSES)
+    while True:
+        amounts: list[int] = []
+
+        def count(amount: int, amounts: list[int] = amounts) -> None:
+            amounts.append(amount)
+            tick(amount)
+
+        try:
+            return function(task, count)
+        except Exception as error:
+            if not is_unseen(error) or (pause := next(pauses, None)) is None:
+                raise
+        tick(-sum(amounts))
+        time.sleep(pause)
 
 
 def is_unseen(error: BaseException) -> bool:

@@ -115,7 +115,7 @@ def test_a_file_that_a_worker_does_not_see_yet_is_looked_for_again(threads: Exec
 def test_a_file_that_never_comes_is_bad_data(
     threads: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmt_prep.engines.executor.PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("nmt_prep.engines.unseen.PAUSES", (0.01, 0.01))
     with pytest.raises(RecordsError, match=r"^spill: not a usable spill file"):
         list(ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], lambda amount: None))
     assert (tmp_path / "number-2").stat().st_size == 3

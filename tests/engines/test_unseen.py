@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import errno
+import threading
 from pathlib import Path
 
 import pytest
 
 from nmt_prep.corpora.parts import row_groups
-from nmt_prep.engines.unseen import is_unseen
+from nmt_prep.engines.unseen import is_unseen, look_again
 from nmt_prep.errors import CorpusError, RecordsError
 from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
+from tests.engines.numbers import Number, reads_a_file
 
 
 def test_a_part_that_is_not_there_is_unseen(tmp_path: Path) -> None:
@@ -32,3 +34,12 @@ def test_a_file_that_was_replaced_while_it_was_read_is_unseen() -> None:
     assert is_unseen(OSError(errno.ESTALE, "Stale file handle"))
     assert not is_unseen(OSError(errno.EIO, "Input/output error"))
     assert not is_unseen(ValueError("no number"))
+
+
+def test_what_a_task_told_before_it_is_run_anew_is_taken_back(tmp_path: Path) -> None:
+    ticks: list[int] = []
+    writer = threading.Timer(0.05, (tmp_path / "spill").touch)
+    writer.start()
+    assert look_again(reads_a_file, Number(2, tmp_path), ticks.append) == {"square": 4}
+    assert ticks[:3] == [2, -2, 2]
+    assert sum(ticks) == 2

@@ -18,15 +18,23 @@ if TYPE_CHECKING:
     from nmt_prep.mirror import fetch_run
     from nmt_prep.records import read_records
     from nmt_prep.runner import plan, run
-    from nmt_prep.subwords import T2TTokenizer, Tokenizer, load_tokenizer
+    from nmt_prep.subwords import (
+        ByteBPETokenizer,
+        SentencePieceTokenizer,
+        T2TTokenizer,
+        Tokenizer,
+        load_tokenizer,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BatchedInput",
+    "ByteBPETokenizer",
     "Config",
     "NmtPrepError",
     "Ragged",
+    "SentencePieceTokenizer",
     "T2TTokenizer",
     "Tokenizer",
     "__version__",
@@ -50,7 +58,13 @@ _MODULES = {
     "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
     "nmt_prep.records": ("read_records",),
     "nmt_prep.runner": ("plan", "run"),
-    "nmt_prep.subwords": ("T2TTokenizer", "Tokenizer", "load_tokenizer"),
+    "nmt_prep.subwords": (
+        "ByteBPETokenizer",
+        "SentencePieceTokenizer",
+        "T2TTokenizer",
+        "Tokenizer",
+        "load_tokenizer",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

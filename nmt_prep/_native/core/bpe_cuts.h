@@ -28,10 +28,11 @@ inline Character read_character(const std::uint8_t* at) {
     const std::uint32_t lead = at[0];
     if (lead < 0x80) return {lead, 1, lead};
     const std::uint32_t second = at[1];
-    if (lead < 0xE0) return {lead | second << 8, 2, (lead & 0x1F) << 6 | (second & 0x3F)};
+    // What the bits that say where a byte belongs add up to goes off at once.
+    if (lead < 0xE0) return {lead | second << 8, 2, (lead << 6) + second - ((0xC0 << 6) + 0x80)};
     const std::uint32_t third = at[2];
     const std::uint32_t three = lead | second << 8 | third << 16;
-    if (lead < 0xF0) return {three, 3, (lead & 0x0F) << 12 | (second & 0x3F) << 6 | (third & 0x3F)};
+    if (lead < 0xF0) return {three, 3, (lead << 12) + (second << 6) + third - ((0xE0 << 12) + (0x80 << 6) + 0x80)};
     return {three | std::uint32_t{at[3]} << 24, 4, Character::kFourBytes};
 }
 

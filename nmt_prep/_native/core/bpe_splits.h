@@ -5,6 +5,7 @@
 // neighbours stay apart when they are on their own: who finds such a way need not merge.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,12 @@ class SplitTable {
         bool one_character = true;  // or a part of one
     };
 
+    // One of two without a branch: which one it is comes close to chance, and each wrong guess would cost more.
+    static std::int32_t pick(bool first, std::int32_t one, std::int32_t other) {
+        const std::int32_t mask = -static_cast<std::int32_t>(first);
+        return (one & mask) | (other & ~mask);
+    }
+
     // The same, where a merge of the two themselves counts if its rank is below `limit`.
     bool stay_apart(const PairTable& pairs, std::int32_t left, std::int32_t right, std::uint32_t limit,
                     bool whole_only) const {
@@ -55,11 +62,12 @@ class SplitTable {
             const Split& before = splits_[static_cast<std::size_t>(left)];
             const Split& after = splits_[static_cast<std::size_t>(right)];
             const bool is_left = before.born > after.born;
-            const Split& last = is_left ? before : after;
-            if (last.born == 0 || (whole_only && last.one_character)) return true;
-            limit = last.born - is_left;
-            left = is_left ? before.right : left;
-            right = is_left ? right : after.left;
+            const std::uint32_t born = std::max(before.born, after.born);
+            const int one_character = pick(is_left, before.one_character, after.one_character);
+            if ((born == 0) | (whole_only & one_character)) return true;
+            limit = born - is_left;
+            left = pick(is_left, before.right, left);
+            right = pick(is_left, right, after.left);
         }
         return false;
     }

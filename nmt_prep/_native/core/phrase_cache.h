@@ -11,7 +11,12 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace nmt_prep {
 
@@ -25,7 +30,7 @@ class PhraseCache {
         : buckets_(std::size_t{1} << bits),
           shift_(64 - bits),
           capacity_(bytes / sizeof(std::uint32_t)),
-          words_(std::make_unique_for_overwrite<std::uint32_t[]>(capacity_ + kLine)) {}
+          words_(allocate(capacity_ + kLine)) {}
 
     // Asks for the memory that says where a phrase is if it is here; what comes before `prefetch_phrase` hides the wait.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
@@ -73,6 +78,7 @@ class PhraseCache {
 
    private:
     static constexpr std::size_t kLine = 16;  // words that memory brings at a time
+    static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
     struct Slot {
         std::uint32_t tag = 0;  // of the hash, 0 is free
@@ -80,12 +86,28 @@ class PhraseCache {
     };
     using Bucket = std::array<Slot, 4>;
 
+    struct Free {
+        void operator()(std::uint32_t* words) const { ::operator delete(words, std::align_val_t{kHugePage}); }
+    };
+    using Words = std::unique_ptr<std::uint32_t[], Free>;
+
+    // In huge pages where the system has them: to touch ordinary ones for the first time takes longer than to fill them.
+    static Words allocate(std::size_t count) {
+        const std::size_t bytes = count * sizeof(std::uint32_t);
+        Words words(static_cast<std::uint32_t*>(::operator new(bytes, std::align_val_t{kHugePage})));
+#if defined(__linux__)
+        // Advice that may go unheeded; whole pages only, for none is to be brought in for a last few bytes.
+        madvise(words.get(), bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+        return words;
+    }
+
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) | 1; }
 
     std::vector<Bucket> buckets_;
     unsigned shift_;
     std::size_t capacity_;
-    std::unique_ptr<std::uint32_t[]> words_;
+    Words words_;
     std::size_t used_ = 0;
 };
 

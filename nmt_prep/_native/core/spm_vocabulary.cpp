@@ -42,10 +42,6 @@ Joints::Joints(const std::vector<std::string>& texts) {
             others_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
         });
     }
-    int joints = 0;
-    for (char32_t left = 'a'; left <= 'z'; ++left)
-        for (char32_t right = 'a'; right <= 'z'; ++right) joints += joined(left, right);
-    joins_letters_ = joints > 26 * 26 / 2;
 }
 
 Vocabulary::Vocabulary(const ModelFile& file, bool escaped)

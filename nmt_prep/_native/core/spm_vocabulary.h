@@ -53,9 +53,6 @@ class Joints {
    public:
     explicit Joints(const std::vector<std::string>& texts);
 
-    // Whether nearly every small letter is joined with every other, so that to look between letters is not worth it.
-    bool joins_letters() const { return joins_letters_; }
-
     bool joined(char32_t left, char32_t right) const {
         if (left < 0x80 && right < 0x80) return ascii_[left][right >> 6] >> (right & 63) & 1;
         const std::uint64_t bit = mix_bits(std::uint64_t{left} << 32 | right, 0x9E3779B97F4A7C15u) >> shift_;
@@ -66,7 +63,6 @@ class Joints {
     std::array<std::array<std::uint64_t, 2>, 0x80> ascii_{};
     std::vector<std::uint64_t> others_;
     int shift_;
-    bool joins_letters_;
 };
 
 struct Vocabulary {

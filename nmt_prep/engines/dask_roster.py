@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from nmt_prep import __version__
 from nmt_prep.artefacts import publish_json_once
@@ -18,6 +19,8 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_BETWEEN_ORDERS = 15.0
 _SECONDS_FOR_THE_OTHERS = 5.0
 """How long a run waits, once a worker has answered, for those that are there and have not."""
+
+_Question: TypeAlias = "Future[tuple[str, str | None]]"
 
 
 class Roster:
@@ -56,7 +59,7 @@ class Roster:
         self._seconds = worker_seconds
         self._progress = progress
         self._workers: Mapping[str, int] = {}
-        self._asked: dict[str, Any] = {}
+        self._asked: dict[str, _Question] = {}
         self._trusted: set[str] = set()
         self._order = order
         self._looked = self._seen = self._ordered = time.monotonic()
@@ -132,14 +135,16 @@ class Roster:
         self.most_threads = max(self.most_threads, self.threads, self._expected * per_worker)
         self._progress.event("workers_changed", workers=len(workers), threads=self.threads, joined=joined, left=left)
         for address in left:
-            self._asked.pop(address, None)
+            if (question := self._asked.pop(address, None)) is not None:
+                question.cancel()
             self._trusted.discard(address)
         for address in joined:
-            self._asked[address] = self.client.submit(
-                read_sign, self._sign, workers=[address], allow_other_workers=False, pure=False, priority=100
-            )
+            # Futures of Dask's own are done before their result is here, and who then asks for it waits for ever where
+            # the worker has died since: nobody else may answer in its place.
+            executor = self.client.get_executor(workers=[address], allow_other_workers=False, pure=False)
+            self._asked[address] = executor.submit(read_sign, self._sign, priority=100)
 
-    def _check(self, address: str, question: Any) -> None:
+    def _check(self, address: str, question: _Question) -> None:
         if question.cancelled() or address not in self._workers:
             return
         error = question.exception()

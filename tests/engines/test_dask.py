@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -213,6 +214,30 @@ def test_a_worker_that_cannot_run_our_tasks_is_named(
         pytest.raises(EngineError, match=r"cannot run tasks of nmt_prep .*No module named 'nmt_prep'; install"),
     ):
         roster.gather()
+
+
+def test_nothing_waits_for_the_answer_of_a_worker_that_is_gone_since(tmp_path: Path) -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        Roster(client, tmp_path, 1, 10, Progress()) as roster,
+    ):
+        (worker,) = client.run(os.getpid).values()
+        wakes = threading.Timer(8, os.kill, (worker, signal.SIGCONT))
+        try:
+            time.sleep(1)
+            assert roster.look() == 1  # asks
+            time.sleep(1)
+            os.kill(worker, signal.SIGSTOP)
+            wakes.start()
+            started = time.monotonic()
+            roster.look()  # reads the answer
+            assert time.monotonic() - started < 5
+        finally:
+            os.kill(worker, signal.SIGCONT)
+            wakes.cancel()
 
 
 def test_memory_is_shared_with_the_workers_that_are_still_to_come(client: Any, tmp_path: Path) -> None:

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.config import Config
+from nmt_prep.config import ClusterSettings, Config, DaskSettings
 from nmt_prep.errors import NmtPrepError, OutputError
 from nmt_prep.object_store import ObjectStore
+from nmt_prep.progress import Progress
 from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
+from tests.engines.test_executor import Events
 from tests.unreliable_proxy import UnreliableProxy
 
 s3fs = pytest.importorskip("s3fs", reason="the extra cloud is not installed")
@@ -134,6 +136,16 @@ def test_published_and_fetched(scene: Scene, tmp_path: Path) -> None:
     copy = nmt_prep.fetch_run(scene.url, tmp_path / "copy", options={"endpoint_url": scene.endpoint})
     there = {name: hashlib.sha256(content).hexdigest() for name, content in scene.there().items()}
     assert tree(copy) == there
+
+
+def test_published_by_workers_of_dask(scene: Scene) -> None:
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    engine = DaskSettings(kind="dask", cluster=ClusterSettings(kind="local", workers=2))
+    events = Events()
+    run(scene.config().model_copy(update={"engine": engine}), base_dir=scene.place, progress=Progress(events))
+    workers = {str(fields["worker"]) for name, fields in events.events if name == "task_finished"}
+    assert len({worker.split(":")[1].split("/")[0] for worker in workers if ":" in worker} - {str(os.getpid())}) == 2
+    scene.assert_published()
 
 
 def test_a_file_of_several_parts(scene: Scene, tmp_path: Path) -> None:

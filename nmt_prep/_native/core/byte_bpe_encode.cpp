@@ -40,7 +40,7 @@ std::int32_t* Model::encode_pretoken(const Pretoken& pretoken, Scratch& scratch,
         if (const std::size_t count = scratch.words.find(key, out)) return out + count;
         std::int32_t* const end = encode_word(word, size, scratch, out);
         const auto count = static_cast<std::size_t>(end - out);
-        if (count <= IdCache::kMaxIds) scratch.words.put(key, out, count);
+        if (count <= scratch.words.max_ids()) scratch.words.put(key, out, count);
         return end;
     }
     if (size > PhraseCache::kMaxBytes) return encode_word(word, size, scratch, out);

@@ -149,7 +149,7 @@ void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
     if (stretch.kind == Stretch::Kind::kPhrase)
         scratch.phrases.put(stretch.key.low, text, stretch.size, ids.data() + before, count);
-    else if (count > IdCache::kMaxIds)
+    else if (count > scratch.words.max_ids())
         scratch.phrases.put(hash_bytes(text, stretch.size), text, stretch.size, ids.data() + before, count);
     else
         scratch.words.put(stretch.key, ids.data() + before, count);

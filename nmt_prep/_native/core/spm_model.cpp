@@ -83,7 +83,9 @@ template <class Encode>
 RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
     RaggedIds rows = encode([&](std::size_t thread) -> Scratch& {
-        if (!scratch[thread]) scratch[thread] = scratch_.borrow([] { return std::make_unique<Scratch>(); });
+        // The fewer pieces, the more of them a word takes.
+        if (!scratch[thread])
+            scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(pieces_.size() <= 1 << 13); });
         return *scratch[thread];
     });
     for (std::unique_ptr<Scratch>& each : scratch)

@@ -62,7 +62,9 @@ class Model {
     };
 
     struct Scratch {
-        IdCache words{15};
+        explicit Scratch(bool small_ids) : words(15, small_ids) {}
+
+        IdCache words;
         PhraseCache phrases{13, std::size_t{1} << 22};
         std::vector<std::uint8_t> text;  // normalised, of a few lines
         std::size_t length = 0;          // of the text

@@ -97,12 +97,14 @@ class Unigram {
         score += score_of(id);
     }
 
-    // Adds the first `count` of kMaxIds pieces to the score of a line that is within kTrusted of zero.
+    // Adds `count` pieces to the score of a line that is within kTrusted of zero. Most are few, which takes no branch:
+    // `ids` has kFew ids of pieces, whatever the count.
     void add_few(float& score, const std::int32_t* ids, std::size_t count) const {
-        for (std::size_t i = 0; i < IdCache::kMaxIds; ++i) {
+        for (std::size_t i = 0; i < kFew; ++i) {
             const float own = score_of(ids[i]);
             score += i < count ? own : 0.0f;
         }
+        for (std::size_t i = kFew; i < count; ++i) score += score_of(ids[i]);
     }
 
     // Draws one way to spell the stretch, with probability in proportion to exp(alpha * score).
@@ -114,6 +116,7 @@ class Unigram {
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
 
    private:
+    static constexpr std::size_t kFew = 4;
     static constexpr float kResetBeyond = 100000;  // the library starts its sums anew from here on
     static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer stretches are not kept for reuse
 

@@ -160,7 +160,7 @@ void Model::encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, co
         throw EncodeError("the vocabulary has no piece for the character " + shown(alphabet_[*at - 1]) +
                           ", which the token " + shown(token.text, token.size) +
                           " needs; add that piece to the vocabulary file, or build the vocabulary again");
-    if (is_short && count <= IdCache::kMaxIds) scratch.cache.put(token.key, out, count);
+    if (is_short && count <= scratch.cache.max_ids()) scratch.cache.put(token.key, out, count);
     ids.grow(count);
 }
 

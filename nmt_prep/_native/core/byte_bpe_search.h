@@ -106,6 +106,7 @@ class TokenSearch {
         for (std::size_t at = from + 1; longer && at != end_; ++at) {
             key = bpe::TokenTable::extend(key, places_[at].character);
             const bpe::TokenTable::Hint hint = tables_.tokens.hint(key);
+            tables_.tokens.prefetch(key);
             candidates_[count] = {key, at + 1};  // counts or not: no branch, which would be hard to foresee
             count += hint.token;
             longer = hint.longer;

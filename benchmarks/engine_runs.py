@@ -75,19 +75,23 @@ class Watched:
             raise SystemExit(f"{' '.join(command + list(options))} ended with {process.returncode}")
 
     def run_harmed(self, seconds: float) -> None:
-        """A run with Dask: every so many seconds a worker is killed; the first time another is frozen."""
+        """A run with Dask: every so many seconds a worker that is as old is killed, and once one is frozen."""
         draw = random.Random(1)
         last = time.monotonic()
 
         def harm(root: psutil.Process) -> None:
             nonlocal last
-            workers = [child for child in root.children() if _is_worker(child)]
-            if time.monotonic() - last >= seconds and len(workers) > 1:
-                first, second = draw.sample(workers, 2)
-                first.kill()
-                if not self.harmed:
-                    second.suspend()
-                self.harmed += 1 if self.harmed else 2
+            if not self._log.exists() or '"workers_changed"' not in self._log.read_text(encoding="utf-8"):
+                return  # the cluster is not complete
+            now = time.time()
+            workers = [child for child in root.children() if _is_worker(child) and now - child.create_time() > seconds]
+            if time.monotonic() - last >= seconds and workers:
+                worker = draw.choice(workers)
+                if self.harmed == 1:
+                    worker.suspend()
+                else:
+                    worker.kill()
+                self.harmed += 1
                 last = time.monotonic()
 
         self.run("--no-preview", harm=harm)
@@ -152,4 +156,7 @@ class Watched:
 
 def _is_worker(process: psutil.Process) -> bool:
     """Whether a process does tasks: beside those Python starts one that counts semaphores."""
-    return any("spawn_main" in argument for argument in process.cmdline())
+    try:
+        return any("spawn_main" in argument for argument in process.cmdline())
+    except psutil.NoSuchProcess:
+        return False

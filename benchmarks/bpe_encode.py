@@ -30,6 +30,7 @@ import tokenizers
 from bpe_texts import column, megabytes, texts
 
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
 
 Encode = Callable[[], Any]
 Flat = Callable[[Any], "np.ndarray[Any, np.dtype[np.int64]]"]
@@ -42,7 +43,7 @@ def packages(path: Path, lines: list[str]) -> dict[str, tuple[Encode, Flat]]:
     vocabulary = ours.vocabulary
     theirs = tiktoken.Encoding(
         "benchmark",
-        pat_str=vocabulary.pattern,
+        pat_str=GPT2_PATTERN,
         mergeable_ranks={token: number for number, token in enumerate(vocabulary.tokens) if token},
         special_tokens=dict(vocabulary.specials),
     )

@@ -27,8 +27,8 @@ from nmt_prep.subwords import (
     Tokenizer,
     load_tokenizer,
 )
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe_training import PretokenCounts
-from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
 from nmt_prep.subwords.counts import read_counts
 from nmt_prep.subwords.sentencepiece_engine import IdLayout
 from nmt_prep.subwords.t2t_training import TokenCounts

@@ -13,8 +13,8 @@ from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.slices import line_from
 from nmt_prep.engines import Tick
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe_training import PretokenCounts
-from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
 from nmt_prep.subwords.counts import write_counts
 from nmt_prep.subwords.t2t_training import TokenCounts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -21,14 +22,15 @@ __all__ = [
     "load_tokenizer",
 ]
 
+_RANK = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]+\n")
 _BYTE_BPE_FILES = ("encoder.json", "vocab.json", "vocab.bpe", "merges.txt", "tokenizer.json")
 
 
 def load_tokenizer(path: str | Path, *, id_layout: Literal["sentencepiece", "fairseq"] | None = None) -> Tokenizer:
     """Loads a vocabulary file of any dialect, which it tells from the file.
 
-    A directory, a JSON file, and files with the names of OpenAI's and tiktoken's are byte-level BPE; a protocol buffer
-    is SentencePiece; other text is Tensor2Tensor's.
+    A directory, a JSON file, files with OpenAI's names and tiktoken's ranks are byte-level BPE; a protocol buffer is
+    SentencePiece; other text is Tensor2Tensor's.
 
     Args:
         path: the file, or a directory with the files of byte-level BPE.
@@ -45,6 +47,8 @@ def load_tokenizer(path: str | Path, *, id_layout: Literal["sentencepiece", "fai
             head = file.read(64)
     except OSError as error:
         raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror or error}") from error
+    if _RANK.match(head):
+        return ByteBPETokenizer.load(path)
     if path.suffix == ".model" or (head[:1] == b"\n" and head[2:3] == b"\n"):
         return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")
     if path.suffix == ".json" or _opens_json(head):

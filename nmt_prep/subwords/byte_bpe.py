@@ -17,12 +17,14 @@ from _nmt_prep_core import GPT2_UNICODE_VERSION
 
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
+from nmt_prep.subwords.byte_bpe_added import SpecialNames, allowed_specials
 from nmt_prep.subwords.byte_bpe_decoder import ByteBPEDecoder
 from nmt_prep.subwords.byte_bpe_files import Format, load_vocabulary, save_vocabulary
-from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
-from nmt_prep.subwords.byte_bpe_specials import SpecialNames, cut_specials
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe_pretokens import Pretokenizer
+from nmt_prep.subwords.byte_bpe_spelling import spelling_model
 from nmt_prep.subwords.byte_bpe_training import PretokenCounts, learn_vocabulary
-from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN, ByteBPEVocabulary
+from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 
@@ -39,17 +41,19 @@ class ByteBPETokenizer(ByteBPEDecoder):
         """Makes a tokenizer of a vocabulary.
 
         Args:
-            vocabulary: tokens, merges, special tokens, pattern.
+            vocabulary: tokens, merges, added tokens, how text is cut.
             pad: name of the special token that pads; None takes the first usual name that the vocabulary has, if any
                 (``<pad>``, ``[PAD]``, …).
             eos: likewise of the one that ends a sentence (``<EOS>``, ``</s>``, …, ``<|endoftext|>``).
             bos: likewise of the one that begins a sentence (``<BOS>``, ``<s>``, …).
 
         Raises:
-            VocabularyError: a name that is given is not among the special tokens, or the pattern is not one.
+            VocabularyError: a name that is given is not among the special tokens, or a pattern is not one.
         """
         super().__init__(vocabulary, pad, eos, bos)
-        self._pattern = None if vocabulary.native_pattern else PretokenPattern(vocabulary.pattern)
+        how = vocabulary.pretokenization
+        self._pretokenizer = Pretokenizer(how, vocabulary.added)
+        self._encoder = spelling_model(vocabulary) if how.byte_cuts else self._model
 
     @classmethod
     def train(
@@ -153,11 +157,14 @@ class ByteBPETokenizer(ByteBPEDecoder):
     ) -> Self:
         """Reads OpenAI's ``encoder.json`` and ``vocab.bpe``, Hugging Face's ``tokenizer.json``, or tiktoken's ranks.
 
-        All added tokens of a ``tokenizer.json`` count as special tokens; of OpenAI's files, those that no merge makes.
+        Of a ``tokenizer.json`` normalizer, pre-tokenizer, model and added tokens count (docs/vocabularies.md says
+        which), not what it adds to the ids, cuts off or pads. OpenAI's files do not say how text is cut; GPT-2's way is
+        taken, and those of their tokens that no merge makes are special.
 
         Args:
             path: the file (of OpenAI's either), or the directory with the files under their usual names.
-            pattern: of tiktoken's ranks, which do not say it.
+            pattern: of OpenAI's files, if it is not GPT-2's; of tiktoken's ranks, which do not say it, unless the file
+                has the name of one of tiktoken's encodings (``cl100k_base.tiktoken``).
             specials: special tokens and their ids, likewise.
             pad: name of the special token that pads; None takes a usual name. So for the next two.
             eos: that ends a sentence.
@@ -205,17 +212,17 @@ class ByteBPETokenizer(ByteBPEDecoder):
             EncodeError: the text holds a disallowed special token, or a byte that the vocabulary lacks.
             ValueError: the dropout is not between 0 and 1, or has no seed.
         """
-        parts = list(cut_specials(text, self.vocabulary.specials, allowed_special, disallowed_special))
-        ordinary = [part for part in parts if isinstance(part, str)]
-        rows = iter(self.encode_batch(ordinary, 1, dropout=dropout, seed=seed).to_lists())
-        return [i for part in parts for i in ([part] if isinstance(part, int) else next(rows))]
+        allowed = allowed_specials(text, self.vocabulary.added, allowed_special, disallowed_special)
+        key = self._dropout_key(dropout, seed)
+        return self._encode_column(TextColumn.from_strings([text]), 1, dropout, key, allowed).to_lists()[0]
 
     def encode_batch(
         self, lines: Lines, threads: int | None = None, *, dropout: float = 0.0, seed: int | None = None
     ) -> Ragged:
         """Ids of many lines, without bos or eos, in order; the same for any number of threads.
 
-        Text is ordinary text: names of special tokens in it are neither read as such nor refused.
+        Text is ordinary text: names of special tokens in it are neither read as such nor refused. Added tokens that are
+        not special are found in it.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
@@ -229,18 +236,25 @@ class ByteBPETokenizer(ByteBPEDecoder):
             EncodeError: a line holds a byte that the vocabulary lacks.
             ValueError: the dropout is not between 0 and 1, or has no seed.
         """
+        key = self._dropout_key(dropout, seed)
+        parts = [self._encode_column(column, threads, dropout, key) for column in text_columns(lines)]
+        return Ragged.joined(parts)
+
+    def _dropout_key(self, dropout: float, seed: int | None) -> int:
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout {dropout}: it must be between 0 and 1")
         if dropout > 0 and seed is None:
             raise ValueError("dropout needs a seed: pass seed=…")
-        key = (seed or 0) % 2**64
-        parts = [self._encode_column(column, threads, dropout, key) for column in text_columns(lines)]
-        return Ragged.joined(parts)
+        if dropout > 0 and self.vocabulary.pretokenization.byte_cuts:
+            raise ValueError("dropout is not supported for a vocabulary that cuts text after it was spelt in bytes")
+        return (seed or 0) % 2**64
 
-    def _encode_column(self, column: TextColumn, threads: int | None, dropout: float, key: int) -> Ragged:
+    def _encode_column(
+        self, column: TextColumn, threads: int | None, dropout: float, key: int, allowed: frozenset[str] = frozenset()
+    ) -> Ragged:
         count = threads or available_cores()
-        if self._pattern is None:
-            return Ragged(*self._model.encode(column.data, column.offsets, count, True, dropout, key))
-        pretokens, firsts = self._pattern.cut(column)
-        values, offsets = self._model.encode(pretokens.data, pretokens.offsets, count, False, dropout, key)
-        return Ragged(values, offsets[firsts])
+        pretokens = self._pretokenizer.cut(column, allowed)
+        parts = column if pretokens is None else pretokens.column
+        scan = self._pretokenizer.to_be_scanned
+        values, offsets = self._encoder.encode(parts.data, parts.offsets, count, scan, dropout, key)
+        return Ragged(values, offsets) if pretokens is None else pretokens.joined(values, offsets)

@@ -33,10 +33,10 @@ class ByteBPEDecoder(Tokenizer):
         )
         self._model = ByteBPEModel(
             list(vocabulary.tokens),
-            [(number, name.encode()) for name, number in vocabulary.specials.items()],
+            [(token.id, name.encode()) for name, token in vocabulary.added.items()],
             np.ascontiguousarray(vocabulary.merges, np.int32).ravel(),
             vocabulary.whole_words,
-            vocabulary.add_prefix_space,
+            vocabulary.pretokenization.add_prefix_space,
         )
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
@@ -95,7 +95,8 @@ class ByteBPEDecoder(Tokenizer):
     def _role(self, role: str, name: str | None) -> int | None:
         if name is not None:
             return self.special_id(name)
-        return next((self.vocabulary.specials[n] for n in _USUAL_NAMES[role] if n in self.vocabulary.specials), None)
+        specials = self.vocabulary.specials
+        return next((specials[n] for n in _USUAL_NAMES[role] if n in specials), None)
 
     @property
     def pieces(self) -> Sequence[str]:

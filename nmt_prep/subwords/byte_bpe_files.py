@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -14,8 +15,11 @@ from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 
 from nmt_prep.artefacts import published
 from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.byte_bpe_added import AddedToken
 from nmt_prep.subwords.byte_bpe_json import from_tokenizer_json, to_tokenizer_json
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Cut, Pretokenization
 from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary, build_vocabulary, spelled
+from nmt_prep.subwords.tiktoken_encodings import TIKTOKEN_ENCODINGS, RankEncoding
 from nmt_prep.subwords.vocabulary_file import read_vocabulary
 
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
@@ -31,21 +35,24 @@ def load_vocabulary(
 
     Args:
         path: the file, either of OpenAI's two, or a directory with one of the formats under its usual name.
-        pattern: of tiktoken's ranks, which do not say it.
-        specials: id of each special token, likewise.
+        pattern: of tiktoken's ranks, which do not say it, unless the file has the name of one of tiktoken's encodings;
+            of OpenAI's files, which do not say it either, if it is not GPT-2's.
+        specials: id of each special token, likewise; of OpenAI's files, beside those that no merge makes.
 
     Raises:
-        VocabularyError: nothing there can be read as byte-level BPE.
+        VocabularyError: nothing there can be read as byte-level BPE, or the file itself says how text is cut.
     """
     path = _file_in(path)
     for pair in _OPENAI_NAMES:
         if path.name in pair:
             vocabulary, merges = (path.with_name(name) for name in pair)
-            return _from_openai(vocabulary, merges)
+            return _from_openai(vocabulary, merges, pattern or GPT2_PATTERN, specials or {})
     data = read_vocabulary(path)
     if data.lstrip()[:1] == b"{":
+        if pattern is not None or specials is not None:
+            raise VocabularyError(f"{path} says itself how text is cut and what is special; load it without")
         return from_tokenizer_json(_parse_json(path, data), str(path))
-    return _from_ranks(path, data, pattern, specials or {})
+    return _from_ranks(path, data, pattern, specials)
 
 
 def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Format) -> None:
@@ -116,7 +123,7 @@ def _write(path: Path, text: str) -> None:
         beside.write_bytes(text.encode("utf-8"))
 
 
-def _from_openai(encoder: Path, merges: Path) -> ByteBPEVocabulary:
+def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, int]) -> ByteBPEVocabulary:
     """Tokens that are neither a byte nor made by a merge are special: so the file has ``<|endoftext|>``."""
     ids = _parse_json(encoder, read_vocabulary(encoder))
     for name, number in ids.items():
@@ -144,10 +151,15 @@ def _from_openai(encoder: Path, merges: Path) -> ByteBPEVocabulary:
                 f"{merges}: no merge makes {name!r}, although both its halves are tokens: the merges are cut short; "
                 "fetch the file again"
             )
-    return build_vocabulary(numbers, pairs, specials, f"{encoder} and {merges.name}")
+    how = Pretokenization.by_pattern(pattern)
+    return build_vocabulary(numbers, pairs, _specials({**specials, **named}), f"{encoder} and {merges.name}", how)
 
 
-def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[str, int]) -> ByteBPEVocabulary:
+def _specials(ids: Mapping[str, int]) -> dict[str, AddedToken]:
+    return {name: AddedToken(number) for name, number in ids.items()}
+
+
+def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[str, int] | None) -> ByteBPEVocabulary:
     ranks: dict[str, int] = {}
     lines = _whole_lines(path, data.decode("latin-1"))
     for number, line in enumerate(lines, 1):
@@ -161,19 +173,23 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
             ) from error
     if len(ranks) != len(lines):
         raise VocabularyError(f"{path}: {len(lines)} lines name {len(ranks)} tokens; each must come once")
+    known = TIKTOKEN_ENCODINGS.get(path.name, RankEncoding(None, {}))
+    pattern = known.pattern if pattern is None else pattern
     if pattern is None:
         raise VocabularyError(
             f"{path} holds tiktoken's ranks, which do not say how text is cut; load it with pattern=… "
-            "(GPT2_PATTERN for GPT-2's) and specials={name: id}"
+            "(GPT2_PATTERN for GPT-2's) and specials={name: id}, save it as tokenizer.json and use that"
         )
-    vocabulary = build_vocabulary(ranks, [], specials, str(path), pattern=pattern, whole_words=True)
+    added = _specials(known.specials if specials is None else specials)
+    how = Pretokenization.by_pattern(pattern)
+    vocabulary = build_vocabulary(ranks, [], added, str(path), how, whole_words=True)
     if missing := set(range(256)) - {token[0] for token in vocabulary.tokens if len(token) == 1}:
         raise VocabularyError(
             f"{path} has no rank for byte {min(missing)} and {len(missing) - 1} more; every byte needs one: "
             "fetch the file again"
         )
     merges = byte_bpe_rank_merges(list(vocabulary.tokens)).reshape(-1, 3)
-    return ByteBPEVocabulary(vocabulary.tokens, merges, vocabulary.specials, pattern, whole_words=True)
+    return replace(vocabulary, merges=merges)
 
 
 def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
@@ -182,9 +198,22 @@ def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
 
 
 def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
-    if not vocabulary.native_pattern:
+    how = vocabulary.pretokenization
+    if how.patterns or not how.gpt2:
         return "pretokens follow a pattern that is not GPT-2's"
-    return "a space is put before each line" if vocabulary.add_prefix_space else None
+    return _not_before(vocabulary)
+
+
+def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
+    """What is done to text before it is cut, if anything."""
+    if vocabulary.pretokenization.add_prefix_space:
+        return "a space is put before each line"
+    if vocabulary.pretokenization.forms:
+        return "text is normalised"
+    for name, token in vocabulary.added.items():
+        if replace(token, normalized=False) != AddedToken(token.id):
+            return f"the added token {name!r} is found in ordinary text, or takes in what is around it"
+    return None
 
 
 def _reachable(vocabulary: ByteBPEVocabulary) -> list[bool]:
@@ -204,8 +233,11 @@ def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
 
     For when all tokens are reachable, a pair that makes a token can only be the last pair on the way to it alone.
     """
-    if vocabulary.add_prefix_space:
-        return "a space is put before each line"
+    how = vocabulary.pretokenization
+    if reason := _not_before(vocabulary):
+        return reason
+    if how.byte_cuts or len(how.cuts) + how.gpt2 != 1 or any(cut != Cut(cut.pattern) for cut in how.cuts):
+        return "pretokens follow several patterns, or none"
     single = {token for token in vocabulary.tokens if len(token) == 1}
     if len(single) != 256:
         return f"{256 - len(single)} bytes have no token"

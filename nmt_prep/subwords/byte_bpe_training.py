@@ -10,15 +10,10 @@ from _nmt_prep_core import ByteBPEWordCounter
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import TrainingError
-from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
-from nmt_prep.subwords.byte_bpe_vocabulary import (
-    GPT2_PATTERN,
-    MAX_TOKENS,
-    ByteBPEVocabulary,
-    bytes_of,
-    is_gpt2_pattern,
-    spelled,
-)
+from nmt_prep.subwords.byte_bpe_added import AddedToken
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Pretokenization
+from nmt_prep.subwords.byte_bpe_pretokens import Pretokenizer
+from nmt_prep.subwords.byte_bpe_vocabulary import MAX_TOKENS, ByteBPEVocabulary, bytes_of, spelled
 from nmt_prep.subwords.counts import CountColumns, check_memory
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -40,8 +35,8 @@ class PretokenCounts:
         Raises:
             VocabularyError: the pattern is not a regular expression.
         """
-        self.pattern = pattern
-        self._cutter = None if is_gpt2_pattern(pattern) else PretokenPattern(pattern)
+        self.pretokenization = Pretokenization.by_pattern(pattern)
+        self._pretokenizer = Pretokenizer(self.pretokenization)
         self._native = ByteBPEWordCounter()
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
@@ -55,8 +50,9 @@ class PretokenCounts:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
         """
         for column in text_columns(lines):
-            pretokens = column if self._cutter is None else self._cutter.cut(column)[0]
-            self._native.add(pretokens.data, pretokens.offsets, threads or available_cores(), self._cutter is None)
+            cut = self._pretokenizer.cut(column)
+            pretokens = column if cut is None else cut.column
+            self._native.add(pretokens.data, pretokens.offsets, threads or available_cores(), cut is None)
 
     def add_counted(self, columns: CountColumns) -> None:
         """Adds pretokens that others counted, in another process perhaps.
@@ -142,8 +138,8 @@ def learn_vocabulary(
     return ByteBPEVocabulary(
         tokens=tuple(tokens),
         merges=merges.reshape(-1, 3),
-        specials={name: number for number, name in enumerate(specials)},
-        pattern=words.pattern,
+        added={name: AddedToken(number) for number, name in enumerate(specials)},
+        pretokenization=words.pretokenization,
     )
 
 

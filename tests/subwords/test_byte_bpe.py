@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN, ByteBPEVocabulary
+from nmt_prep.subwords.byte_bpe_added import AddedToken
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Pretokenization
+from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary
 from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe_samples import LINES, SPECIALS, TEXTS, small_tokenizer
 
@@ -20,7 +23,7 @@ def twin(tokenizer: ByteBPETokenizer) -> reference.Vocabulary:
     return reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
 
 
-def tiny(**options: bool) -> ByteBPETokenizer:
+def tiny(**options: Any) -> ByteBPETokenizer:
     """All bytes, then ab (256), abc (257), 你 (258, 259), and a token that no merges make."""
     tokens = (*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"\xe4\xbd", b"\xe4\xbd\xa0", b"bcd")
     merges = np.array([[97, 98, 256], [256, 99, 257], [0xE4, 0xBD, 258], [258, 0xA0, 259]], np.int32)
@@ -50,7 +53,7 @@ def test_whole_words_take_tokens_that_no_merges_make() -> None:
 
 
 def test_prefix_space() -> None:
-    tokenizer = tiny(add_prefix_space=True)
+    tokenizer = tiny(pretokenization=Pretokenization(add_prefix_space=True))
     assert tokenizer.encode_batch(["abc", " abc", "", "\tx"]).to_lists() == [
         [32, 257],
         [32, 257],
@@ -174,15 +177,19 @@ def test_fingerprint_tells_what_decides_ids() -> None:
     vocabulary = tokenizer.vocabulary
     others = [
         tiny(whole_words=True),
-        tiny(add_prefix_space=True),
+        tiny(pretokenization=Pretokenization(add_prefix_space=True)),
         ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens[:-1], vocabulary.merges)),
         ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges[::-1].copy())),
-        ByteBPETokenizer(ByteBPEVocabulary((*vocabulary.tokens, b""), vocabulary.merges, {"<pad>": 261})),
-        ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, pattern=r"\w+")),
+        ByteBPETokenizer(ByteBPEVocabulary((*vocabulary.tokens, b""), vocabulary.merges, {"<pad>": AddedToken(261)})),
+        ByteBPETokenizer(
+            ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, Pretokenization.by_pattern(r"\w+"))
+        ),
     ]
     assert len({tokenizer.fingerprint, *(other.fingerprint for other in others)}) == 7
     in_other_words = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
-    same = ByteBPETokenizer(ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, pattern=in_other_words))
+    same = ByteBPETokenizer(
+        ByteBPEVocabulary(vocabulary.tokens, vocabulary.merges, {}, Pretokenization.by_pattern(in_other_words))
+    )
     assert in_other_words != GPT2_PATTERN
     assert same.fingerprint == tokenizer.fingerprint
 

@@ -15,13 +15,9 @@ from tokenizers import pre_tokenizers as peer_pre_tokenizers
 
 from nmt_prep.errors import OutputError, VocabularyError
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_vocabulary import (
-    BYTE_CHARACTERS,
-    GPT2_PATTERN,
-    ByteBPEVocabulary,
-    bytes_of,
-    spelled,
-)
+from nmt_prep.subwords.byte_bpe_added import AddedToken
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Cut, Pretokenization
+from nmt_prep.subwords.byte_bpe_vocabulary import BYTE_CHARACTERS, ByteBPEVocabulary, bytes_of, spelled
 from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
 
 TEXTS = [*LINES, "", " x", "  two  spaces \n", "<pad>", "👩🏽\u200d🚀 naïve ½", "cat's'd'LL don't", "\t的的的的的猫"]
@@ -145,13 +141,38 @@ def vocabulary(merges: list[tuple[bytes, bytes]], tokens: list[bytes], **options
     return ByteBPEVocabulary(all_tokens, np.array(rules, np.int32).reshape(-1, 3), **options)
 
 
+OWN = Pretokenization.by_pattern(r"\w+")
+PREFIXED = Pretokenization(add_prefix_space=True)
+NORMALIZED = Pretokenization(forms=("NFC",))
+FOUND = {"  ": AddedToken(256, special=False)}
+STRIPPING = {"<m>": AddedToken(256, lstrip=True)}
+TWICE = Pretokenization(cuts=(Cut(r"\d"),))
+
+
 @pytest.mark.parametrize(
     ("content", "file_format", "reason"),
     [
-        (vocabulary([], [], pattern=r"\w+"), "openai", "pretokens follow a pattern that is not GPT-2's"),
-        (vocabulary([], [], add_prefix_space=True), "openai", "a space is put before each line"),
+        (
+            vocabulary([], [], pretokenization=Pretokenization.by_pattern(r"\w+")),
+            "openai",
+            "pretokens follow a pattern that is not GPT-2's",
+        ),
+        (vocabulary([], [], pretokenization=PREFIXED), "openai", "a space is put before each line"),
         (vocabulary([], [b"xyz"]), "openai", "'xyz' is a token although no merge makes it"),
-        (vocabulary([], [], add_prefix_space=True), "tiktoken", "a space is put before each line"),
+        (vocabulary([], [], pretokenization=PREFIXED), "tiktoken", "a space is put before each line"),
+        (vocabulary([], [], pretokenization=NORMALIZED), "openai", "text is normalised"),
+        (vocabulary([], [], pretokenization=NORMALIZED), "tiktoken", "text is normalised"),
+        (vocabulary([], [], pretokenization=TWICE), "tiktoken", "pretokens follow several patterns, or none"),
+        (
+            vocabulary([], [b""], added={"  ": AddedToken(256, special=False)}),
+            "openai",
+            "the added token '  ' is found in ordinary text, or takes in what is around it",
+        ),
+        (
+            vocabulary([], [b""], added={"  ": AddedToken(256, lstrip=True)}),
+            "tiktoken",
+            "the added token '  ' is found in ordinary text, or takes in what is around it",
+        ),
         (vocabulary([], [b"xyz"]), "tiktoken", "some tokens are never used, because no merges lead to them"),
         (vocabulary([(b"b", b"c"), (b"a", b"b")], [b"ab", b"bc"]), "tiktoken", "merges go in another order than ids"),
     ],
@@ -187,6 +208,7 @@ def raw(data: bytes) -> Callable[[Path], None]:
 
 
 SPLIT = {"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": False}
+WHITESPACE = {"type": "Whitespace"}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 
 
@@ -212,13 +234,40 @@ def sequence(*parts: object) -> dict[str, object]:
         (edited(lambda c: c["model"].update(byte_fallback=True)), "byte_fallback True is not supported"),
         (edited(lambda c: c["model"].update(end_of_word_suffix="</w>")), "end_of_word_suffix '</w>'"),
         (edited(lambda c: c["model"].update(dropout=0.1)), "dropout 0.1 is not supported: encode with dropout="),
-        (edited(lambda c: c.update(normalizer={"type": "NFC"})), "the normalizer NFC is not supported"),
+        (edited(lambda c: c.update(normalizer={"type": "Lowercase"})), "the normalizer Lowercase is not supported"),
         (edited(lambda c: c.update(pre_tokenizer=None)), "the pre-tokenizer None is not supported"),
         (edited(lambda c: c.update(pre_tokenizer={"type": "Metaspace"})), "the pre-tokenizer Metaspace"),
-        (edited(lambda c: c.update(sequence({"type": "Digits"}, BYTE_LEVEL))), "pre-tokenizers Digits, ByteLevel"),
+        (
+            edited(lambda c: c.update(sequence({"type": "Whitespace"}, BYTE_LEVEL))),
+            "the pre-tokenizer Whitespace is not",
+        ),
         (edited(lambda c: c.update(sequence())), "the pre-tokenizer None"),
-        (edited(lambda c: c.update(sequence({**SPLIT, "behavior": "Removed"}, BYTE_LEVEL))), "behavior Isolated"),
-        (edited(lambda c: c.update(sequence(SPLIT, {**BYTE_LEVEL, "use_regex": True}))), "ByteLevel after a Split"),
+        (
+            edited(lambda c: c.update(sequence({**SPLIT, "behavior": "Thrown"}, BYTE_LEVEL))),
+            "the behavior 'Thrown' is not supported",
+        ),
+        (
+            edited(lambda c: c.update(sequence(SPLIT))),
+            "pre-tokenizer Split is not supported: there must be",
+        ),
+        (edited(lambda c: c.update(sequence(BYTE_LEVEL, BYTE_LEVEL))), "ByteLevel, ByteLevel is not supported"),
+        (
+            edited(lambda c: c.update(sequence({**BYTE_LEVEL, "add_prefix_space": True}, SPLIT))),
+            "add_prefix_space before Split is not supported",
+        ),
+        (
+            edited(lambda c: c.update(sequence({**BYTE_LEVEL, "use_regex": "no"}))),
+            "use_regex is 'no', neither",
+        ),
+        (
+            edited(lambda c: c.update(sequence({**SPLIT, "pattern": {"Regex": "(?i:st)"}}, BYTE_LEVEL))),
+            "one char",
+        ),
+        (edited(lambda c: c.update(sequence({**SPLIT, "pattern": {}}, BYTE_LEVEL))), "needs a Regex or"),
+        (
+            edited(lambda c: c.update(sequence({**SPLIT, "pattern": {"String": ""}}, BYTE_LEVEL))),
+            "found {'String'",
+        ),
         (edited(lambda c: c["model"]["vocab"].update(a="x")), "token 'a' has the id 'x', not a number"),
         (edited(lambda c: c["model"]["vocab"].update(a=True)), "token 'a' has the id True"),
         (edited(lambda c: c["model"]["vocab"].update(a=6)), "both have id 6"),
@@ -234,13 +283,19 @@ def sequence(*parts: object) -> dict[str, object]:
             "merge 139 joins 'z' and 'z', but 'zz' is not in the vocab",
         ),
         (edited(lambda c: c["model"]["merges"].append("< sep>")), "'sep>' is not in the vocabulary"),
-        (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content and the id"),
-        (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content and the id"),
+        (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content, the id"),
+        (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content, the id"),
         (edited(lambda c: c["added_tokens"].append("x")), "the added token 'x'"),
+        (
+            edited(lambda c: c["added_tokens"].append({"id": 400, "content": "x", "lstrip": 1})),
+            "flags that are",
+        ),
+        (edited(lambda c: c["added_tokens"].append(dict(c["added_tokens"][0]))), "the added token '<pad>' comes twice"),
+        (edited(lambda c: c["added_tokens"].append({"id": 401, "content": "xyz"})), "tokenizers would number it 400"),
         (edited(lambda c: c.update(added_tokens={"a": 1})), "added_tokens is missing or not a list"),
         (
             edited(lambda c: c["added_tokens"].append({"id": c["model"]["vocab"]["the"], "content": "the"})),
-            "but 'the' is a special token",
+            "but 'the' is an added token",
         ),
     ],
 )

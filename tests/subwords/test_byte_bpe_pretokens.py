@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError, VocabularyError
-from nmt_prep.subwords.byte_bpe_pretokens import PretokenPattern
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Pretokenization
+from nmt_prep.subwords.byte_bpe_pretokens import Pretokenizer, Pretokens
 from scripts.make_pattern_tables import unicode_version
 from tests.reference import byte_bpe as reference
 
@@ -74,19 +75,38 @@ def test_scanner_agrees_with_the_classes_of_chinese() -> None:
         assert len(pretokens(f"字{chr(point)}")) == (1 if gpt2_class(point) == 0 else 2)
 
 
+def by_pattern(pattern: str) -> Pretokenizer:
+    return Pretokenizer(Pretokenization.by_pattern(pattern))
+
+
 def test_own_pattern_keeps_what_it_does_not_match() -> None:
     column = TextColumn.from_strings(["ab12, é3", "", "x"])
-    pretokens, firsts = PretokenPattern(r"\d+|é").cut(column)
-    assert [token.decode() for token in pretokens.to_bytes()] == ["ab", "12", ", ", "é", "3", "x"]
-    assert firsts.tolist() == [0, 5, 5, 6]
+    pretokens = by_pattern(r"\d+|é").cut(column)
+    assert pretokens is not None
+    assert [token.decode() for token in pretokens.column.to_bytes()] == ["ab", "12", ", ", "é", "3", "x"]
+    assert pretokens.firsts.tolist() == [0, 5, 5, 6]
+
+
+def test_lines_of_a_column_that_begins_later() -> None:
+    column = TextColumn.from_strings(["12", "a1b", "é"])
+    pretokens = by_pattern(r"\d").cut(TextColumn(column.data, column.offsets[1:]))
+    assert isinstance(pretokens, Pretokens)
+    assert [token.decode() for token in pretokens.column.to_bytes()] == ["a", "1", "b", "é"]
+    assert pretokens.firsts.tolist() == [0, 3, 4]
+
+
+def test_nothing_to_cut() -> None:
+    column = TextColumn.from_strings(["ab"])
+    assert by_pattern(GPT2_PATTERN).cut(column) is None
+    assert Pretokenizer(Pretokenization(gpt2=False)).cut(column) is None
 
 
 def test_own_pattern_that_is_none() -> None:
     with pytest.raises(VocabularyError, match=r"the pattern '\(a' is not a regular expression: .*; mend it"):
-        PretokenPattern("(a")
+        by_pattern("(a")
 
 
 def test_own_pattern_on_bytes_that_are_not_utf8() -> None:
     column = TextColumn(np.frombuffer(b"ok\xff", np.uint8), np.array([0, 2, 3], np.int64))
     with pytest.raises(InvalidTextError, match="line 1: byte 0 is not UTF-8"):
-        PretokenPattern(r"\w+").cut(column)
+        by_pattern(r"\w+").cut(column)

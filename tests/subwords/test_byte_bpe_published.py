@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN, bytes_of
+from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe_vocabulary import bytes_of
 
 
 def corpora(shared: Path) -> Iterator[tuple[str, list[str]]]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError, OutputError, TrainingError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer
+from nmt_prep.subwords.byte_bpe_pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe_training import PretokenCounts
-from nmt_prep.subwords.byte_bpe_vocabulary import GPT2_PATTERN
 from nmt_prep.subwords.counts import CountColumns, read_counts, write_counts
 from nmt_prep.subwords.t2t_training import TokenCounts
 from tests.reference import byte_bpe as byte_bpe_reference
@@ -138,4 +138,8 @@ def test_a_pattern_of_ones_own() -> None:
     counts = PretokenCounts(r"\w")
     counts.add(["ab c"])
     assert as_dict(counts.columns()) == {"a": 1, "b": 1, " ": 1, "c": 1}
-    assert ByteBPETokenizer.from_counts(counts, 300).vocabulary.pattern == r"\w" != GPT2_PATTERN
+    assert (
+        ByteBPETokenizer.from_counts(counts, 300).vocabulary.pretokenization
+        == Pretokenization.by_pattern(r"\w")
+        != Pretokenization()
+    )

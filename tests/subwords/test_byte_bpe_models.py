@@ -1,0 +1,96 @@
+"""Files of the shapes of published models, against the ids that tokenizers gives for them."""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from tests.subwords.byte_bpe_models import MODELS, model_file
+from tests.subwords.byte_bpe_samples import LINES
+
+NAMES = sorted(MODELS)
+
+# What the models' patterns and added tokens tell apart, among characters that all have known since 2015.
+TELLING = [
+    *" \t\n\r\u00a0\u3000\x85 ab'.,!?/-_|¹²½٣09Ⅷ的猫ーひ。，¿ßſKİıʕǅé\u0301\u0323\u0338ÅΩᾳв가ﬁö",
+    *(
+        "  ",
+        "   ",
+        "'S",
+        "'ſ",
+        "'LL",
+        "'re",
+        "12345",
+        "the",
+        " the",
+        "naïve",
+        "HELLO",
+        "iPhone",
+        "\r\n",
+        " \n ",
+        "a.",
+        "aa",
+    ),
+    *(
+        "e\u0301",
+        "o\u0308",
+        "ö",
+        "<|endoftext|",
+        "<tool>",
+        "</tool>",
+        "[MASK]",
+        " <r> ",
+        "|||IP|||",
+        "<|im|>",
+        "👩🏽\u200d🚀",
+    ),
+    *(" " * 24, "\t\t", "ʼn", "ﬆ", "़क", "ᄀ", "ᅡ", "ᆨ", "각"),
+]
+OLD = st.characters(exclude_categories=["Cs", "Cn", "Co"], max_codepoint=0x2DFF)
+TEXTS = st.lists(st.one_of(st.sampled_from(TELLING), st.sampled_from(LINES), OLD), max_size=14).map("".join)
+
+
+@cache
+def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, Tokenizer]:
+    """Our tokenizer and one loaded from what it saves; tokenizers' own of the file and of what we save."""
+    with tempfile.TemporaryDirectory() as directory:
+        first, again = (Path(directory) / file for file in ("first.json", "again.json"))
+        first.write_text(model_file(name))
+        ours = ByteBPETokenizer.load(first)
+        ours.save(again)
+        theirs = [Tokenizer.from_file(str(path)) for path in (first, again)]
+        for peer in theirs:
+            peer.encode_special_tokens = True  # names of special ones are ordinary text, as for ours
+        return ours, ByteBPETokenizer.load(again), theirs[0], theirs[1]
+
+
+atexit.register(loaded.cache_clear)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=150)
+@given(text=TEXTS)
+def test_ids(name: str, text: str) -> None:
+    ours, again, theirs, saved = loaded(name)
+    expected = theirs.encode(text, add_special_tokens=False).ids
+    assert ours.encode(text, disallowed_special=()) == expected
+    assert ours.encode_batch([text, "", text], 1).to_lists() == [expected, [], expected]
+    assert again.encode(text, disallowed_special=()) == expected
+    assert saved.encode(text, add_special_tokens=False).ids == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_and_loaded(name: str) -> None:
+    ours, again, _, _ = loaded(name)
+    assert again.fingerprint == ours.fingerprint
+    assert again.vocabulary.pretokenization == ours.vocabulary.pretokenization
+    assert again.vocabulary.added == ours.vocabulary.added
+    assert again.pieces == ours.pieces

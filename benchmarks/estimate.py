@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.config import SIDES
-from nmt_prep.config_file import check_config
+from nmt_prep.config.file import check_config
 from nmt_prep.engines.local import available_cores
 from nmt_prep.estimates.advice import gigabytes
 from nmt_prep.estimates.estimate import estimate

@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Runs the command line; a user's mistake ends in a message and exit status 1 or 2, never in a traceback."""
-    from nmt_prep.cli import run_app  # noqa: PLC0415  (so that importing this module costs nothing)
+    from nmt_prep.cli.app import run_app  # noqa: PLC0415  (so that importing this module costs nothing)
 
     sys.exit(run_app())
 

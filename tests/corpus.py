@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.config import Config
-from nmt_prep.config_file import check_config
+from nmt_prep.config.file import check_config
 
 WORDS = [
     "time",

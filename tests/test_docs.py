@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from nmt_prep.config import Download, PublishSettings
-from nmt_prep.config_file import check_config
+from nmt_prep.config.file import check_config
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 EXTRAS = ("mtdata:", "sacrebleu:")  # ids that only an extra understands

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import nmt_prep
-from nmt_prep.cli import StageName
+from nmt_prep.cli.app import StageName
 from nmt_prep.stages import STAGES
 
 
@@ -19,14 +19,16 @@ def python(program: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["nmt_prep", "nmt_prep.cli", "nmt_prep.runner", "nmt_prep.records", "nmt_prep.subwords"]
+    "module", ["nmt_prep", "nmt_prep.cli.app", "nmt_prep.pipeline.runner", "nmt_prep.records", "nmt_prep.subwords"]
 )
 def test_importing_does_not_load_tensorflow(module: str) -> None:
     assert python(f"import sys, {module}; print('tensorflow' in sys.modules)") == "False\n"
 
 
 def test_the_command_line_starts_without_what_only_its_commands_need() -> None:
-    program = "import sys, nmt_prep.cli; print(sorted({'tensorflow', 'pyarrow', 'sentencepiece'} & set(sys.modules)))"
+    program = (
+        "import sys, nmt_prep.cli.app; print(sorted({'tensorflow', 'pyarrow', 'sentencepiece'} & set(sys.modules)))"
+    )
     assert python(program) == "[]\n"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nmt_prep.config_corpus import Corpus
-from nmt_prep.config_section import Languages
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora.lines import Fault, iter_lines, strip_lines
 from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.corpora.parts import iter_pairs, row_groups

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.config_corpus import Corpus
+from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.encodings import UTF8_MARK, decoded, text_error
 from nmt_prep.corpora.pieces import LineSlice, raw_chunks, unreadable, whole_lines
 from nmt_prep.errors import CorpusError

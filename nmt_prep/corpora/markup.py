@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import ClassVar
 from xml.parsers import expat
 
-from nmt_prep.config_corpus import Corpus
-from nmt_prep.config_section import Languages
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora.encodings import decoded
 from nmt_prep.corpora.lines import Fault
 from nmt_prep.corpora.pairs import PairBuilder

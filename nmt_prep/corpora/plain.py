@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.config_section import SIDES, Side
+from nmt_prep.config.section import SIDES, Side
 from nmt_prep.corpora.lines import Block, Faults, spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.corpora.strides import WORTH_SKIPPING, every_line

@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.config_corpus import Corpus
-from nmt_prep.config_section import Languages, Side
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.section import Languages, Side
 from nmt_prep.corpora.lines import Block, Faults, TextPolicy, iter_blocks
 from nmt_prep.corpora.pieces import LineSlice
 

@@ -13,7 +13,7 @@ from html.entities import html5
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from nmt_prep.config_section import Side
+from nmt_prep.config.section import Side
 from nmt_prep.corpora.lines import TextPolicy, read_text
 from nmt_prep.corpora.pairs import PairBuilder, one_line
 from nmt_prep.corpora.reader import PairBatch, Reader

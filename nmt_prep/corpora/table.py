@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.config_corpus import Columns, Corpus
+from nmt_prep.config.corpus import Columns, Corpus
 from nmt_prep.corpora.lines import Block, Faults, spans
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.errors import CorpusError

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
-from nmt_prep.config_corpus import Corpus
-from nmt_prep.config_section import Languages
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora.markup import Document, XmlReader, matches
 from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.errors import AlignmentError, CorpusError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from nmt_prep.config_corpus import Corpus
-from nmt_prep.config_section import Languages
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora.markup import Document, XmlReader, matches
 from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.errors import CorpusError

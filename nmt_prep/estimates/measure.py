@@ -25,7 +25,7 @@ from nmt_prep.estimates.constants import Measured, constants
 from nmt_prep.estimates.disk import measure_disk
 from nmt_prep.estimates.runs import RunTimes, timed_load, timed_run
 from nmt_prep.estimates.text import PairLines, write_text
-from nmt_prep.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
 
 _TINY_CORPORA, _TINY_SHARDS = 24, 4
 _TINY_LINES, _TINY_BYTES = 20, 1_000_000

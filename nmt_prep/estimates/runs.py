@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.draft import drafts_of
-from nmt_prep.manifest import Workspace
+from nmt_prep.pipeline.draft import drafts_of
+from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.progress import Fields, Listener, Meter, Progress
 
 _STATUS = Path("/proc/self/status")
@@ -184,8 +184,8 @@ def reset_memory_peak() -> None:
 
 def _run(config: Mapping[str, Any], cache: Path, workers: int, until: str | None) -> RunTimes:
     os.environ["NMT_PREP_CACHE"] = str(cache)
-    from nmt_prep.config_file import check_config  # noqa: PLC0415  (what it loads belongs to the base)
-    from nmt_prep.runner import run  # noqa: PLC0415
+    from nmt_prep.config.file import check_config  # noqa: PLC0415  (what it loads belongs to the base)
+    from nmt_prep.pipeline.runner import run  # noqa: PLC0415
 
     checked = check_config(config, "calibration")
     watch = Stopwatch(Workspace(checked.run_dir).private)

@@ -18,7 +18,7 @@ from nmt_prep.corpora import open_corpus
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.errors import ConfigError
 from nmt_prep.estimates.calibration import TextFacts
-from nmt_prep.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.stages import Extract
 from nmt_prep.toy_corpus.grammar import Grammar
 

@@ -16,7 +16,7 @@ from nmt_prep.corpora import reader_of
 from nmt_prep.errors import ConfigError
 from nmt_prep.estimates.calibration import Calibration
 from nmt_prep.lockfile import LockFile
-from nmt_prep.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.extract import wanted_by
 

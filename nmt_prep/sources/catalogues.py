@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from nmt_prep.config import Config
-from nmt_prep.config_corpus import Corpus
-from nmt_prep.config_section import Languages
+from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.section import Languages
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources import mtdata_index, sacrebleu_sets
 from nmt_prep.sources.languages import ordered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nmt_prep.config_section import Languages
+from nmt_prep.config.section import Languages
 from nmt_prep.errors import ConfigError
 
 

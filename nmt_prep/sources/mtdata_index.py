@@ -15,7 +15,7 @@ from importlib import metadata
 from typing import Any
 
 from nmt_prep.artefacts import publish_json
-from nmt_prep.config_section import Languages
+from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.extras import needed_extra

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nmt_prep.config_section import Languages
+from nmt_prep.config.section import Languages
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.extras import needed_extra
 from nmt_prep.sources.languages import ordered

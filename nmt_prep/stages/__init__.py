@@ -1,6 +1,6 @@
 """The stages, one module each, in the order in which data passes them."""
 
-from nmt_prep.stage import Stage
+from nmt_prep.pipeline.stage import Stage
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from nmt_prep.config import Config, Corpus
-from nmt_prep.config_section import Languages
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora import iter_pairs, reader_of, row_groups
-from nmt_prep.manifest import Counts
-from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.compile_slices import CorpusFiles, slice_corpora
 from nmt_prep.stages.compile_tasks import DROP_REASONS, CompileTask, added_counts, compile_slice, no_pairs
 from nmt_prep.stages.extract import extracted_files
-from nmt_prep.tasks import Round
 
 __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
 

@@ -15,7 +15,7 @@ from nmt_prep.corpora.plain import unaligned
 from nmt_prep.corpora.slices import Bounds, LineIndex, count_range, cut
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
-from nmt_prep.tasks import Round, TaskLog
+from nmt_prep.pipeline.tasks import Round, TaskLog
 
 Files = Mapping[str, Path]
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nmt_prep.config import Config
-from nmt_prep.config_corpus import Corpus
+from nmt_prep.config.corpus import Corpus
 from nmt_prep.errors import DownloadError
 from nmt_prep.lockfile import LockFile
-from nmt_prep.manifest import Counts, Manifest
+from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.supply import Supply, Wanted
-from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.store import Store, Stored
 
 

@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from nmt_prep.config import SIDES, Config
-from nmt_prep.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
@@ -29,10 +31,8 @@ from nmt_prep.records import (
     shard_name,
     write_dataset_info,
 )
-from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.encode_tasks import ShardTask, SpillTask, bucket_share, encode_part, order_shard, spill_name
 from nmt_prep.stages.vocab import built_vocabularies
-from nmt_prep.tasks import Round
 
 _BYTES_PER_RECORD = 64
 """What a record has beside its text, roughly: framing, keys, index."""

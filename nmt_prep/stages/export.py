@@ -17,11 +17,11 @@ from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import HereEngine, Tick
-from nmt_prep.manifest import Counts
-from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, side_suffix
 from nmt_prep.subwords.piece_text import PieceText
-from nmt_prep.tasks import Round
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
 """What tensorflow/nmt wants first in a vocabulary list."""

@@ -16,11 +16,11 @@ from nmt_prep.config import Extract as Limits
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError
-from nmt_prep.manifest import Counts
-from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.download import Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
-from nmt_prep.tasks import Round
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,21 @@ from typing import Any, ClassVar
 
 from nmt_prep.artefacts import publish_json
 from nmt_prep.config import Config
-from nmt_prep.config_publish import PublishSettings
+from nmt_prep.config.publish import PublishSettings
 from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.errors import OutputError
-from nmt_prep.manifest import Counts
-from nmt_prep.object_store import ObjectStore
-from nmt_prep.publication import PublishedFile, announce, complete, is_current
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
+from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.publishing.publication import PublishedFile, announce, complete, is_current
 from nmt_prep.sources.address import shown
-from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.export import Export
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
-from nmt_prep.tasks import Round
 
 _DIRECTORIES = {stage.name: stage.directory for stage in (Compile, Sample, Vocabulary, Encode, Export, Report)}
 

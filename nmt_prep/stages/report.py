@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from nmt_prep.artefacts import publish_json, published
 from nmt_prep.config import SIDES, Config
-from nmt_prep.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
-from nmt_prep.stage import Context, Result, Stage
 
 
 class Report(Stage):

@@ -19,15 +19,15 @@ import pyarrow.compute as pc
 from nmt_prep.artefacts import published
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Corpus, Side
-from nmt_prep.config_section import Languages
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.engines import Tick
-from nmt_prep.manifest import Counts
-from nmt_prep.stage import Context, Result, Stage
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.compile import reading_settings
 from nmt_prep.stages.compile_tasks import FAULTS
 from nmt_prep.stages.extract import extracted_files
-from nmt_prep.tasks import Round
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import yaml
 
 import nmt_prep
 from nmt_prep.config import Config
-from nmt_prep.config_file import check_config
+from nmt_prep.config.file import check_config
+from nmt_prep.pipeline.task_share import Share
 from nmt_prep.progress import Fields, Listener, Meter, Progress
-from nmt_prep.task_share import Share
 from tests.corpus import tree
 
 pytestmark = pytest.mark.slow

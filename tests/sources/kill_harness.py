@@ -19,7 +19,7 @@ from nmt_prep.config import Config
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import LocalEngine
 from nmt_prep.lockfile import LockFile
-from nmt_prep.pipeline import Pipeline
+from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.stages.download import Download
 from tests.server import Answer, web_server

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.config import Config
-from nmt_prep.config_file import check_config
+from nmt_prep.config.file import check_config
 from nmt_prep.engines import LocalEngine
-from nmt_prep.manifest import Manifest, Workspace, read_manifest
-from nmt_prep.pipeline import Outcome, Pipeline, Step
+from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
+from nmt_prep.pipeline.outcomes import Outcome, Step
+from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download

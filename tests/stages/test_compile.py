@@ -8,7 +8,7 @@ import pytest
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts as parts_module
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
-from nmt_prep.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.stages.compile import DROP_REASONS, iter_pairs
 from tests.stages.runs import config_of, manifest, run, steps
 

@@ -15,7 +15,7 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import slices
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
-from nmt_prep.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.stages.runs import config_of, manifest, run
 from tests.stages.test_compile import compiled, plain

@@ -11,8 +11,8 @@ import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, OutputError
-from nmt_prep.runner import plan, run, run_share, tasks
-from nmt_prep.task_share import Share
+from nmt_prep.pipeline.runner import plan, run, run_share, tasks
+from nmt_prep.pipeline.task_share import Share
 from tests.corpus import corpus_config, tree, write_corpus
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")

@@ -1,0 +1,1 @@
+"""The command line: a command a module, over what the package offers from Python."""

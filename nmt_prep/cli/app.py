@@ -1,0 +1,227 @@
+"""The commands run, plan and schema, and all others put beside them. What they print is worded in ``console``."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_prep import __version__
+from nmt_prep.cli import downloads, estimate, publication, tasks, text
+from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.cli.console import outcome_table, plan_table, where_records_are
+from nmt_prep.cli.estimate import (
+    BytesPerPairOption,
+    CoresOption,
+    DiskOption,
+    EstimateOption,
+    EstimateOptions,
+    PairsOption,
+    WorkersOption,
+    print_estimate,
+)
+from nmt_prep.cli.tasks import NumTasksOption, StageOption, TaskIdOption, do_share, share_asked_for
+from nmt_prep.config import json_schema
+from nmt_prep.config.file import load_config
+from nmt_prep.errors import NmtPrepError
+from nmt_prep.lockfile import lock_path
+from nmt_prep.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt_prep.pipeline.outcomes import Outcome
+
+
+class StageName(StrEnum):
+    """The stages, by the names that the command line knows them by."""
+
+    DOWNLOAD = "download"
+    EXTRACT = "extract"
+    COMPILE = "compile"
+    SAMPLE = "sample"
+    VOCAB = "vocab"
+    ENCODE = "encode"
+    EXPORT = "export"
+    REPORT = "report"
+    PUBLISH = "publish"
+
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Data preparation for neural machine translation: corpora named in one YAML file in, "
+    "training-ready batches out.",
+)
+
+for _command in (
+    estimate.calibrate,
+    downloads.download,
+    downloads.lock,
+    publication.fetch,
+    tasks.tasks,
+    text.encode,
+    text.decode,
+    text.vocab,
+):
+    app.command()(_command)
+
+ForceOption = Annotated[
+    list[StageName] | None,
+    typer.Option("--force", help="Run this stage even if it is fresh, from its start.", show_default=False),
+]
+VerifyOption = Annotated[
+    bool, typer.Option("--verify", help="Read every published file again instead of trusting size and times.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nmt-prep {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    del version
+
+
+@app.command()
+def run(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    until: Annotated[
+        StageName | None, typer.Option("--until", help="Stop after this stage.", show_default=False)
+    ] = None,
+    force: ForceOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Threads; the result does not depend on them.", show_default=False),
+    ] = None,
+    verify: VerifyOption = False,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for another run on the same directory to end, or fail.")
+    ] = True,
+    preview: Annotated[
+        bool, typer.Option("--preview/--no-preview", help="End by showing a batch (this loads TensorFlow).")
+    ] = True,
+    stage: StageOption = None,
+    task_id: TaskIdOption = None,
+    num_tasks: NumTasksOption = None,
+    quiet: QuietOption = False,
+    log_json: Annotated[
+        Path | None,
+        typer.Option("--log-json", metavar="FILE", help="Write one event a line, as JSON.", show_default=False),
+    ] = None,
+) -> None:
+    """Do everything that CONFIG asks for and that is not done yet.
+
+    The stages are download, extract, compile, sample, vocab, encode and report, and where CONFIG asks for them export
+    and publish. What a stage made before is used again unless its config, its inputs or its files changed; nmt-prep
+    plan says which and why. An interrupted run goes on where it stopped.
+
+    With --stage, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a stage; a plain
+    run after them does what is missing, and publishes.
+    """
+    from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (plan and schema do without)
+    from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
+
+    console = open_console(quiet=quiet)
+    share = share_asked_for(stage, task_id, num_tasks, others=bool(until or force or verify))
+    if share is not None:
+        with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
+            console.print(do_share(config, overrides, share, workers=workers, wait=wait, progress=progress))
+        return
+    checked = load_config(config, overrides or ())
+
+    def show(outcomes: list[Outcome]) -> None:
+        console.print(outcome_table(outcomes))
+        if any(outcome.stage == "report" for outcome in outcomes):
+            console.print(where_records_are(checked), markup=False, soft_wrap=True)
+            if preview:
+                console.print(batch_preview(checked), markup=False, soft_wrap=True)
+
+    with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
+        run_stages(
+            checked,
+            base_dir=config.parent,
+            until=until,
+            force=force or (),
+            workers=workers,
+            verify=verify,
+            wait=wait,
+            progress=progress,
+            lock_file=lock_path(config),
+            then=None if quiet else show,
+        )
+
+
+@app.command()
+def plan(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    force: ForceOption = None,
+    verify: VerifyOption = False,
+    estimate: EstimateOption = False,
+    pairs: PairsOption = None,
+    bytes_per_pair: BytesPerPairOption = None,
+    workers: WorkersOption = None,
+    cores: CoresOption = None,
+    disk_rate: DiskOption = None,
+) -> None:
+    """List the stages, which of them are fresh, and which would run and why. Runs nothing.
+
+    With --estimate, what a run from the start would take: time, memory and disk by stage. It goes by the sizes of the
+    corpora's files, or by --pairs, and by what nmt-prep calibrate measured.
+    """
+    from nmt_prep.pipeline.runner import plan as plan_stages  # noqa: PLC0415
+
+    options = EstimateOptions(pairs, bytes_per_pair, workers, cores, disk_rate)
+    if estimate:
+        if force or verify:
+            raise typer.BadParameter("--force and --verify do not go with --estimate, which is of a run from the start")
+        print_estimate(open_console(), config, load_config(config, overrides or ()), options)
+        return
+    options.check_unused()
+    steps = plan_stages(
+        load_config(config, overrides or ()),
+        base_dir=config.parent,
+        force=force or (),
+        verify=verify,
+        lock_file=lock_path(config),
+    )
+    open_console().print(plan_table(steps))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a config, with which editors complete and check the YAML."""
+    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+def run_app() -> int:
+    """Runs the command line and returns the exit status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C."""
+    try:
+        app()
+    except NmtPrepError as error:
+        return _fail(str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}")
+    except MemoryError:
+        return _fail("out of memory; lower engine.memory or engine.workers, and run again: it goes on where it stopped")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    return 0
+
+
+def _fail(message: str) -> int:
+    typer.echo(f"nmt-prep: error: {message}", err=True)
+    return 1

@@ -1,0 +1,130 @@
+"""What the command line prints: the wording of events, and the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from nmt_prep.config import Config
+from nmt_prep.progress import Fields
+
+if TYPE_CHECKING:
+    from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+
+
+def _bisection(fields: Fields) -> str:
+    return f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
+
+
+def _failure(fields: Fields) -> str:
+    return f"task {fields['task']} failed on {fields['worker']}: {fields['message']}"
+
+
+def _workers(fields: Fields) -> str:
+    came, went = len(_list(fields["joined"])), len(_list(fields["left"]))
+    return f"  workers: {fields['workers']} ({came} joined, {went} left)"
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+_WORDING: Mapping[str, Callable[[Fields], str]] = {
+    "stage_started": lambda fields: f"{fields['stage']}: {fields['reason']}",
+    "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
+    "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
+    "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks done before",
+    "waiting": lambda fields: f"waiting for {fields['holder']}, which is using {fields['directory']}",
+    "retry": lambda fields: f"download: {fields['reason']}; trying again in {fields['seconds']:.0f} s",
+    "task_retried": lambda fields: f"  {_failure(fields)}; trying again",
+    "workers_changed": _workers,
+    "task_failed": lambda fields: f"  {_failure(fields)}",
+    "vocab_bisection": _bisection,
+}
+
+
+def describe(name: str, fields: Fields) -> str | None:
+    """An event in words; None for those that only programs want to know."""
+    wording = _WORDING.get(name)
+    return wording(fields) if wording is not None else None
+
+
+def plan_table(steps: Sequence[Step]) -> Table:
+    """The stages of a plan."""
+    table = _table("stage", "", "why")
+    for step in steps:
+        table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
+    return table
+
+
+def tasks_table(stages: Sequence[StageTasks]) -> Table:
+    """How far the tasks of each stage have come."""
+    table = _table("stage", "tasks", "done", "of", "")
+    for stage in stages:
+        if not stage.rounds:
+            table.add_row(stage.stage, "", "", "", "published" if stage.published else stage.reason)
+        for state in stage.rounds:
+            missing = len(state.tasks) - state.done
+            text = f"{missing:,} missing" if missing else "all done; a plain run publishes them"
+            table.add_row(stage.stage, state.round, f"{state.done:,}", f"{len(state.tasks):,}", text)
+    return table
+
+
+def share_line(outcome: ShareOutcome) -> str:
+    """What became of a share, in words."""
+    share, state = outcome.share, outcome.state
+    if state is None:
+        return f"{share.round}: published before; there is nothing to do"
+    missing = len(state.tasks) - state.done
+    rest = f"{missing:,} missing" if missing else "the round is complete"
+    tasks = "1 task" if outcome.ran == 1 else f"{outcome.ran:,} tasks"
+    return f"{share.round}: share {share.number} of {share.of}: {tasks} run now; {rest}"
+
+
+def outcome_table(outcomes: Sequence[Outcome]) -> Table:
+    """The stages of a run: time, pairs in and out, drops by reason."""
+    table = _table("stage", "time", "pairs in", "pairs out", "dropped", "")
+    for name in ("time", "pairs in", "pairs out"):
+        next(column for column in table.columns if column.header == name).justify = "right"
+    for outcome in outcomes:
+        counts = outcome.counts
+        dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
+        other = ", ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items()))
+        table.add_row(
+            outcome.stage,
+            f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",
+            _number(counts.pairs_in),
+            _number(counts.pairs_out),
+            dropped or ("0" if counts.pairs_in is not None else ""),
+            other,
+        )
+    return table
+
+
+def where_records_are(config: Config) -> str:
+    """The shards of each split, in words."""
+    from nmt_prep.records import load_dataset_info  # noqa: PLC0415  (so that the command line starts without Arrow)
+
+    directory = config.run_dir / "records"
+    lines = [f"records: {directory}"]
+    splits = load_dataset_info(directory).splits
+    for split in config.splits:
+        info = splits[split]
+        first, last = info.shards[0].file, info.shards[-1].file
+        names = first if first == last else f"{first} … {last}"
+        shards = "1 shard" if first == last else f"{len(info.shards)} shards"
+        lines.append(f"  {split}: {info.pairs:,} pairs in {shards}: {names}")
+    return "\n".join(lines)
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    return table
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"

@@ -1,0 +1,64 @@
+"""The commands that fetch, and do nothing else: ``nmt-prep download`` and ``nmt-prep lock``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.config.file import load_config
+from nmt_prep.errors import DownloadError, NmtPrepError
+from nmt_prep.lockfile import lock_path
+from nmt_prep.progress import Progress
+
+
+def download(
+    configs: Annotated[list[Path], typer.Argument(metavar="CONFIG...", help="YAML files.", show_default=False)],
+    overrides: SetOption = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Go on with the other files where one config's cannot be had.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Fetch the files that each CONFIG names, and do nothing else yet.
+
+    What was fetched is kept in the cache directory too, for all other runs, and noted in the lock file beside CONFIG.
+    """
+    faults = []
+    with interruptible(), Progress(*listeners_for(open_console(quiet=quiet), quiet=quiet)) as progress:
+        for path in configs:
+            try:
+                _fetch(path, overrides, progress)
+            except NmtPrepError as error:
+                if not everything:
+                    raise
+                faults.append(f"{path}: {str(error).removeprefix(f'{path}: ')}")
+    if faults:
+        raise DownloadError("\n".join([f"{len(faults)} of {len(configs)} configs could not be fetched:", *faults]))
+
+
+def lock(
+    config: ConfigArgument,
+    overrides: SetOption = None,
+    update: Annotated[bool, typer.Option("--update", help="Fetch anew, and take what comes for right.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Note in the lock file beside CONFIG what each download is, or hold downloads to what is noted there."""
+    with interruptible(), Progress(*listeners_for(open_console(quiet=quiet), quiet=quiet)) as progress:
+        _fetch(config, overrides, progress, renew=update)
+
+
+def _fetch(path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool = False) -> None:
+    from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
+
+    run_stages(
+        load_config(path, overrides or ()),
+        base_dir=path.parent,
+        until="download",
+        force=("download",) if renew else (),
+        progress=progress,
+        lock_file=lock_path(path),
+        renew_lock=renew,
+    )

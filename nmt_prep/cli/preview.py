@@ -1,0 +1,87 @@
+"""One batch as training code gets it, decoded: the proof that ends a run.
+
+Loading TensorFlow takes longer than a run with nothing to do, so the text is kept, with the digest of the records that
+it shows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.artefacts import publish_json
+from nmt_prep.config import SIDES, Config
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.subwords import Tokenizer, load_tokenizer
+
+_ROWS = 3
+
+
+def batch_preview(config: Config, split: str = "train") -> str:
+    """A batch of ``make_dataset`` in words: shapes, and the first pairs decoded.
+
+    Raises:
+        NmtPrepError: the records are damaged.
+    """
+    workspace = Workspace(config.run_dir)
+    kept = workspace.private / "preview.json"
+    manifest = read_manifest(workspace.manifest("encode"))
+    key = [manifest.output_digest if manifest else None, split, config.input.batch_tokens, config.input.max_length]
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        stored = json.loads(kept.read_bytes())
+        if stored["key"] == key:
+            return str(stored["text"])
+    text = _make(config, workspace, split)
+    publish_json(kept, {"key": key, "text": text})
+    return text
+
+
+def _make(config: Config, workspace: Workspace, split: str) -> str:
+    with _native_remarks_silenced():
+        from nmt_prep.input import make_dataset  # noqa: PLC0415  (loads TensorFlow)
+
+        batches: Any = make_dataset(
+            workspace.root, split, batch_tokens=config.input.batch_tokens, max_length=config.input.max_length
+        )
+        batch = next(iter(batches), None)
+    if batch is None:
+        return f"no pair of {split} is within input.max_length = {config.input.max_length}; there is no batch to show"
+    lines = [f"a batch: source {list(batch.source.shape)}, target {list(batch.target_output.shape)}, int32"]
+    vocab = read_manifest(workspace.manifest("vocab"))
+    details = vocab.details if vocab is not None else {}
+    tokenizers = {side: _load(workspace, details[side]) for side in SIDES}
+    for row in range(min(_ROWS, len(batch.source))):
+        source = batch.source[row, : int(batch.source_sequence_length[row])].numpy().tolist()
+        target = batch.target_output[row, : int(batch.target_sequence_length[row])].numpy().tolist()
+        for side, ids in zip(SIDES, (source, target), strict=True):
+            lines.append(f"  {side} ids: {' '.join(map(str, ids))}")
+            lines.append(f"  {side}:     {_text(tokenizers[side], ids)}")
+    return "\n".join(lines)
+
+
+def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:
+    return load_tokenizer(workspace.root / "vocab" / facts["file"], id_layout=facts["id_layout"])
+
+
+@contextmanager
+def _native_remarks_silenced() -> Iterator[None]:
+    """Keeps TensorFlow's native remarks on accelerators off the terminal; Python's errors still reach the caller."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _text(tokenizer: Tokenizer, ids: list[int]) -> str:
+    return tokenizer.decode(ids[:-1] if ids and ids[-1] == tokenizer.eos_id else ids)

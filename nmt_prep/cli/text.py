@@ -1,0 +1,61 @@
+"""The commands encode, decode and vocab; :mod:`nmt_prep.cli.text_filter` does the work."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    """How encoded text is written."""
+
+    IDS = "ids"
+    PIECES = "pieces"
+
+
+class Layout(StrEnum):
+    """Numbering of a SentencePiece model."""
+
+    SENTENCEPIECE = "sentencepiece"
+    FAIRSEQ = "fairseq"
+
+
+VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="The vocabulary, of any dialect.")]
+FormOption = Annotated[Form, typer.Option("--as", help="Encoded text is lines of ids, or lines of pieces.")]
+LayoutOption = Annotated[Layout, typer.Option("--id-layout", help="Numbering of a SentencePiece model.")]
+ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Threads; all cores where left out.")]
+
+
+def encode(
+    vocab: VocabOption,
+    form: FormOption = Form.IDS,
+    id_layout: LayoutOption = Layout.SENTENCEPIECE,
+    threads: ThreadsOption = None,
+) -> None:
+    """Encode the lines of standard input to standard output, without sos or eos."""
+    from nmt_prep.cli.text_filter import encode_stream  # noqa: PLC0415  (loads the tokenizers)
+
+    encode_stream(vocab, as_pieces=form is Form.PIECES, id_layout=id_layout.value, threads=threads)
+
+
+def decode(vocab: VocabOption, form: FormOption = Form.IDS, id_layout: LayoutOption = Layout.SENTENCEPIECE) -> None:
+    """Decode lines of ids, or of pieces, from standard input to standard output."""
+    from nmt_prep.cli.text_filter import decode_stream  # noqa: PLC0415
+
+    decode_stream(vocab, as_pieces=form is Form.PIECES, id_layout=id_layout.value)
+
+
+def vocab(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The vocabulary, of any dialect.", show_default=False)],
+    text: Annotated[
+        Path | None, typer.Option("--text", metavar="FILE", help="Also show how it covers this text.")
+    ] = None,
+    id_layout: LayoutOption = Layout.SENTENCEPIECE,
+) -> None:
+    """Show a vocabulary: size, special ids, longest pieces, and how it covers a text."""
+    from nmt_prep.cli.text_filter import show_vocabulary  # noqa: PLC0415
+
+    show_vocabulary(path, text, id_layout=id_layout.value)

@@ -1,0 +1,38 @@
+"""The config: a frozen model per section, and reading it from YAML."""
+
+from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
+from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
+from nmt_prep.config.publish import PublishSettings
+from nmt_prep.config.schema import Config, Download, Extract, Input, Records, Sample, json_schema
+from nmt_prep.config.section import SIDES, Languages, Section, Side
+from nmt_prep.config.url import Checksums, Urls
+from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
+
+__all__ = [
+    "SIDES",
+    "ByteBPEVocab",
+    "Checksums",
+    "ClusterSettings",
+    "Columns",
+    "Config",
+    "Corpus",
+    "DaskSettings",
+    "Download",
+    "EngineSettings",
+    "Extract",
+    "Fields",
+    "Input",
+    "Languages",
+    "LocalSettings",
+    "PublishSettings",
+    "Records",
+    "Sample",
+    "Section",
+    "SentencePieceVocab",
+    "Side",
+    "T2TVocab",
+    "Tag",
+    "Urls",
+    "Vocab",
+    "json_schema",
+]

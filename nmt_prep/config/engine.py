@@ -1,0 +1,81 @@
+"""The ``engine`` section of a config: where tasks run. Nothing in it changes a byte of any result."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from nmt_prep.config.section import Amount, Count, Section
+
+Address = Annotated[str, StringConstraints(pattern=r"^[a-z]+://[^\s/]+:[0-9]{1,5}$")]
+
+
+class _Common(Section):
+    """What every engine has: a bound on the memory of all its processes together."""
+
+    memory: Amount = Field(
+        2_000_000_000, ge=256_000_000, description="an amount of memory >= 256MB, such as 512MB or 2GB"
+    )
+
+
+class LocalSettings(_Common):
+    """Threads of the process that runs the config."""
+
+    kind: Literal["local"] = Field("local", description="local or dask")
+    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = Field(
+        "auto", description="an integer >= 1, or auto for one a core"
+    )
+
+
+class ClusterSettings(Section):
+    """A Dask cluster that a run starts, and stops when it ends."""
+
+    kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"] = Field(
+        description="local, slurm, pbs, lsf, sge or kubernetes"
+    )
+    workers: Count = Field(ge=1, description="an integer >= 1: worker processes")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="a mapping of options of the class that Dask has for clusters of this kind"
+    )
+
+
+class DaskSettings(_Common):
+    """Workers of a Dask cluster."""
+
+    kind: Literal["dask"] = Field(description="local or dask")
+    scheduler: Address | None = Field(
+        None, description="the address of a scheduler that runs already, such as tcp://host:8786"
+    )
+    cluster: ClusterSettings | None = Field(None, description="a cluster to start: {kind: …, workers: …, options: …}")
+    connect_seconds: float = Field(
+        30.0, gt=0, strict=False, description="a number of seconds > 0 until the scheduler must have answered"
+    )
+    worker_seconds: float = Field(
+        300.0, gt=0, strict=False, description="a number of seconds > 0 that a run waits while there is no worker"
+    )
+    frozen_seconds: float = Field(
+        30.0,
+        ge=10,
+        strict=False,
+        description="a number of seconds >= 10 without a sign of life after which a worker of a cluster that the run "
+        "started is replaced",
+    )
+
+    @model_validator(mode="after")
+    def _scheduler_or_cluster(self) -> DaskSettings:
+        if (self.scheduler is None) == (self.cluster is None):
+            raise ValueError(
+                "give either scheduler (the address of one that runs) or cluster (one to start), and not both"
+            )
+        return self
+
+
+def _with_kind(value: object) -> object:
+    """Lets a section without ``kind`` be the local engine."""
+    return {"kind": "local", **value} if isinstance(value, dict) else value
+
+
+EngineSettings: TypeAlias = Annotated[
+    Annotated[LocalSettings | DaskSettings, Field(discriminator="kind")], BeforeValidator(_with_kind)
+]

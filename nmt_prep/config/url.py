@@ -1,0 +1,67 @@
+"""The part of a config's schema that says where the files of a corpus are, and what they must be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from nmt_prep.config.section import Location, Section
+
+_CATALOGUE = re.compile(r"(opus|mtdata|sacrebleu):")
+
+
+def one_or_more(value: object) -> object:
+    """Lets one text stand for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+def per_side(value: object) -> object:
+    """Lets one value stand for both sides."""
+    return value if isinstance(value, dict) else {"both": value}
+
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", to_lower=True)]
+Mirrors = Annotated[tuple[Location, ...], BeforeValidator(one_or_more), Field(min_length=1)]
+
+
+class Urls(Section):
+    """Where a corpus is: one archive or file for both sides, or a file a side."""
+
+    both: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
+    source: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
+    target: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Urls:
+        if (self.both is None) == (self.source is None and self.target is None):
+            raise ValueError("give one url for both sides, or {source: …, target: …}")
+        ids = [address for address in self._addresses() if _CATALOGUE.match(address)]
+        if ids and ids != [self.catalogue_id]:
+            raise ValueError(f"{ids[-1]} names a whole corpus: give it alone as url, or as the first of the mirrors")
+        return self
+
+    @property
+    def catalogue_id(self) -> str | None:
+        """The id of a catalogue that names the corpus; None where it is named otherwise."""
+        first = self.both[0] if self.both else ""
+        return first if _CATALOGUE.match(first) else None
+
+    @property
+    def remote(self) -> bool:
+        """Whether any address is more than a path."""
+        return any("://" in address or _CATALOGUE.match(address) for address in self._addresses())
+
+    def _addresses(self) -> Iterator[str]:
+        for mirrors in (self.both, self.source, self.target):
+            yield from mirrors or ()
+
+
+class Checksums(Section):
+    """SHA-256 of the files behind the URLs, in the same form as ``url``."""
+
+    both: Sha256 | None = Field(None, description="64 hexadecimal digits")
+    source: Sha256 | None = Field(None, description="64 hexadecimal digits")
+    target: Sha256 | None = Field(None, description="64 hexadecimal digits")

@@ -1,0 +1,1 @@
+"""Stages as such: what one is, which are fresh, running them, their drafts, tasks and manifests."""

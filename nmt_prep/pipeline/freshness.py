@@ -1,0 +1,82 @@
+"""Whether what a stage published is what it would publish now, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from nmt_prep.config import Config
+from nmt_prep.digests import DigestCache
+from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.lockfile import LockFile
+from nmt_prep.pipeline.draft import drafts_of
+from nmt_prep.pipeline.manifest import Manifest, Workspace, differences, read_manifest
+from nmt_prep.pipeline.stage import Stage
+
+
+class Freshness:
+    """Compares the stages of a config with what is in its workspace.
+
+    Attributes:
+        trust: whether published files whose sizes and times are as remembered need not be read again.
+    """
+
+    def __init__(
+        self, config: Config, base_dir: Path, workspace: Workspace, digests: DigestCache, lock: LockFile
+    ) -> None:
+        self.trust = True
+        self._config = config
+        self._base_dir = base_dir
+        self._workspace = workspace
+        self._digests = digests
+        self._lock = lock
+
+    def manifest(self, stage: Stage) -> Manifest:
+        manifest = read_manifest(self._workspace.manifest(stage.name))
+        if manifest is None:
+            raise OutputError(f"{self._workspace.manifest(stage.name)} vanished while it was in use; run again")
+        return manifest
+
+    def reason(self, stage: Stage, above: Mapping[str, Manifest], force: Collection[str] = ()) -> str:
+        """Why a stage must run; empty where it is fresh."""
+        inputs = self.inputs(stage, above)
+        if stage.name in force:
+            return "asked for by --force"
+        manifest = read_manifest(self._workspace.manifest(stage.name))
+        if manifest is None:
+            begun = drafts_of(self._workspace.private, stage.directory).exists()
+            return "was interrupted" if begun else "never run here"
+        reasons = differences(manifest, stage.version, stage.settings(self._config), inputs)
+        damage = "; ".join(reasons) or self._damage(stage, manifest)
+        return damage or stage.outdated(manifest, self._config, self._lock)
+
+    def follow(self, stage: Stage, above: Sequence[str]) -> str:
+        """Why a stage below others that run must run too, its own changes included."""
+        manifest = read_manifest(self._workspace.manifest(stage.name))
+        own = []
+        if manifest is not None:
+            own = differences(manifest, stage.version, stage.settings(self._config), manifest.inputs)
+        return "; ".join([f"follows {' and '.join(above)}", *own])
+
+    def inputs(self, stage: Stage, above: Mapping[str, Manifest]) -> dict[str, str]:
+        """Digests of what a stage reads."""
+        inputs = {name: above[name].output_digest for name in stage.reads(self._config)}
+        for name, path in stage.local_files(self._config, self._base_dir).items():
+            try:
+                inputs[f"file {name}"] = self._digests.digest(path)
+            except OSError as error:
+                raise DownloadError(
+                    f"cannot read {path} (url {name} in the config): {error.strerror}; "
+                    "local paths are relative to the config file"
+                ) from error
+        return inputs
+
+    def _damage(self, stage: Stage, manifest: Manifest) -> str:
+        for name, digest in manifest.files.items():
+            path = self._workspace.root / stage.directory / name
+            try:
+                if self._digests.digest(path, trust=self.trust) != digest:
+                    return f"{path} was changed after it was made"
+            except OSError:
+                return f"{path} is missing"
+        return ""

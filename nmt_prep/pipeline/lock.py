@@ -1,0 +1,95 @@
+"""One run at a time in a run's directory; or any number of processes that each do a share of its tasks."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from nmt_prep.artefacts import writing
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.manifest import Workspace
+
+_SECONDS_BETWEEN_TRIES = 0.2
+
+
+@contextmanager
+def run_lock(
+    workspace: Workspace, *, wait: bool, waiting: Callable[[str], None], shared: bool = False
+) -> Iterator[None]:
+    """Holds the directory of a run; the kernel frees it when the process ends, however that happens.
+
+    Args:
+        workspace: the directory.
+        wait: wait for another run to end; otherwise it is an error.
+        waiting: called once with the holder's description, where there is one to wait for.
+        shared: hold it together with others that share it, but with no run that publishes.
+
+    Raises:
+        OutputError: another run holds the directory and ``wait`` is false, or the directory cannot be written.
+    """
+    holder = workspace.private / "lock.holder"
+    with writing(workspace.root):
+        workspace.private.mkdir(parents=True, exist_ok=True)
+        handle = os.open(workspace.private / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    with ExitStack() as stack:
+        stack.callback(_close, handle)
+        with writing(workspace.root):
+            _acquire(handle, workspace, wait, waiting, shared)
+            if shared:
+                _remove(holder)  # of a run that was killed: none holds the directory now
+            else:
+                stack.callback(_remove, holder)
+                holder.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
+        yield
+
+
+def _acquire(handle: int, workspace: Workspace, wait: bool, waiting: Callable[[str], None], shared: bool) -> None:
+    told = False
+    while not _try_lock(handle, workspace.private / "lock", shared):
+        who = _describe(workspace)
+        if not wait:
+            raise OutputError(f"{workspace.root} is in use by {who}; wait for it to end, or stop it")
+        if not told:
+            waiting(who)
+            told = True
+        time.sleep(_SECONDS_BETWEEN_TRIES)
+
+
+def _try_lock(handle: int, path: Path, shared: bool) -> bool:
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in {errno.EWOULDBLOCK, errno.EACCES}:
+            return False
+        if error.errno in {errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK}:
+            raise OutputError(
+                f"{path} is on a file system without locks ({error.strerror}), which keep two runs apart; have it "
+                "mounted with them (Lustre: -o flock), or set output_dir elsewhere"
+            ) from error
+        raise
+    return True
+
+
+def _close(handle: int) -> None:
+    with suppress(OSError):  # nothing was written to it, and it frees the lock whatever it says
+        os.close(handle)
+
+
+def _remove(holder: Path) -> None:
+    with suppress(OSError):
+        holder.unlink(missing_ok=True)
+
+
+def _describe(workspace: Workspace) -> str:
+    try:
+        facts = json.loads((workspace.private / "lock.holder").read_bytes())
+        return f"process {facts['pid']} on {facts['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process, such as one that does a share of its tasks"

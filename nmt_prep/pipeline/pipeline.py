@@ -1,0 +1,268 @@
+"""Stages, their fingerprints, and the two things one does with them: plan and run.
+
+A stage reads what the stages above published and its own part of the config. Its fingerprint is a hash of those, and
+of its version. Its manifest, written last, holds the fingerprint and the digests of what it published; a stage whose
+manifest agrees with what would be done now, and with the files, is fresh and is not run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt_prep.artefacts import is_partial, remove_partial, writing
+from nmt_prep.config import Config
+from nmt_prep.digests import DigestCache, digest_of
+from nmt_prep.engines import Engine, HereEngine
+from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.lockfile import LockFile
+from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
+from nmt_prep.pipeline.freshness import Freshness
+from nmt_prep.pipeline.manifest import Manifest, Workspace
+from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.task_share import ListedTasks, RoundReachedError, RoundState, Share, SharedTasks
+from nmt_prep.pipeline.tasks import TaskLog
+from nmt_prep.progress import Progress
+from nmt_prep.store import Store
+
+
+@dataclass(frozen=True)
+class _Making:
+    """A stage that is being made: from what, and where."""
+
+    stage: Stage
+    inputs: dict[str, str]
+    settings: dict[str, object]
+    fingerprint: str
+    draft: Draft
+    directory: Path
+
+    def open(self) -> None:
+        """Makes the places that the stage works in, where they are not there yet."""
+        self.draft.open()
+        with writing(self.directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+
+
+class Pipeline:
+    """The stages of one config, in order."""
+
+    def __init__(
+        self, stages: Sequence[Stage], config: Config, base_dir: Path, progress: Progress, lock: LockFile | None = None
+    ) -> None:
+        self.stages = stages
+        self.config = config
+        self.base_dir = base_dir.absolute()  # workers may be elsewhere
+        self.progress = progress
+        self.lock = lock or LockFile(None)
+        self.workspace = Workspace(config.run_dir.absolute())
+        self._digests = DigestCache(self.workspace.root)
+        self._fresh = Freshness(config, base_dir, self.workspace, self._digests, self.lock)
+
+    def plan(self, *, force: Collection[str] = (), verify: bool = False) -> list[Step]:
+        """Which stages would run, and why; runs nothing, writes nothing.
+
+        A stage below one that would run may turn out to be fresh after all, if that one gives the same bytes as before.
+
+        Args:
+            force: stages to run even if they are fresh.
+            verify: read every published file again instead of trusting its size and times.
+        """
+        self._fresh.trust = not verify
+        manifests: dict[str, Manifest] = {}
+        steps: list[Step] = []
+        rerun: set[str] = set()
+        for stage in self.stages:
+            follows = [name for name in stage.reads(self.config) if name in rerun]
+            reason = self._fresh.follow(stage, follows) if follows else self._fresh.reason(stage, manifests, force)
+            if reason:
+                rerun.add(stage.name)
+            else:
+                manifests[stage.name] = self._fresh.manifest(stage)
+            steps.append(Step(stage.name, not reason, reason or "nothing changed"))
+        return steps
+
+    def tasks(self) -> list[StageTasks]:
+        """How far the tasks of each stage have come; runs nothing, writes nothing."""
+        above: dict[str, Manifest] = {}
+        listed: list[StageTasks] = []
+        waits = ""
+        for stage in self.stages:
+            reason = waits or self._fresh.reason(stage, above)
+            if not reason:
+                above[stage.name] = self._fresh.manifest(stage)
+            rounds = self._rounds(stage, above) if reason and not waits else ()
+            listed.append(StageTasks(stage.name, not reason, reason, rounds))
+            waits = waits or (f"waits for {stage.name}" if reason else "")
+        return listed
+
+    def _rounds(self, stage: Stage, above: dict[str, Manifest]) -> tuple[RoundState, ...]:
+        """How far the rounds of a stage have come, of those whose tasks are known."""
+        if not stage.rounds:
+            return ()
+        making, engine = self._making(stage, above), HereEngine()
+        tasks = ListedTasks(making.draft.notes, engine, self.progress, stage.rounds[-1])
+        with suppress(RoundReachedError):
+            stage.run(self._context(making, above, engine, tasks))
+        return tuple(tasks.states)
+
+    def run(
+        self, engine: Engine, *, until: str | None = None, force: Collection[str] = (), verify: bool = False
+    ) -> list[Outcome]:
+        """Runs the stages that are not fresh, up to and including ``until``.
+
+        Raises:
+            NmtPrepError: a stage failed; what the others published stays.
+        """
+        self._fresh.trust = not verify
+        empty_trash(self.workspace.private)
+        remove_partial(self.workspace.private)
+        manifests: dict[str, Manifest] = {}
+        outcomes: list[Outcome] = []
+        try:
+            for stage in self.stages:
+                reason = self._fresh.reason(stage, manifests, force)
+                started = time.monotonic()
+                if not reason or stage.name in force:
+                    throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
+                if stage.keeps and stage.name in force:
+                    Store(self.workspace.root / stage.directory, self._digests).forget()
+                if reason:
+                    self.progress.event("stage_started", stage=stage.name, reason=reason)
+                    manifests[stage.name] = self._run(stage, manifests, engine)
+                else:
+                    manifests[stage.name] = self._fresh.manifest(stage)
+                counts, seconds = manifests[stage.name].counts, time.monotonic() - started
+                outcomes.append(Outcome(stage.name, bool(reason), reason or "nothing changed", seconds, counts))
+                name = "stage_finished" if reason else "stage_fresh"
+                self.progress.event(name, stage=stage.name, seconds=round(seconds, 3), **counts.as_json())
+                if stage.name == until:
+                    break
+        finally:
+            self._digests.save()
+        return outcomes
+
+    def share(self, engine: Engine, share: Share) -> ShareOutcome:
+        """Does one member's part of a round of tasks; the run that follows publishes.
+
+        Others may do theirs at the same time, or the same.
+
+        Raises:
+            ConfigError: no stage of the config has such a round.
+            OutputError: something above the round is not up to date.
+            NmtPrepError: a task failed.
+        """
+        try:
+            stage, above = self._down_to(share.round)
+            if not self._fresh.reason(stage, above):
+                return ShareOutcome(share, 0, None)
+        finally:
+            self._digests.save()  # for the next member on a machine that has a cache of its own
+        making = self._making(stage, above)
+        self._begin(making)
+        tasks = SharedTasks(making.draft.notes, engine, self.progress, share)
+        with suppress(RoundReachedError):
+            stage.run(self._context(making, above, engine, tasks))
+        return ShareOutcome(share, tasks.ran, tasks.state)
+
+    def _down_to(self, round_name: str) -> tuple[Stage, dict[str, Manifest]]:
+        """The stage that has a round of tasks, and the manifests above it, all of which must be fresh."""
+        place = next((place for place, stage in enumerate(self.stages) if round_name in stage.rounds), None)
+        if place is None:
+            rounds = ", ".join(name for stage in self.stages for name in stage.rounds)
+            raise ConfigError(f"{round_name!r} cannot be shared out; what can: {rounds}")
+        above: dict[str, Manifest] = {}
+        for stage in self.stages[:place]:
+            reason = self._fresh.reason(stage, above)
+            if reason:
+                raise OutputError(
+                    f"{stage.name} comes before {round_name} and is not up to date ({reason}); "
+                    f"first do nmt-prep run CONFIG --until {self.stages[place - 1].name}"
+                )
+            above[stage.name] = self._fresh.manifest(stage)
+        return self.stages[place], above
+
+    def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine) -> Manifest:
+        making = self._making(stage, above)
+        making.draft.discard_others()
+        self._begin(making)
+        if stage.keeps:
+            remove_partial(making.directory)
+        tasks = TaskLog(making.draft.notes, engine, self.progress)
+        result = stage.run(self._context(making, above, engine, tasks))
+        remove_partial(making.directory)  # of workers that were killed
+        manifest = Manifest(
+            stage=stage.name,
+            version=stage.version,
+            fingerprint=making.fingerprint,
+            settings=making.settings,
+            inputs=making.inputs,
+            files=self._digests_of(making.directory, result),
+            counts=result.counts,
+            details=result.details,
+        )
+        self._publish(making, manifest)
+        # Read back, so that the stages below see the same whether this one ran or was fresh.
+        return self._fresh.manifest(stage)
+
+    def _making(self, stage: Stage, above: dict[str, Manifest]) -> _Making:
+        inputs, settings = self._fresh.inputs(stage, above), stage.settings(self.config)
+        fingerprint = digest_of([stage.name, stage.version, settings, inputs])
+        draft = Draft(self.workspace.private, stage.directory, fingerprint)
+        directory = self.workspace.root / stage.directory if stage.keeps else draft.output
+        return _Making(stage, inputs, settings, fingerprint, draft, directory)
+
+    def _context(self, making: _Making, above: dict[str, Manifest], engine: Engine, tasks: TaskLog) -> Context:
+        return Context(
+            config=self.config,
+            base_dir=self.base_dir,
+            workspace=self.workspace,
+            fingerprint=making.fingerprint,
+            directory=making.directory,
+            scratch=making.draft.scratch,
+            manifests={name: above[name] for name in making.stage.reads(self.config)},
+            digests=self._digests,
+            engine=engine,
+            progress=self.progress,
+            tasks=tasks,
+            lock=self.lock,
+        )
+
+    def _digests_of(self, directory: Path, result: Result) -> dict[str, str]:
+        """Digests of all files of a result, each of which must be there."""
+        names = result.files
+        if names is None:
+            files = (path for path in directory.rglob("*") if not is_partial(path) and path.is_file())
+            names = sorted(str(path.relative_to(directory)) for path in files)
+        with writing(directory):
+            sizes = {name: (directory / name).stat().st_size for name in names}
+            return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
+
+    def _begin(self, making: _Making) -> None:
+        """Makes ready for a stage's tasks."""
+        making.open()
+        if making.stage.outside:
+            self._withdraw(making.stage)
+
+    def _withdraw(self, stage: Stage) -> None:
+        """Removes a stage's manifest: it is not fresh from then on."""
+        path = self.workspace.manifest(stage.name)
+        with writing(path):
+            path.unlink(missing_ok=True)
+
+    def _publish(self, making: _Making, manifest: Manifest) -> None:
+        """Puts a stage's output in its place, and its manifest last."""
+        stage = making.stage
+        final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
+        self._withdraw(stage)
+        if stage.keeps:
+            throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
+        else:
+            making.draft.publish(final)
+        for name, digest in manifest.files.items():
+            self._digests.remember(final / name, digest)
+        manifest.write(path)

@@ -1,0 +1,174 @@
+"""The main job from Python: what ``nmt-prep run`` and ``nmt-prep plan`` do, without the printing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+
+from nmt_prep.config import Config
+from nmt_prep.engines.choice import local_engine, open_engine
+from nmt_prep.errors import ConfigError
+from nmt_prep.lockfile import LockFile
+from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+from nmt_prep.pipeline.pipeline import Pipeline
+from nmt_prep.pipeline.stage import Stage
+from nmt_prep.pipeline.task_share import Share
+from nmt_prep.progress import Progress
+from nmt_prep.stages import STAGES
+
+
+def plan(
+    config: Config,
+    *,
+    base_dir: str | os.PathLike[str] = ".",
+    force: Collection[str] = (),
+    verify: bool = False,
+    lock_file: Path | None = None,
+) -> list[Step]:
+    """Which stages would run, and why. Runs nothing and writes nothing.
+
+    Args:
+        config: a checked config, from :func:`~nmt_prep.load_config`.
+        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        force: names of stages to run even if they are fresh.
+        verify: read every published file again instead of trusting its size and times.
+        lock_file: what downloads must be; None is nothing.
+    """
+    stages = _stages(config, force)
+    pipeline = Pipeline(stages, config, Path(base_dir), Progress(), LockFile(lock_file))
+    return pipeline.plan(force=frozenset(force), verify=verify)
+
+
+def run(
+    config: Config,
+    *,
+    base_dir: str | os.PathLike[str] = ".",
+    until: str | None = None,
+    force: Collection[str] = (),
+    executor: Executor | None = None,
+    workers: int | None = None,
+    verify: bool = False,
+    wait: bool = True,
+    progress: Progress | None = None,
+    lock_file: Path | None = None,
+    renew_lock: bool = False,
+    then: Callable[[list[Outcome]], None] | None = None,
+) -> list[Outcome]:
+    """Runs the stages that are not fresh, and says what became of each.
+
+    Args:
+        config: a checked config, from :func:`~nmt_prep.load_config`.
+        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        until: the last stage to run; None is all of them.
+        force: names of stages to run even if they are fresh.
+        executor: runs the tasks instead of what ``engine`` says. Its workers must see the files of the run under the
+            same paths. It is neither started nor shut down here.
+        workers: tasks at once; None is what ``engine.workers`` says. The number changes no byte of the result.
+        verify: read every published file again instead of trusting its size and times.
+        wait: wait for another run on the same directory to end; otherwise that is an error.
+        progress: who is told how it goes; None is nobody.
+        lock_file: what downloads must be, and where those that are not in it are noted; None is nowhere.
+        renew_lock: fetch downloads again, and note them in the lock file whatever it had.
+        then: called with the outcomes at the end, while no other run may touch the directory yet.
+
+    Raises:
+        NmtPrepError: a stage failed. What was published before stays, and the next run goes on from there.
+    """
+    progress = progress or Progress()
+    progress.stopping.clear()
+    stages = _stages(config, [*force, *([] if until is None else [until])])
+    pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
+    with _held(pipeline, wait=wait):
+        with _failure_told(progress), open_engine(config, executor, workers, progress) as engine:
+            outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify)
+        progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))
+        if then is not None:
+            then(outcomes)
+        return outcomes
+
+
+def run_share(
+    config: Config,
+    share: Share,
+    *,
+    base_dir: str | os.PathLike[str] = ".",
+    workers: int | None = None,
+    wait: bool = True,
+    progress: Progress | None = None,
+    lock_file: Path | None = None,
+) -> ShareOutcome:
+    """Does a share of one round of tasks, as a member of a job array does, on threads of this process.
+
+    Members may run in any order, at the same time, and again. Everything above the round must be up to date. They
+    publish nothing: that is for a :func:`run` after them, which does what is missing.
+
+    Args:
+        config: a checked config, from :func:`~nmt_prep.load_config`; the same for all members.
+        share: which round, and which of its tasks.
+        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        workers: threads; None is what ``engine.workers`` says.
+        wait: wait for a run on the same directory to end; otherwise that is an error.
+        progress: who is told how it goes; None is nobody.
+        lock_file: what downloads must be; None is nothing.
+
+    Raises:
+        ConfigError: there is no such round.
+        OutputError: something above the round is not up to date, or its directory cannot be written.
+        NmtPrepError: a task failed. What other tasks did is kept.
+    """
+    progress = progress or Progress()
+    progress.stopping.clear()
+    pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), progress, LockFile(lock_file))
+    with _held(pipeline, wait=wait, shared=True), _failure_told(progress):
+        return pipeline.share(local_engine(config, workers, progress), share)
+
+
+def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: Path | None = None) -> list[StageTasks]:
+    """How far the tasks of each stage have come. Runs nothing and writes nothing.
+
+    Args:
+        config: a checked config, from :func:`~nmt_prep.load_config`.
+        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        lock_file: what downloads must be; None is nothing.
+    """
+    pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), Progress(), LockFile(lock_file))
+    return pipeline.tasks()
+
+
+@contextmanager
+def _held(pipeline: Pipeline, *, wait: bool, shared: bool = False) -> Iterator[None]:
+    """Holds the run's directory."""
+
+    def waiting(holder: str) -> None:
+        pipeline.progress.event("waiting", holder=holder, directory=pipeline.config.output_dir)
+
+    with run_lock(pipeline.workspace, wait=wait, waiting=waiting, shared=shared):
+        yield
+
+
+@contextmanager
+def _failure_told(progress: Progress) -> Iterator[None]:
+    """Reports what ended a run before its end."""
+    try:
+        yield
+    except BaseException as error:
+        progress.event("run_failed", error=type(error).__name__, message=str(error))
+        raise
+
+
+def _stages(config: Config, named: Iterable[str]) -> list[Stage]:
+    """The stages that the config asks for, if the named ones are among them.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    stages = [stage for stage in STAGES if stage.applies(config)]
+    known = [stage.name for stage in stages]
+    unknown = sorted(set(named) - set(known))
+    if unknown:
+        raise ConfigError(f"this config has no stage {unknown[0]!r}; its stages are {', '.join(known)}")
+    return stages

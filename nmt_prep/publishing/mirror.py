@@ -1,0 +1,144 @@
+"""A local copy of what a run published in an object store, for training to read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.artefacts import published, remove_partial, writing
+from nmt_prep.digests import DigestCache
+from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.progress import Meter, Progress
+from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.publishing.publication import (
+    JOURNAL,
+    MANIFEST,
+    Files,
+    Journal,
+    Publication,
+    PublishedFile,
+    parse_journal,
+    parse_manifest,
+    read_manifest,
+)
+
+_PARALLEL = 4
+_RETRIES = 5
+
+
+def fetch_run(
+    url: str,
+    directory: str | os.PathLike[str],
+    *,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Copies a publication to a local directory, which :func:`~nmt_prep.make_dataset` then reads as a run's.
+
+    Every file is checked against the manifest's SHA-256 and appears under its name only when it is whole. Files that
+    are there already are not fetched again, so that an interrupted copy goes on where it stopped. The local manifest
+    is written last; files of an older publication that the new one has not are deleted.
+
+    Args:
+        url: what the config's ``publish.url`` said.
+        directory: where to; it is made. Only one process may fetch into it at a time.
+        options: of fsspec's file system, as ``publish.options`` in the config.
+        progress: who is told how it goes; None is nobody.
+
+    Returns:
+        The directory.
+
+    Raises:
+        ConfigError: fsspec, or the package that it needs for the URL, is not installed.
+        DownloadError: there is no complete publication, it cannot be read, or its files are not what it says.
+        OutputError: the directory cannot be written.
+    """
+    root, progress = Path(directory), progress or Progress()
+    store = ObjectStore(url, options or {}, _RETRIES, DownloadError)
+    publication = read_manifest(store, DownloadError)
+    if publication is None:
+        raise _nothing_there(store)
+    digests = DigestCache(root)
+    try:
+        _fetch_missing(store, root, publication, digests, progress)
+    finally:
+        digests.save()
+    return root
+
+
+def _fetch_missing(
+    store: ObjectStore, root: Path, publication: Publication, digests: DigestCache, progress: Progress
+) -> None:
+    manifest, journal = root / MANIFEST, root / JOURNAL
+    before = parse_manifest(_content(manifest), str(manifest), OutputError)
+    unfinished = parse_journal(_content(journal), str(journal))
+    missing = [name for name, file in publication.files.items() if not _intact(root / name, file, digests)]
+    if before == publication and unfinished is None and not missing:
+        return
+    known = {name: None for made in (before, unfinished, publication) if made for name in made.files}
+    begun = Journal(publication.number, "", known)
+    _write(journal, begun.as_bytes())
+    _remove(manifest)
+    for directory in {name.partition("/")[0] for name in publication.files}:
+        remove_partial(root / directory)
+    _fetch_all(store, root, {name: publication.files[name] for name in missing}, digests, progress)
+    for name in begun.left_over(publication.files):
+        _remove(root / name)
+    _write(manifest, publication.as_bytes())
+    _remove(journal)
+
+
+def _fetch_all(store: ObjectStore, root: Path, files: Files, digests: DigestCache, progress: Progress) -> None:
+    total = sum(file.size for file in files.values())
+    with progress.meter("fetch", total, "bytes") as meter, ThreadPoolExecutor(_PARALLEL) as pool:
+        futures = {name: pool.submit(_fetch, store, root, name, file, meter) for name, file in files.items()}
+        try:
+            for name, future in futures.items():
+                future.result()
+                digests.remember(root / name, files[name].sha256)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _fetch(store: ObjectStore, root: Path, name: str, file: PublishedFile, meter: Meter) -> None:
+    with published(root / name) as beside:
+        digest = store.download(name, beside, meter.advance)
+        if digest != file.sha256:
+            raise DownloadError(
+                f"{store.url}/{name}: expected SHA-256 {file.sha256}, found {digest}; if a run is publishing there, "
+                "wait for its end and fetch again; else the object was changed: publish anew with --force publish"
+            )
+
+
+def _intact(path: Path, file: PublishedFile, digests: DigestCache) -> bool:
+    try:
+        return path.stat().st_size == file.size and digests.digest(path) == file.sha256
+    except OSError:
+        return False
+
+
+def _content(path: Path) -> bytes | None:
+    with writing(path):
+        return path.read_bytes() if path.exists() else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    with published(path) as beside:
+        beside.write_bytes(content)
+
+
+def _remove(path: Path) -> None:
+    with writing(path):
+        path.unlink(missing_ok=True)
+
+
+def _nothing_there(store: ObjectStore) -> DownloadError:
+    if store.read(JOURNAL) is not None:
+        return DownloadError(
+            f"{store.url}: a publication is under way or was interrupted; wait for its end, or run its config again"
+        )
+    return DownloadError(f"{store.url} has no {MANIFEST}; check the url, and that a run has published there")

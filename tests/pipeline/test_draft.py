@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep import artefacts
+from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash
+
+FIRST, SECOND = "1" * 64, "2" * 64
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing may handle it."""
+
+
+@contextmanager
+def killed_at(number: int, monkeypatch: pytest.MonkeyPatch, *, backwards: bool) -> Iterator[None]:
+    """Dies at the number-th change of the file system; lists directories in either order."""
+    count = 0
+
+    def counting(function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count >= number:
+                raise Killed
+            return function(*arguments, **options)
+
+        return wrapped
+
+    scandir = os.scandir
+
+    @contextmanager
+    def ordered(*arguments: Any) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with scandir(*arguments) as entries:
+            yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync"):
+            patch.setattr(os, name, counting(getattr(os, name)))
+        patch.setattr(os, "scandir", ordered)
+        yield
+
+
+def fill(draft: Draft) -> None:
+    """What tasks do: a file, then the note of it."""
+    for number in range(3):
+        (draft.output / f"file-{number}").write_text("x")
+        (draft.notes / f"task-{number}.json").write_text("{}")
+
+
+def assert_no_note_without_its_file(draft: Draft) -> None:
+    draft.discard_others()
+    draft.open()
+    for number in range(3):
+        if (draft.notes / f"task-{number}.json").exists():
+            assert (draft.output / f"file-{number}").exists()
+
+
+def test_a_draft_is_taken_up_by_the_same_fingerprint_alone(tmp_path: Path) -> None:
+    draft = Draft(tmp_path, "records", FIRST)
+    assert not drafts_of(tmp_path, "records").exists()
+    draft.open()
+    fill(draft)
+    Draft(tmp_path, "records", FIRST).open()
+    assert len(list(draft.output.iterdir())) == len(list(draft.notes.iterdir())) == 3
+    other = Draft(tmp_path, "records", SECOND)
+    other.open()
+    assert list(other.output.iterdir()) == list(other.notes.iterdir()) == []
+    assert len(list(draft.notes.iterdir())) == 3
+
+
+def test_drafts_for_other_fingerprints_are_thrown_away(tmp_path: Path) -> None:
+    draft, other = Draft(tmp_path, "records", FIRST), Draft(tmp_path, "records", SECOND)
+    for each in (draft, other):
+        each.open()
+        fill(each)
+    draft.discard_others()
+    assert not other.output.exists()
+    assert len(list(draft.output.iterdir())) == 3
+
+
+def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) -> None:
+    draft = Draft(tmp_path / "private", "records", FIRST)
+    draft.open()
+    fill(draft)
+    draft.publish(tmp_path / "records")
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert not drafts_of(tmp_path / "private", "records").exists()
+    assert not (tmp_path / "private" / "trash").exists()
+
+
+def test_what_a_worker_begins_again_while_the_output_is_published_does_not_stay_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = Draft(tmp_path / "private", "records", FIRST)
+    draft.open()
+    fill(draft)
+    begun = draft.output / ".file-0.0123456789abcdef.partial"
+    begun.touch()
+    flushed: list[str] = []
+
+    def flushing(path: Path) -> None:
+        flushed.append(path.name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(artefacts, "flush", flushing)
+        draft.publish(tmp_path / "records")
+    assert begun.name not in flushed
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+
+
+def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "records" / "old").mkdir(parents=True)
+    draft = Draft(tmp_path / "private", "records", FIRST)
+    draft.open()
+    fill(draft)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rmdir", failing)
+        draft.publish(tmp_path / "records")
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    empty_trash(tmp_path / "private")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "records"] == ["private"]
+    assert [*(tmp_path / "private").rglob("*")] == [tmp_path / "private" / "drafts"]
+
+
+def failing(*_: object, **__: object) -> None:
+    raise OSError(errno.EIO, "failed")
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("number", range(1, 40))
+def test_a_kill_while_throwing_away_never_leaves_notes_of_missing_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, backwards: bool
+) -> None:
+    draft, other = (Draft(tmp_path / "private", "records", fingerprint) for fingerprint in (FIRST, SECOND))
+    draft.open()
+    fill(draft)
+    with killed_at(number, monkeypatch, backwards=backwards):
+        try:
+            other.discard_others()
+            other.open()
+            fill(other)
+            other.publish(tmp_path / "records")
+        except Killed:
+            pass
+    for fingerprint in (FIRST, SECOND, FIRST):
+        assert_no_note_without_its_file(Draft(tmp_path / "private", "records", fingerprint))
+
+
+def test_trash_of_a_killed_run_is_emptied(tmp_path: Path) -> None:
+    (tmp_path / "trash" / "old").mkdir(parents=True)
+    empty_trash(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.manifest import Workspace
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.manifest import Workspace
+with run_lock(Workspace(Path(sys.argv[1])), wait=False, waiting=print):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def never(holder: str) -> None:
+    raise AssertionError(f"waited for {holder}")
+
+
+def test_the_second_names_the_holder(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    expected = rf"in use by process {os.getpid()} on {socket.gethostname()}; wait for it to end"
+    with (
+        run_lock(workspace, wait=False, waiting=never),
+        pytest.raises(OutputError, match=expected),
+        run_lock(workspace, wait=False, waiting=never),
+    ):
+        pass
+
+
+def test_the_second_waits_and_then_goes_on(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    told, held = threading.Event(), threading.Event()
+
+    def second() -> None:
+        with run_lock(workspace, wait=True, waiting=lambda holder: told.set()):
+            held.set()
+
+    thread = threading.Thread(target=second)
+    with run_lock(workspace, wait=False, waiting=never):
+        thread.start()
+        assert told.wait(10)
+        assert not held.is_set()
+    thread.join(10)
+    assert held.is_set()
+
+
+def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout:
+        assert process.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(OutputError, match=f"in use by process {process.pid} on"),
+            run_lock(Workspace(tmp_path), wait=False, waiting=never),
+        ):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+    with run_lock(Workspace(tmp_path), wait=False, waiting=never):
+        pass
+
+
+def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(OutputError, match=r"cannot write .*file"),
+        run_lock(Workspace(tmp_path / "file"), wait=False, waiting=never),
+    ):
+        pass
+
+
+def test_a_run_that_was_killed_is_not_named_as_the_holder_that_others_wait_for(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.private.mkdir()
+    (workspace.private / "lock.holder").write_text('{"pid": 1, "host": "h"}')
+    with (
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+        pytest.raises(OutputError, match="in use by another process, such as one that does a share of its tasks"),
+        run_lock(workspace, wait=False, waiting=never),
+    ):
+        pass
+
+
+def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    with (
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+        pytest.raises(OutputError, match="in use by another process, such as one that does a share of its tasks"),
+        run_lock(workspace, wait=False, waiting=never),
+    ):
+        pass
+    with (
+        run_lock(workspace, wait=False, waiting=never),
+        pytest.raises(OutputError, match="in use by process"),
+        run_lock(workspace, wait=False, waiting=never, shared=True),
+    ):
+        pass
+
+
+def test_a_file_system_without_locks_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with (
+        pytest.raises(OutputError, match=r"lock is on a file system without locks .* \(Lustre: -o flock\)"),
+        run_lock(Workspace(tmp_path), wait=False, waiting=never),
+    ):
+        pass

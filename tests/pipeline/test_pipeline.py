@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from nmt_prep.config import Config
+from nmt_prep.config.file import check_config
+from nmt_prep.engines import LocalEngine
+from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.pipeline import Pipeline
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.progress import Progress
+
+
+class Read(Stage):
+    """Copies a local file in upper case."""
+
+    name: ClassVar[str] = "read"
+    inputs: ClassVar[tuple[str, ...]] = ()
+    directory: ClassVar[str] = "reads"
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"languages.source": config.languages.source}
+
+    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
+        return {"input.txt": base_dir / "input.txt"}
+
+    def run(self, context: Context) -> Result:
+        text = (context.base_dir / "input.txt").read_text().upper()
+        (context.directory / "text").write_text(text)
+        return Result(Counts(pairs_in=len(text), pairs_out=len(text)))
+
+
+class Count(Stage):
+    """Writes the length of the text, times the size of the vocabulary."""
+
+    name: ClassVar[str] = "count"
+    inputs: ClassVar[tuple[str, ...]] = ("read",)
+    directory: ClassVar[str] = "counts"
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"vocab.size": config.vocab.size}
+
+    def run(self, context: Context) -> Result:
+        text = (context.workspace.root / "reads" / "text").read_text()
+        (context.directory / "count").write_text(str(len(text) * context.config.vocab.size))
+        return Result(details={"length": len(text)})
+
+
+def config(directory: Path, **changes: Any) -> Config:
+    base: dict[str, Any] = {
+        "name": "t",
+        "languages": {"source": "en", "target": "zh"},
+        "output_dir": str(directory / "run"),
+        "seed": 1,
+        "splits": {"train": [{"name": "c", "url": "x.tgz", "source": "a", "target": "b"}]},
+    }
+    return check_config({**base, **changes}, "test")
+
+
+def pipeline(directory: Path, **changes: Any) -> Pipeline:
+    return Pipeline([Read(), Count()], config(directory, **changes), directory, Progress())
+
+
+def ran(directory: Path, force: tuple[str, ...] = (), until: str | None = None, **changes: Any) -> list[str]:
+    outcomes = pipeline(directory, **changes).run(LocalEngine(1), force=force, until=until)
+    return [outcome.stage for outcome in outcomes if outcome.ran]
+
+
+def reasons(directory: Path, verify: bool = False, **changes: Any) -> dict[str, str]:
+    return {step.stage: step.reason for step in pipeline(directory, **changes).plan(verify=verify)}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "input.txt").write_text("text")
+    return tmp_path
+
+
+def test_first_run_makes_everything_and_the_second_nothing(place: Path) -> None:
+    assert reasons(place) == {"read": "never run here", "count": "follows read"}
+    assert not (place / "run").exists()
+    assert ran(place) == ["read", "count"]
+    assert (place / "run" / "counts" / "count").read_text() == str(4 * 8192)
+    assert ran(place) == []
+    assert reasons(place) == {"read": "nothing changed", "count": "nothing changed"}
+
+
+def test_a_changed_setting_reruns_its_stage_and_says_so(place: Path) -> None:
+    ran(place)
+    changed = {"vocab": {"size": 4096}}
+    assert reasons(place, **changed) == {"read": "nothing changed", "count": "config vocab.size changed 8192 → 4096"}
+    assert ran(place, **changed) == ["count"]
+    assert (place / "run" / "counts" / "count").read_text() == str(4 * 4096)
+
+
+def test_stages_below_run_only_if_what_they_read_changed(place: Path) -> None:
+    ran(place)
+    changed = {"languages": {"source": "de", "target": "zh"}}
+    assert reasons(place, **changed)["count"] == "follows read"
+    assert ran(place, **changed) == ["read"]
+
+
+def test_touching_a_local_file_reruns_nothing_and_changing_it_does(place: Path) -> None:
+    ran(place)
+    os.utime(place / "input.txt", (1, 1))
+    assert ran(place) == []
+    (place / "input.txt").write_text("other")
+    assert reasons(place)["read"] == "file input.txt changed"
+    assert ran(place) == ["read", "count"]
+    assert (place / "run" / "counts" / "count").read_text() == str(5 * 8192)
+
+
+def test_a_missing_local_file_is_named(place: Path) -> None:
+    (place / "input.txt").unlink()
+    with pytest.raises(DownloadError, match=r"input\.txt.*No such file.*relative to the config file"):
+        reasons(place)
+
+
+def test_damage_to_what_was_published_is_seen_and_mended(place: Path) -> None:
+    ran(place)
+    output = place / "run" / "counts" / "count"
+    output.unlink()
+    assert reasons(place)["count"] == f"{output} is missing"
+    assert ran(place) == ["count"]
+    output.write_text("7")
+    assert reasons(place)["count"] == f"{output} was changed after it was made"
+    assert ran(place) == ["count"]
+    assert output.read_text() == str(4 * 8192)
+
+
+def test_verify_reads_again_what_looks_untouched(place: Path) -> None:
+    ran(place)
+    output = place / "run" / "reads" / "text"
+    times = output.stat()
+    assert reasons(place, verify=True)["read"] == "nothing changed"
+    output.write_text("TEXU")
+    os.utime(output, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert reasons(place, verify=True)["read"] == f"{output} was changed after it was made"
+
+
+def test_force_and_until(place: Path) -> None:
+    assert ran(place, until="read") == ["read"]
+    assert not (place / "run" / "counts").exists()
+    assert ran(place, force=("count",)) == ["count"]
+    assert {step.stage: step.reason for step in pipeline(place).plan(force=("read",))} == {
+        "read": "asked for by --force",
+        "count": "follows read",
+    }
+
+
+def test_a_new_version_of_a_stage_reruns_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran(place)
+    monkeypatch.setattr(Count, "version", 2)
+    assert reasons(place)["count"] == "nmt_prep makes version 2 of this stage, not 1"
+
+
+def test_a_failure_keeps_what_was_published_and_is_seen_as_an_interruption(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Count, context: Context) -> Result:
+        raise OutputError("disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Count, "run", fail)
+        with pytest.raises(OutputError, match="disk"):
+            ran(place)
+    assert reasons(place) == {"read": "nothing changed", "count": "was interrupted"}
+    assert ran(place) == ["count"]
+
+
+def test_a_damaged_manifest_is_named(place: Path) -> None:
+    ran(place)
+    manifest = place / "run" / ".nmt_prep" / "manifests" / "read.json"
+    manifest.write_text("{}")
+    with pytest.raises(OutputError, match=r"read\.json is not a manifest.*delete it"):
+        ran(place)
+
+
+def test_two_runs_of_one_config_leave_the_same_bytes(tmp_path: Path) -> None:
+    trees = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "input.txt").write_text("text")
+        ran(tmp_path / name)
+        root = tmp_path / name / "run"
+        trees.append({str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()})
+    assert trees[0] == trees[1]
+    assert "reads/text" in trees[0]

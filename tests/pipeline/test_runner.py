@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import nmt_prep
+from nmt_prep.errors import ConfigError
+from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.manifest import Workspace
+from tests.corpus import corpus_config, write_corpus
+
+
+def test_stages_that_the_config_does_not_have_are_refused(tmp_path: Path) -> None:
+    config = corpus_config(tmp_path / "run")
+    with pytest.raises(ConfigError, match="this config has no stage 'encod'; its stages are download, extract"):
+        nmt_prep.run(config, until="encod")
+    with pytest.raises(ConfigError, match="this config has no stage 'export'"):
+        nmt_prep.plan(config, force=["export"])
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_follows_the_run_happens_while_the_directory_is_held(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    held = []
+
+    def then(outcomes: list[object]) -> None:
+        try:
+            with run_lock(Workspace(tmp_path / "run"), wait=False, waiting=lambda holder: None):
+                held.append(False)
+        except nmt_prep.NmtPrepError:
+            held.append(True)
+
+    nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path, until="extract", then=then)
+    assert held == [True]
+
+
+def test_a_config_given_from_python_runs_as_one_from_a_file(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    outcomes = nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path, until="sample")
+    assert [outcome.stage for outcome in outcomes] == ["download", "extract", "compile", "sample"]
+    steps = nmt_prep.plan(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+    assert [step.stage for step in steps if not step.fresh] == ["vocab", "encode", "report"]

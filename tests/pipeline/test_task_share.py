@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import multiprocessing
+import random
+from pathlib import Path
+
+import pytest
+
+import nmt_prep
+from nmt_prep import digests
+from nmt_prep.config import Config
+from nmt_prep.corpora import parts
+from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.pipeline.runner import run_share, tasks
+from nmt_prep.pipeline.task_share import Share
+from nmt_prep.progress import Progress
+from tests.corpus import corpus_config, tree, write_corpus
+from tests.engines.dying import do_share_and_die
+from tests.engines.test_executor import Events
+
+UP_TO = {"extract": "download", "compile": "extract", "sample": "compile", "encode": "vocab", "shuffle": "vocab"}
+
+
+STAGE_OF = {"shuffle": "encode"}
+"""The stages of rounds that do not have their stage's name."""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # Several parts, so that a stage has several tasks.
+    monkeypatch.setattr(parts, "PART_BYTES", 4000)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 1000)
+    write_corpus(tmp_path)
+    return tmp_path
+
+
+def config(place: Path, name: str) -> Config:
+    return corpus_config(place / name, records={"shards": {"train": 5}})
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_shares_in_any_order_and_repeated_give_the_bytes_of_one_run(place: Path, seed: int) -> None:
+    nmt_prep.run(config(place, "one"), base_dir=place, workers=2)
+    draw = random.Random(seed)
+    shared = config(place, "shared")
+    for name, above in UP_TO.items():
+        nmt_prep.run(shared, base_dir=place, until=above)
+        members = [*range(7), *draw.sample(range(7), 3)]
+        draw.shuffle(members)
+        outcomes = [run_share(shared, Share(name, number, 7), base_dir=place, workers=1) for number in members]
+        last = outcomes[-1].state
+        assert last is not None
+        assert last.done == len(last.tasks) == sum(outcome.ran for outcome in outcomes)
+    outcomes = nmt_prep.run(shared, base_dir=place)
+    assert [outcome.stage for outcome in outcomes if outcome.ran] == ["encode", "report"]
+    assert tree(place / "shared") == tree(place / "one")
+
+
+def test_what_shares_left_undone_the_run_does(place: Path) -> None:
+    nmt_prep.run(config(place, "one"), base_dir=place)
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    outcome = run_share(shared, Share("encode", 1, 3), base_dir=place)
+    assert outcome.state is not None
+    assert 0 < outcome.ran == outcome.state.done < len(outcome.state.tasks)
+    nmt_prep.run(shared, base_dir=place)
+    assert tree(place / "shared") == tree(place / "one")
+
+
+@pytest.mark.slow
+def test_members_that_are_killed_and_repeated_leave_the_bytes_of_one_run(place: Path) -> None:
+    nmt_prep.run(config(place, "one"), base_dir=place)
+    shared = config(place, "shared")
+    context = multiprocessing.get_context("spawn")
+    for name in ("compile", "encode", "shuffle"):
+        nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
+        for number in (3, 0, 6, 1, 5, 2, 4):
+            for dies_after in (0, 1, 2, None):
+                arguments = (shared, Share(name, number, 7), place, dies_after)
+                member = context.Process(target=do_share_and_die, args=arguments)
+                member.start()
+                member.join()
+    nmt_prep.run(shared, base_dir=place)
+    assert tree(place / "shared") == tree(place / "one")
+
+
+def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -> None:
+    shared = config(place, "shared")
+    listed = tasks(shared, base_dir=place)
+    assert [(stage.stage, stage.published, stage.reason) for stage in listed[:2]] == [
+        ("download", False, "never run here"),
+        ("extract", False, "waits for download"),
+    ]
+    assert not (place / "shared").exists()
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    run_share(shared, Share("encode", 0, 2), base_dir=place)
+    before = tree(place / "shared")
+    encode = {stage.stage: stage for stage in tasks(shared, base_dir=place)}["encode"]
+    assert [state.round for state in encode.rounds] == ["encode"]
+    done = dict(encode.rounds[0].tasks)
+    assert [done["spill-dev-00000"], done["spill-train-00000"], done["spill-train-00001"]] == [True, False, True]
+    assert tree(place / "shared") == before
+    run_share(shared, Share("encode", 1, 2), base_dir=place)
+    run_share(shared, Share("shuffle", 0, 1), base_dir=place)
+    before = tree(place / "shared")
+    encode = {stage.stage: stage for stage in tasks(shared, base_dir=place)}["encode"]
+    assert [(state.round, state.done, len(state.tasks)) for state in encode.rounds] == [
+        ("encode", len(done), len(done)),
+        ("shuffle", 6, 6),
+    ]
+    assert tree(place / "shared") == before
+    nmt_prep.run(shared, base_dir=place)
+    assert all(stage.published for stage in tasks(shared, base_dir=place))
+    assert run_share(shared, Share("shuffle", 0, 1), base_dir=place).state is None
+
+
+@pytest.mark.parametrize("name", ["compile", "sample", "encode", "shuffle"])
+def test_a_task_whose_file_somebody_removed_is_done_again(place: Path, name: str) -> None:
+    nmt_prep.run(config(place, "one"), base_dir=place)
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
+    for round_name in ("encode", "shuffle") if name == "shuffle" else (name,):
+        run_share(shared, Share(round_name, 0, 1), base_dir=place)
+    made = [
+        path
+        for path in sorted((place / "shared" / ".nmt_prep" / "drafts").rglob("*"))
+        if path.is_file() and path.parent.name != "tasks" and (name != "shuffle" or "output" in path.parts)
+    ]
+    made[1].unlink()
+    state = {stage.stage: stage for stage in tasks(shared, base_dir=place)}[STAGE_OF.get(name, name)].rounds[-1]
+    assert (state.round, len(state.tasks) - state.done) == (name, 1)
+    assert run_share(shared, Share(name, 0, 1), base_dir=place).ran == 1
+    made[-1].unlink()
+    nmt_prep.run(shared, base_dir=place)
+    assert tree(place / "shared") == tree(place / "one")
+
+
+def test_members_with_a_cache_of_their_own_read_what_is_above_them_once(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "elsewhere"))
+    run_share(shared, Share("encode", 0, 2), base_dir=place)
+    monkeypatch.setattr(digests, "sha256_of", lambda path: pytest.fail(f"read {path} again"))
+    run_share(shared, Share("encode", 1, 2), base_dir=place)
+
+
+def test_progress_is_that_of_the_share(place: Path) -> None:
+    shared = config(place, "shared")
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    run_share(shared, Share("encode", 2, 4), base_dir=place)
+    events = Events()
+    outcome = run_share(shared, Share("encode", 0, 2), base_dir=place, workers=1, progress=Progress(events))
+    assert outcome.state is not None
+    of = len(outcome.state.tasks[::2])
+    counts = [(fields["done"], fields["total"]) for name, fields in events.events if name == "task_finished"]
+    assert counts == [(done, of) for done in range(of - outcome.ran + 1, of + 1)]
+    assert 0 < outcome.ran < of
+
+
+def test_a_share_wants_what_comes_before_it(place: Path) -> None:
+    shared = config(place, "shared")
+    with pytest.raises(OutputError, match=r"download comes before encode and is not up to date .*--until vocab"):
+        run_share(shared, Share("encode", 0, 2), base_dir=place)
+    nmt_prep.run(shared, base_dir=place, until="vocab")
+    with pytest.raises(OutputError, match=r"of \d+ encode tasks are not done, which must be before any of shuffle"):
+        run_share(shared, Share("shuffle", 0, 2), base_dir=place)
+
+
+def test_rounds_and_shares_that_do_not_exist(place: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'vocabulary' cannot be shared out; what can: extract, lines, compile"):
+        run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
+    with pytest.raises(ConfigError, match=r"no share 2 of 2: .* from 0 to 1 \(for Slurm: --array=0-1\)"):
+        Share("encode", 2, 2)
+    with pytest.raises(ConfigError, match="0 shares make no sense"):
+        Share("encode", 0, 0)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+import regex
+
 Syntax: TypeAlias = Literal["oniguruma", "regex"]
 
 _PROPERTIES = (
@@ -30,6 +32,7 @@ _ENDS = {
     ("regex", "$"): r"(?=\n?(?![\s\S]))",
 }
 _GROUPS = ("?:", "?=", "?!", "?>", "?<=", "?<!")
+_AROUND = ("(?=", "(?!", "(?<=", "(?<!")
 _FOLDS = {"s": "sSſ", "k": "kK\u212a"}  # what else ignores case beside the two of a letter
 _FOLDS_AS_ONE = ("ss", "st", "ff", "fi", "fl")  # Oniguruma: also ß, ﬆ, ﬀ, …
 
@@ -48,6 +51,8 @@ def common_pattern(pattern: str, syntax: Syntax) -> str:
     written = reader.alternatives()
     if reader.peek():
         raise PatternError("it closes a group that it did not open")
+    if regex.compile(written).fullmatch(""):
+        raise PatternError("it matches no text, too, where one engine goes on to match some, and the other does not")
     return written
 
 
@@ -141,6 +146,8 @@ class _Reader:
             written = self._interval(atom)
         else:
             return atom
+        if atom.startswith(_AROUND) or atom in _ENDS.values():
+            raise PatternError(f"repetition of {atom}, which matches no text")
         self._repeats += 1
         if self.peek() and self.peek() in "?*+{":
             raise PatternError(f"{self.peek()!r} behind a repetition")

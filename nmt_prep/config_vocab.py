@@ -1,0 +1,104 @@
+"""The ``vocab`` section of a config: one model for each dialect, told apart by ``kind``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from nmt_prep.config_section import Count, Section
+
+KINDS = ("t2t", "byte_bpe", "sentencepiece")
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Common(Section):
+    """What every dialect has."""
+
+    size: Count = Field(8192, ge=1, description="an integer >= 1: the number of pieces (approximate for t2t)")
+    shared: bool = Field(False, description="true for one vocabulary for both sides, false for one a side")
+    reserved: tuple[Text, ...] = Field((), description="a list of strings that become pieces of their own")
+
+    @model_validator(mode="after")
+    def _distinct(self) -> _Common:
+        if len(set(self.reserved)) < len(self.reserved):
+            raise ValueError("reserved has repeated entries")
+        return self
+
+
+class T2TVocab(_Common):
+    """Tensor2Tensor's subtokens."""
+
+    kind: Literal["t2t"] = Field("t2t", description="t2t, byte_bpe or sentencepiece")
+    max_subtoken_length: int | None = Field(
+        200,
+        ge=1,
+        description="an integer >= 1: candidates of this many characters or more are not considered; or null",
+    )
+
+    @model_validator(mode="after")
+    def _not_reserved_already(self) -> T2TVocab:
+        if {"<pad>", "<EOS>"} & set(self.reserved):
+            raise ValueError("reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway")
+        return self
+
+
+class ByteBPEVocab(_Common):
+    """GPT-2's byte-level BPE."""
+
+    kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece")
+    min_frequency: int = Field(0, ge=0, description="an integer >= 0: pairs that occur less often are not merged")
+    pattern: Text | None = Field(
+        None, description="a regular expression for pretokens (slower than GPT-2's own, which null stands for)"
+    )
+    pad: Text = Field("<pad>", description="a string: the special token with id 0")
+    eos: Text = Field("<EOS>", description="a string: the special token with id 1")
+    bos: Text | None = Field(None, description="a string: the special token with id 2; or null for none")
+
+    @model_validator(mode="after")
+    def _pattern_can_be_saved(self) -> ByteBPEVocab:
+        """Refuses what tokenizers, which reads the vocabulary's file too, might take in another way."""
+        from nmt_prep.subwords.byte_bpe_patterns import common_pattern  # noqa: PLC0415  (loads the tokenizers)
+
+        if self.pattern is not None:
+            try:
+                common_pattern(self.pattern, "regex")
+            except ValueError as error:
+                raise ValueError(f"pattern {self.pattern!r}: tokenizer.json cannot say it: {error}") from error
+        return self
+
+    @model_validator(mode="after")
+    def _specials_differ(self) -> ByteBPEVocab:
+        specials = [name for name in (self.pad, self.eos, self.bos, *self.reserved) if name is not None]
+        if len(set(specials)) < len(specials):
+            raise ValueError("pad, eos, bos and reserved must all differ")
+        return self
+
+
+class SentencePieceVocab(_Common):
+    """A SentencePiece model."""
+
+    kind: Literal["sentencepiece"] = Field(description="t2t, byte_bpe or sentencepiece")
+    model_type: Literal["unigram", "bpe"] = Field("unigram", description="unigram or bpe")
+    character_coverage: float = Field(
+        0.9995, gt=0, le=1, description="a number up to 1: the share of the text's characters that get pieces"
+    )
+    byte_fallback: bool = Field(False, description="true to spell characters without a piece as bytes")
+    normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = Field(
+        "nmt_nfkc", description="nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity"
+    )
+    id_layout: Literal["sentencepiece", "fairseq"] = Field("sentencepiece", description="sentencepiece or fairseq")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="a mapping of further options of the sentencepiece library"
+    )
+
+
+def _with_kind(value: object) -> object:
+    """Lets a section without ``kind`` be Tensor2Tensor's."""
+    return {"kind": "t2t", **value} if isinstance(value, dict) else value
+
+
+Vocab: TypeAlias = Annotated[
+    Annotated[T2TVocab | ByteBPEVocab | SentencePieceVocab, Field(discriminator="kind")], BeforeValidator(_with_kind)
+]

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.config import Config, json_schema
+from nmt_prep.config_file import load_config
+from nmt_prep.errors import ConfigError
+
+MINIMAL = """\
+name: toy
+languages: {source: no, target: zh}
+output_dir: runs/x
+seed: 1
+splits:
+  train:
+    - name: a
+      url: x.tgz
+      source: s.en
+      target: s.zh
+"""
+
+
+def load(tmp_path: Path, text: str, *overrides: str) -> Config:
+    path = tmp_path / "c.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_config(path, overrides)
+
+
+def problems(tmp_path: Path, text: str, *overrides: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text, *overrides)
+    return str(caught.value).replace(str(tmp_path / "c.yaml"), "c.yaml").split("\n")
+
+
+def test_defaults_and_norwegian(tmp_path: Path) -> None:
+    config = load(tmp_path, MINIMAL)
+    assert config.languages.source == "no"
+    assert config.splits["train"][0].url.both == ("x.tgz",)
+    assert config.splits["train"][0].resolved_format == "plain"
+    assert (config.sample.bytes_per_corpus, config.vocab.size, config.vocab.max_subtoken_length) == (10**8, 8192, 200)
+    assert (config.engine.memory, config.engine.workers, config.shards("train")) == (2 * 10**9, "auto", 1)
+
+
+def test_overrides_take_yaml_and_reach_into_lists(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        MINIMAL,
+        "vocab.size=4096",
+        "records.shards={train: 7}",
+        "engine.memory=1.5GB",
+        "splits.train.0.url=[m1.tgz, m2.tgz]",
+        "sample.bytes_per_corpus=1e6",
+        "vocab.max_subtoken_length=null",
+        "languages.target=no",
+    )
+    assert config.vocab.size == 4096
+    assert config.shards("train") == 7
+    assert config.engine.memory == 1_500_000_000
+    assert config.splits["train"][0].url.both == ("m1.tgz", "m2.tgz")
+    assert config.sample.bytes_per_corpus == 1_000_000
+    assert config.vocab.max_subtoken_length is None
+    assert config.languages.target == "no"
+
+
+def test_every_problem_is_listed_with_path_line_and_what_is_allowed(tmp_path: Path) -> None:
+    text = """\
+name: toy
+languages: {source: en us, target: zh}
+output_dir: runs/x
+seed: one
+splits:
+  train:
+    - name: a
+      url: x.tgz
+      sourse: s.en
+      target: s.zh
+    - {name: b, url: [], source: a, target: b}
+vocab: {size: 0, sise: 3, shared: maybe}
+engine: {workers: 0, memory: 2 parsecs}
+records: {shards: {train: 0}}
+"""
+    assert problems(tmp_path, text) == [
+        "c.yaml: 10 problems",
+        (
+            "  engine.memory (line 13): found the text '2 parsecs'; "
+            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB"
+        ),
+        "  engine.workers (line 13): found the number 0; allowed: an integer >= 1, or auto for one a core",
+        "  languages.source (line 2): found the text 'en us'; allowed: a language tag such as en, zh or pt-BR",
+        (
+            "  records.shards.train (line 14): found the number 0; "
+            "allowed: a number of shards from 1 to 99999 for each split; 1 where left out"
+        ),
+        "  seed (line 4): found the text 'one'; allowed: an integer >= 0; required, so that no order is left to chance",
+        (
+            "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, "
+            "encoding, fields, format, header, invalid, languages, manual, max_line_bytes, member, name, "
+            "placeholder, references, role, sha256, source, swap, systems, tag, target, url)"
+        ),
+        (
+            "  splits.train.1.url (line 11): found an empty list; "
+            "allowed: a URL or path, or a list of mirrors of the same file"
+        ),
+        (
+            "  vocab.shared (line 12): found the text 'maybe'; "
+            "allowed: true for one vocabulary for both sides, false for one a side"
+        ),
+        (
+            "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: kind, max_subtoken_length, "
+            "reserved, shared, size)"
+        ),
+        (
+            "  vocab.size (line 12): found the number 0; "
+            "allowed: an integer >= 1: the number of pieces (approximate for t2t)"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MINIMAL.replace("seed: 1\n", ""), "seed: this key is required"),
+        (MINIMAL + "seed: 2\n", "c.yaml:11: the key seed is given twice"),
+        (MINIMAL.replace("train:", "dev:"), "splits has no train"),
+        (MINIMAL.replace("name: toy", "name: a/b"), "name (line 1): found the text 'a/b'"),
+        (MINIMAL + "records: {shards: {test: 2}}\n", "records.shards names the split 'test'; the splits are train"),
+        (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
+        (MINIMAL.replace("      target: s.zh\n", ""), "source and target name one file a side: give both, or set role"),
+        (
+            MINIMAL + "      columns: {source: 0}\n",
+            "columns does not belong to format plain, which takes crlf, encoding",
+        ),
+        (MINIMAL.replace("s.zh", "s.en"), "source and target are the same member"),
+        (
+            MINIMAL.replace("      source: s.en\n      target: s.zh\n", ""),
+            "format plain has a file a side: name the members of the archive with source and target, or give url as",
+        ),
+        (MINIMAL + "download: {retries: 101}\n", "found the number 101; allowed: an integer from 0 to 100"),
+        (MINIMAL + "      format: tsv\n", "format tsv holds both sides in one file"),
+        (MINIMAL + "      sha256: xyz\n", "splits.train.0.sha256 (line 11): found the text 'xyz'; allowed: 64 hex"),
+        ("", "the file is empty"),
+        ("- a\n", "a config is a mapping of keys to values; found a list of 1"),
+        ("a: [1\n", "not valid YAML"),
+        ("a: !!python/object/apply:os.system [ls]\n", "not valid YAML"),
+        ("a: &a [*a]\n", "an alias refers to itself"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in "\n".join(problems(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("vocab", "expected"),
+    [
+        ("kind: bpe", "vocab.kind (line 11): found the text 'bpe'; allowed: 't2t', 'byte_bpe', 'sentencepiece'"),
+        ("kind: byte_bpe, max_subtoken_length: 5", "vocab.max_subtoken_length (line 11): unknown key"),
+        (
+            "kind: byte_bpe, pattern: '(?<a>b)'",
+            "vocab (line 11): pattern '(?<a>b)': tokenizer.json cannot say it: a group that opens with (?<a",
+        ),
+        ("kind: byte_bpe, eos: <pad>", "vocab (line 11): pad, eos, bos and reserved must all differ"),
+        ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number up to 1"),
+        ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway"),
+    ],
+)
+def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str) -> None:
+    assert expected in "\n".join(problems(tmp_path, MINIMAL + f"vocab: {{{vocab}}}\n"))
+
+
+def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
+    bomb = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    bomb += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    assert problems(tmp_path, "\n".join(bomb)) == ["c.yaml: more than 100000 values once aliases are expanded; refused"]
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("vocab.size", "--set vocab.size: expected KEY=VALUE, such as vocab.size=4096"),
+        ("seed.x=1", "--set seed.x=1: seed is not a section"),
+        ("splits.train.5.name=x", "splits.train is a list of 1; found '5' for a number"),
+        ("vocab.sizee=1", "vocab.sizee: unknown key; did you mean 'size'?"),
+    ],
+)
+def test_wrong_overrides(tmp_path: Path, override: str, expected: str) -> None:
+    assert expected in "\n".join(problems(tmp_path, MINIMAL, override))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read the config .*none\.yaml: No such file"):
+        load_config(tmp_path / "none.yaml")
+    (tmp_path / "latin1.yaml").write_bytes(b"name: \xe9\n")
+    with pytest.raises(ConfigError, match="not UTF-8 at byte 6"):
+        load_config(tmp_path / "latin1.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "format_"),
+    [
+        ("{name: r, url: refs.tsv.gz}", "tsv"),
+        ("{name: r, url: x.tgz, source: a.sgm, target: b.sgm}", "sgm"),
+        ("{name: r, url: x.zip, source: a.sgm.gz, target: b.sgm.gz}", "sgm"),
+        ("{name: r, url: {source: a.en.gz, target: a.de.gz}}", "plain"),
+        ("{name: r, url: x.tgz, member: all.tsv, columns: {source: 3, target: 1}, header: true}", "tsv"),
+    ],
+)
+def test_formats_are_told_from_names(tmp_path: Path, text: str, format_: str) -> None:
+    config = load(tmp_path, MINIMAL + f"    - {text}\n")
+    assert config.splits["train"][1].resolved_format == format_
+
+
+def test_scalars_are_read_as_yaml_1_2_has_them(tmp_path: Path) -> None:
+    text = MINIMAL + "vocab: {reserved: [no, yes, on, 12:30, 2017-01-01, '1', \"~\", 0010]}\n"
+    assert load(tmp_path, text).vocab.reserved == ("no", "yes", "on", "12:30", "2017-01-01", "1", "~", "0010")
+
+
+def test_the_bundled_configs_are_valid(repository: Path) -> None:
+    paths = sorted((repository / "configs").glob("*.yaml"))
+    assert [path.name for path in paths][:1] == ["enzh.yaml"]
+    for path in paths:
+        load_config(path)
+    enzh = load_config(repository / "configs" / "enzh.yaml")
+    assert (enzh.vocab.size, enzh.sample.bytes_per_corpus) == (8192, 100_000_000)
+    assert (enzh.shards("train"), enzh.shards("dev")) == (100, 1)
+
+
+def test_the_schema_describes_every_key() -> None:
+    schema = json_schema()
+    assert set(schema["properties"]) == set(Config.model_fields)
+    assert schema["required"] == ["name", "languages", "output_dir", "seed", "splits"]
+    assert schema["additionalProperties"] is False
+    assert '"url"' in json.dumps(schema["$defs"]["Corpus"])

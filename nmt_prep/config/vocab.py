@@ -57,6 +57,18 @@ class ByteBPEVocab(_Common):
     bos: Text | None = Field(None, description="a string: the special token with id 2; or null for none")
 
     @model_validator(mode="after")
+    def _pattern_can_be_saved(self) -> ByteBPEVocab:
+        """Refuses what tokenizers, which reads the vocabulary's file too, might take in another way."""
+        from nmt_prep.subwords.byte_bpe_patterns import common_pattern  # noqa: PLC0415  (loads the tokenizers)
+
+        if self.pattern is not None:
+            try:
+                common_pattern(self.pattern, "regex")
+            except ValueError as error:
+                raise ValueError(f"pattern {self.pattern!r}: tokenizer.json cannot say it: {error}") from error
+        return self
+
+    @model_validator(mode="after")
     def _specials_differ(self) -> ByteBPEVocab:
         specials = [name for name in (self.pad, self.eos, self.bos, *self.reserved) if name is not None]
         if len(set(specials)) < len(specials):

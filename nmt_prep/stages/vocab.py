@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from nmt_prep.artefacts import publish_json
 from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, Side, T2TVocab
-from nmt_prep.config_vocab import Vocab
+from nmt_prep.config.vocab import Vocab
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.errors import VocabularyError
-from nmt_prep.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.tasks import Round
 from nmt_prep.progress import Progress
-from nmt_prep.stage import Context, Result, Stage
 from nmt_prep.stages.vocab_counts import CountTask, count_slice, count_tasks
 from nmt_prep.subwords import (
     ByteBPETokenizer,
@@ -32,7 +33,6 @@ from nmt_prep.subwords.byte_bpe_training import PretokenCounts
 from nmt_prep.subwords.counts import read_counts
 from nmt_prep.subwords.sentencepiece_engine import IdLayout
 from nmt_prep.subwords.t2t_training import TokenCounts
-from nmt_prep.tasks import Round
 
 C = TypeVar("C", TokenCounts, PretokenCounts)
 

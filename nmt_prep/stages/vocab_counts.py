@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.config import ByteBPEVocab, Side, T2TVocab
-from nmt_prep.config_vocab import Vocab
+from nmt_prep.config.vocab import Vocab
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.slices import line_from

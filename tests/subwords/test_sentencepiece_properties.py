@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED
@@ -79,3 +82,27 @@ def test_any_ids_decode_as_by_the_library(file: bytes, data: st.DataObject) -> N
     tokenizer = SentencePieceTokenizer(file)
     row = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=30))
     assert tokenizer.decode(row) == (library(file).decode(row) if row else "")
+
+
+RULES = [0x18000, 0x961, 0x19462, 0x80000001, 0x563, 0x80000003, 0x5A9, 0x80000006, 0x2649F, 0x20C98, 0x580, 0x80000000]
+"""The first units of a table: a becomes b, bc becomes de, é becomes e and U+0301, U+1F600 nothing."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.integers(0, 20), st.tuples(st.integers(0, 31), st.booleans()), max_size=2))
+def test_tables_that_the_library_refuses_are_refused(flips: dict[int, tuple[int, bool]]) -> None:
+    units = RULES + [i ^ 1 for i in range(len(RULES), 256)]
+    for unit, (bit, is_high) in flips.items():
+        units[unit + 230 * is_high] ^= 1 << bit
+    file = model_file(
+        [UNK, ("b", -1.0, NORMAL), ("e", -2.0, NORMAL), ("▁", -3.0, NORMAL)],
+        charsmap=struct.pack("<257I", 1024, *units) + b"\0b\0de\0e\xcc\x81\0",
+    )
+    try:
+        processor = library(file)
+    except RuntimeError:
+        with pytest.raises(VocabularyError, match=r"damaged normalisation table|precompiled_charsmap is invalid"):
+            SentencePieceTokenizer(file)
+    else:
+        line = "a bc é bcé\U0001f600 b"
+        assert SentencePieceTokenizer(file).encode(line) == processor.encode(line)

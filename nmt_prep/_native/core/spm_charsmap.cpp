@@ -12,7 +12,9 @@ constexpr std::size_t kMaxSteps = std::size_t{1} << 23;
 constexpr std::size_t kMaxRuleBytes = 1024;
 constexpr std::size_t kMaxRulesAtOnce = 32;  // the library looks at no more rules that fit at one place
 
-// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or a value.
+// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or, where the highest
+// bit is set, a value.
+bool is_value(std::uint32_t unit) { return unit >> 31; }
 std::uint32_t label(std::uint32_t unit) { return unit & (1u << 31 | 0xFFu); }
 bool has_value(std::uint32_t unit) { return unit >> 8 & 1; }
 std::uint32_t value(std::uint32_t unit) { return unit & ~(1u << 31); }
@@ -36,7 +38,23 @@ CharsMap::CharsMap(std::string_view table) {
     units_.resize(size / header);
     for (std::size_t i = 0; i < size; ++i) units_[i / header] |= std::uint32_t{bytes[header + i]} << (8 * (i % header));
     replacements_ = table.substr(header + size);
+    check_units();
     list_rules();
+}
+
+// The library's own test: no unit, whether a rule comes by it or not, points out of the table.
+void CharsMap::check_units() const {
+    bool damaged = is_value(units_[0]) || has_value(units_[0]) || label(units_[0]) != 0;
+    for (std::size_t i = 0; i < units_.size() && !damaged; ++i) {
+        const std::uint32_t unit = units_[i];
+        if (is_value(unit)) {
+            damaged = value(unit) >= replacements_.size();
+        } else {
+            const std::size_t children = i ^ offset(unit);
+            damaged = children >= units_.size() || (has_value(unit) && !is_value(units_[children]));
+        }
+    }
+    if (damaged) throw std::invalid_argument("has a damaged normalisation table");
 }
 
 std::string_view CharsMap::replacement_at(std::uint32_t value) const {
@@ -49,7 +67,7 @@ std::size_t CharsMap::match(const std::uint8_t* text, std::size_t size, std::str
     std::uint32_t node = offset(units_[0]);
     for (std::size_t i = 0; i < size; ++i) {
         node ^= text[i];
-        if (node >= units_.size() || label(units_[node]) != text[i]) break;
+        if (label(units_[node]) != text[i]) break;
         const bool ends = has_value(units_[node]);
         node ^= offset(units_[node]);
         if (!ends) continue;
@@ -72,14 +90,12 @@ void CharsMap::list_rules() {
         open.pop_back();
         for (std::uint32_t byte = 0; byte < 256; ++byte) {
             const std::uint32_t node = step.children ^ byte;
-            if (node >= units_.size() || label(units_[node]) != byte) continue;
+            if (label(units_[node]) != byte) continue;
             // Equal endings share units; a table with a circle would have rules without end.
             if (++steps > kMaxSteps || step.key.size() > kMaxRuleBytes)
                 throw NotCovered("its normalisation table is too large");
             Step next{node ^ offset(units_[node]), step.key + static_cast<char>(byte), step.rules};
             if (has_value(units_[node])) {
-                if (next.children >= units_.size() || value(units_[next.children]) >= replacements_.size())
-                    throw std::invalid_argument("has a damaged normalisation table");
                 if (++next.rules > kMaxRulesAtOnce || !is_utf8(next.key) ||
                     !is_utf8(replacement_at(value(units_[next.children]))))
                     throw NotCovered("its normalisation table has rules that cut through characters");

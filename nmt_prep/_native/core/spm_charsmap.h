@@ -31,10 +31,11 @@ class CharsMap {
     const std::vector<std::string>& rules() const { return rules_; }
 
    private:
+    void check_units() const;
     void list_rules();
     std::string_view replacement_at(std::uint32_t value) const;
 
-    std::vector<std::uint32_t> units_;
+    std::vector<std::uint32_t> units_;  // blocks of 256, which no byte leads out of
     std::string replacements_;
     std::vector<std::string> rules_;
 };

@@ -164,6 +164,8 @@ def test_own_test_sentences_decide_who_runs_the_model(monkeypatch: pytest.Monkey
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab", "▁ab")])).library_reason is None
     # Unknown text is spelled out in the file; the library's ids decide then.
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab 日", "▁ab ▁ 日")])).library_reason is None
+    damaged = TEST_MODEL + field(4, field(1, field(1, b"a\xff") + field(2, b"\xfe")))
+    assert SentencePieceTokenizer(damaged).library_reason is None
     other = Ragged.from_lists([[6, 5]])
     monkeypatch.setattr(LibraryModel, "encode", lambda *_: other)
     tokenizer = SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab", "▁a b")]))

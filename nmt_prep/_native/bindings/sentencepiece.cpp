@@ -1,6 +1,5 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -57,20 +56,23 @@ void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
     new (place) Loaded(std::move(loaded));
 }
 
+// A text of the file, which may be damaged.
+nb::object replaced(const std::string& bytes) {
+    PyObject* const text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
+    if (text == nullptr) throw nb::python_error();
+    return nb::steal(text);
+}
+
 nb::list pieces(const Loaded& loaded) {
     nb::list texts;
-    for (const spm::Piece& piece : loaded.file.pieces) {
-        PyObject* const text = PyUnicode_DecodeUTF8(
-            piece.text.data(), static_cast<Py_ssize_t>(piece.text.size()), "replace");
-        if (text == nullptr) throw nb::python_error();
-        texts.append(nb::steal(text));
-    }
+    for (const spm::Piece& piece : loaded.file.pieces) texts.append(replaced(piece.text));
     return texts;
 }
 
-std::vector<std::pair<std::string, std::string>> self_tests(const Loaded& loaded) {
-    std::vector<std::pair<std::string, std::string>> tests;
-    for (const spm::SelfTest& test : loaded.file.self_tests) tests.emplace_back(test.input, test.expected);
+nb::list self_tests(const Loaded& loaded) {
+    nb::list tests;
+    for (const spm::SelfTest& test : loaded.file.self_tests)
+        tests.append(nb::make_tuple(replaced(test.input), replaced(test.expected)));
     return tests;
 }
 

@@ -216,6 +216,15 @@ def test_missing_file(tmp_path: Path) -> None:
         SentencePieceTokenizer.load(tmp_path / "none.model")
 
 
+def test_numbers_of_more_than_32_bits_choose_as_in_the_library() -> None:
+    wide = 1 << 32
+    file = model_file([UNK, *((text, -2.0, NORMAL) for text in "▁ab"), ("ab", -9.0, NORMAL + wide)], BPE + wide)
+    assert SentencePieceTokenizer(file).model_type == "bpe"
+    assert SentencePieceTokenizer(file).encode("ab") == library(file).encode("ab") == [1, 4]
+    file = model_file([UNK, *((text, -2.0, NORMAL) for text in "▁ab"), ("ab", -9.0, USER_DEFINED + wide)])
+    assert SentencePieceTokenizer(file).encode("ab") == library(file).encode("ab") == [1, 4]
+
+
 def test_strange_tables_and_pieces_are_left_to_the_library() -> None:
     not_utf8 = model_file(WORDS) + field(1, field(1, b"\xff\xfe") + field(2, -1.0) + field(3, NORMAL))
     tokenizer = SentencePieceTokenizer(not_utf8)

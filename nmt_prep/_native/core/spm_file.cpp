@@ -22,6 +22,8 @@ struct Field {
     std::string_view bytes;
 
     bool flag() const { return value != 0; }
+    // As protocol buffers read an enumeration: the low 32 bits.
+    std::uint32_t choice() const { return static_cast<std::uint32_t>(value); }
     std::string text() const { return std::string(bytes); }
     float real() const {
         const auto bits = static_cast<std::uint32_t>(value);
@@ -83,8 +85,8 @@ Piece read_piece(std::string_view message) {
         if (field.number == 1 && field.wire == 2) piece.text = field.text();
         if (field.number == 2 && field.wire == 5) piece.score = field.real();
         // An enumeration's unknown values read as its default.
-        if (field.number == 3 && field.wire == 0 && field.value >= 1 && field.value <= 6)
-            piece.type = static_cast<PieceType>(field.value);
+        if (field.number == 3 && field.wire == 0 && field.choice() >= 1 && field.choice() <= 6)
+            piece.type = static_cast<PieceType>(field.choice());
     }
     return piece;
 }
@@ -93,8 +95,8 @@ void read_trainer(std::string_view message, ModelFile& file) {
     Fields fields(message);
     for (Field field; fields.next(field);) {
         if (field.wire == 0) {
-            if (field.number == 3 && field.value >= 1 && field.value <= 4)
-                file.kind = static_cast<ModelKind>(field.value);
+            if (field.number == 3 && field.choice() >= 1 && field.choice() <= 4)
+                file.kind = static_cast<ModelKind>(field.choice());
             if (field.number == 24) file.whitespace_is_suffix = field.flag();
             if (field.number == 35) file.byte_fallback = field.flag();
         } else if (field.wire == 2) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from nmt_prep.subwords.byte_bpe_json_steps import (
 )
 from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary, build_vocabulary
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
@@ -106,7 +108,9 @@ def _read_added(entries: list[Any], ids: Mapping[str, int], where: str) -> dict[
         if (
             not isinstance(name, str)
             or not name
+            or _SURROGATE.search(name)
             or not isinstance(number, int)
+            or isinstance(number, bool)
             or ids.get(name, number) != number
             or not all(isinstance(flag, bool) for flag in flags.values())
         ):

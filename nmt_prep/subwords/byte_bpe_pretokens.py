@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from nmt_prep.subwords.byte_bpe_added import AddedToken, AddedTokenFinder, finde
 from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Cut, Form, Pretokenization
 from nmt_prep.subwords.byte_bpe_vocabulary import spelled
 
+_LINES_PER_BLOCK = 4096
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -88,15 +89,17 @@ class Pretokenizer:
             return None
         data = bytearray()
         ends, firsts, places, ids = [0], [0], [], []
-        for line in _decoded(column):
-            for part in self._parts(line, before, after):
-                if isinstance(part, int):
-                    places.append(len(ends) - 1)
-                    ids.append(part)
-                else:
-                    data += part.encode()
-                ends.append(len(data))
-            firsts.append(len(ends) - 1)
+        lines = _decoded(column)
+        while block := list(islice(lines, _LINES_PER_BLOCK)):
+            for row in self._normalised([[line] if before is None else [*before.cut(line)] for line in block]):
+                for part in self._parts(row, after):
+                    if isinstance(part, int):
+                        places.append(len(ends) - 1)
+                        ids.append(part)
+                    else:
+                        data += part.encode()
+                    ends.append(len(data))
+                firsts.append(len(ends) - 1)
         return Pretokens(
             TextColumn(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64)),
             np.array(firsts, np.int64),
@@ -104,10 +107,13 @@ class Pretokenizer:
             np.array(ids, np.int32),
         )
 
-    def _parts(self, line: str, before: AddedTokenFinder | None, after: AddedTokenFinder | None) -> Iterable[str | int]:
-        parts: Iterable[str | int] = [line] if before is None else before.cut(line)
-        if self._how.forms:
-            parts = _each(parts, lambda text: [self._normal(text)])
+    def _normalised(self, rows: list[list[str | int]]) -> list[list[str | int]]:
+        if not self._how.forms:
+            return rows
+        texts = iter(_normal([part for row in rows for part in row if isinstance(part, str)], self._how.forms))
+        return [[next(texts) if isinstance(part, str) else part for part in row] for row in rows]
+
+    def _parts(self, parts: Iterable[str | int], after: AddedTokenFinder | None) -> Iterable[str | int]:
         if after is not None:
             parts = _each(parts, after.cut)
         for cutter in self._cuts:
@@ -119,19 +125,18 @@ class Pretokenizer:
         return parts
 
     def _make_finders(self, allowed: frozenset[str]) -> tuple[AddedTokenFinder | None, AddedTokenFinder | None]:
-        return finder(self._added, allowed, False, self._normal), finder(self._added, allowed, True, self._normal)
+        def normal(name: str) -> str:
+            return _normal([name], self._how.forms)[0]
 
-    def _normal(self, text: str) -> str:
-        if text.isascii():
-            return text
-        for form in self._how.forms:
-            text = normal(text, form)
-        return text
+        return finder(self._added, allowed, False, normal), finder(self._added, allowed, True, normal)
 
 
-def normal(text: str, form: Form) -> str:
-    """A text in a normalization form, by the tables of Arrow's utf8proc."""
-    return str(pc.utf8_normalize(pa.scalar(text), form).as_py())
+def _normal(texts: list[str], forms: tuple[Form, ...]) -> list[str]:
+    """Texts in normalization forms, by the tables of Arrow's utf8proc."""
+    column = pa.array(texts, pa.large_string())
+    for form in forms:
+        column = pc.utf8_normalize(column, form)
+    return list(column.to_pylist())
 
 
 def _each(parts: Iterable[str | int], cut: Callable[[str], Iterable[str | int]]) -> Iterator[str | int]:

@@ -285,6 +285,8 @@ def sequence(*parts: object) -> dict[str, object]:
         (edited(lambda c: c["model"]["merges"].append("< sep>")), "'sep>' is not in the vocabulary"),
         (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content, the id"),
         (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content, the id"),
+        (edited(lambda c: c["added_tokens"].append({"id": 400, "content": "\ud800"})), "needs a content"),
+        (edited(lambda c: c["added_tokens"].append({"id": True, "content": "x"})), "needs a content"),
         (edited(lambda c: c["added_tokens"].append("x")), "the added token 'x'"),
         (
             edited(lambda c: c["added_tokens"].append({"id": 400, "content": "x", "lstrip": 1})),

@@ -99,12 +99,12 @@ def by_regex(pattern: str, text: str) -> list[str]:
 
 TELLING = " \t\n\r\u00a0\u3000\x85'aAbBdDkKKmlsSſtTeEvVrR.,!?[](){}|&^$-_/\\#~0123¹½٣ßıİʕǅé\u0301的一龥あ가👩🏽\u200d،"
 TEXTS = st.text(
-    st.one_of(st.sampled_from(TELLING), st.characters(max_codepoint=0x2DFF, exclude_categories=["Cs", "Cn"]))
+    st.one_of(st.sampled_from(TELLING), st.characters(max_codepoint=0x7F0, exclude_categories=["Cs", "Cn"]))
 )
 
 
 @pytest.mark.parametrize("pattern", PUBLISHED)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(text=TEXTS)
 def test_published(pattern: str, text: str) -> None:
     expected = by_oniguruma(pattern, text)
@@ -114,7 +114,7 @@ def test_published(pattern: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [CL100K_PATTERN, O200K_PATTERN, r"\w+|\W", r"\S+$|^ ", r"[\w.-]+|\d{2}?"])
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(text=TEXTS)
 def test_patterns_of_regex(pattern: str, text: str) -> None:
     expected = by_regex(pattern, text)
@@ -152,7 +152,7 @@ PATTERNS = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=300)
 @given(pattern=PATTERNS, text=st.text(st.sampled_from("aAb \nsSſtT1.é]["), max_size=12))
 def test_made_up_patterns(pattern: str, text: str) -> None:
     try:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.subwords.byte_bpe_vocabulary import spelled
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 _WHITE = re.compile(r"\s")
@@ -19,8 +20,9 @@ _WHITE = re.compile(r"\s")
 def piece_texts(tokenizer: Tokenizer) -> list[str]:
     r"""The text of each piece, without white space, in the order of ids.
 
-    Tensor2Tensor's pieces may hold white space; it is written as that dialect escapes characters, ``\32;`` for a space,
-    which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``).
+    Tensor2Tensor's pieces may hold white space; it is written as that dialect escapes characters, ``\32;`` for a
+    space, which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``); so is the
+    white space of byte-level BPE's added tokens written, unless another piece has that text.
 
     Raises:
         VocabularyError: a piece of another dialect holds white space, or two pieces have the same text.
@@ -28,6 +30,10 @@ def piece_texts(tokenizer: Tokenizer) -> list[str]:
     pieces = list(tokenizer.pieces)
     if tokenizer.dialect == "t2t":
         return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in pieces]
+    if tokenizer.dialect == "byte_bpe":
+        others = frozenset(pieces)
+        written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in pieces]
+        pieces = [piece if text in others else text for piece, text in zip(pieces, written, strict=True)]
     for number, piece in enumerate(pieces):
         if _WHITE.search(piece):
             raise VocabularyError(f"piece {number}, {piece!r}, holds white space, so it cannot stand in a text file")

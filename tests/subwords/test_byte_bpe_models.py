@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.piece_text import PieceText
 from tests.subwords.byte_bpe_models import MODELS, model_file
 from tests.subwords.byte_bpe_samples import LINES
 
@@ -114,6 +115,13 @@ def test_decoding_gives_normalised_text() -> None:
     ours, _, _, _ = loaded("GPT-NeoX")
     assert ours.decode(ours.encode("e\u0301  x")) == "é  x"
     assert loaded("DeepSeek V2")[0].decode(loaded("DeepSeek V2")[0].encode("schön")) == "schön"
+
+
+def test_added_tokens_as_words_of_a_text_file() -> None:
+    ours = loaded("GPT-NeoX")[0]
+    rows = ours.encode_batch(["the   cat"], 1)
+    assert PieceText(ours).lines(rows).to_pylist() == ["the ĠĠĠ cat"]
+    assert PieceText(ours).rows(["the ĠĠĠ cat"]).to_lists() == rows.to_lists()
 
 
 def test_dropout_where_text_is_cut_as_it_is_spelt() -> None:

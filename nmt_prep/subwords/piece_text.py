@@ -21,8 +21,8 @@ def piece_texts(tokenizer: Tokenizer) -> list[str]:
     r"""The text of each piece, without white space, in the order of ids.
 
     Tensor2Tensor's pieces may hold white space; it is written as that dialect escapes characters, ``\32;`` for a
-    space, which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``); so is the
-    white space of byte-level BPE's added tokens written, unless another piece has that text.
+    space, which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``), and
+    so the white space of byte-level BPE's added tokens is written, unless another piece has that text.
 
     Raises:
         VocabularyError: a piece of another dialect holds white space, or two pieces have the same text.

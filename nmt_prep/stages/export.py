@@ -67,18 +67,22 @@ class Export(Stage):
             for split, parts in compiled.details["parts"].items()
         ]
         pairs = compiled.counts.pairs_out
+        lists = {side: vocabulary_list(PieceText(built.load())) for side, built in vocabularies.items()}
         # Here, where all threads can be had for each split.
         context.tasks.run(Round("export", export_split, tasks, pairs, engine=HereEngine()))
-        for side, built in vocabularies.items():
+        for side, pieces in lists.items():
             with published(context.directory / f"vocab{side_suffix(context.config, side)}") as beside:
-                lines = (f"{piece}\n" for piece in vocabulary_list(PieceText(built.load())))
-                beside.write_text("".join(lines), encoding="utf-8")
+                beside.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
         return Result(Counts(pairs_in=pairs, pairs_out=pairs))
 
 
 def vocabulary_list(pieces: PieceText) -> list[str]:
-    """The pieces in the order of ids, after those that such lists begin with."""
-    return [*LIST_HEAD, *(text for text in pieces.texts if text not in LIST_HEAD)]
+    """The pieces in the order of ids, after those that such lists begin with.
+
+    Raises:
+        VocabularyError: a piece holds white space.
+    """
+    return [*LIST_HEAD, *(text for text in pieces.words() if text not in LIST_HEAD)]
 
 
 def export_split(task: ExportTask, tick: Tick) -> dict[str, Any]:

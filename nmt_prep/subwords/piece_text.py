@@ -17,29 +17,6 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 _WHITE = re.compile(r"\s")
 
 
-def piece_texts(tokenizer: Tokenizer) -> list[str]:
-    r"""The text of each piece, without white space, in the order of ids.
-
-    Tensor2Tensor's pieces may hold white space; it is written as that dialect escapes characters, ``\32;`` for a
-    space, which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``), and
-    so the white space of byte-level BPE's added tokens is written, unless another piece has that text.
-
-    Raises:
-        VocabularyError: a piece of another dialect holds white space, or two pieces have the same text.
-    """
-    pieces = list(tokenizer.pieces)
-    if tokenizer.dialect == "t2t":
-        return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in pieces]
-    if tokenizer.dialect == "byte_bpe":
-        others = frozenset(pieces)
-        written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in pieces]
-        pieces = [piece if text in others else text for piece, text in zip(pieces, written, strict=True)]
-    for number, piece in enumerate(pieces):
-        if _WHITE.search(piece):
-            raise VocabularyError(f"piece {number}, {piece!r}, holds white space, so it cannot stand in a text file")
-    return pieces
-
-
 class PieceText:
     """Ids to lines of pieces and back.
 
@@ -50,18 +27,39 @@ class PieceText:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.texts = piece_texts(tokenizer)
+        self.texts = _written(tokenizer)
         self._column = pa.array(self.texts, pa.large_string())
         self._ids = {text: number for number, text in enumerate(self.texts)}
+        self._white = np.array([_WHITE.search(text) is not None for text in self.texts], dtype=np.bool_)
+
+    def words(self) -> list[str]:
+        """All texts, each of which can be a line of a vocabulary list.
+
+        Raises:
+            VocabularyError: a piece holds white space.
+        """
+        if self._white.any():
+            number = int(self._white.argmax())
+            raise VocabularyError(
+                f"piece {number}, {self.texts[number]!r}, holds white space, so it cannot stand in a text file"
+            )
+        return self.texts
 
     def lines(self, rows: Ragged) -> pa.Array:
         """Each row as one line, its pieces between spaces: a ``large_string`` array.
 
         Raises:
-            EncodeError: an id is not in the vocabulary.
+            EncodeError: an id is not in the vocabulary, or its piece holds white space.
         """
         if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self.texts):
             raise EncodeError(f"ids must be from 0 to {len(self.texts) - 1}")
+        white = self._white[rows.values]
+        if white.any():
+            number = int(rows.values[int(white.argmax())])
+            raise EncodeError(
+                f"the text has piece {number}, {self.texts[number]!r}, which holds white space and so cannot stand "
+                "among pieces; write ids, or leave those characters out of the text"
+            )
         return _joined(rows, self._column.take(pa.array(rows.values)))
 
     def rows(self, lines: Iterable[str]) -> Ragged:
@@ -74,6 +72,24 @@ class PieceText:
             return Ragged.from_lists([[self._ids[piece] for piece in line.split(" ") if piece] for line in lines])
         except KeyError as error:
             raise EncodeError(f"{error.args[0]!r} is no piece of this vocabulary") from None
+
+
+def _written(tokenizer: Tokenizer) -> list[str]:
+    r"""The text of each piece in the order of ids, without white space as far as the dialect has a way to write that.
+
+    Tensor2Tensor's pieces may hold white space; it is written as that dialect escapes characters, ``\32;`` for a
+    space, which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``), and
+    so the white space of byte-level BPE's added tokens is written, unless another piece has that text. Some
+    SentencePiece models have pieces of other white space, such as U+3000, which stays.
+    """
+    pieces = list(tokenizer.pieces)
+    if tokenizer.dialect == "t2t":
+        return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in pieces]
+    if tokenizer.dialect == "byte_bpe":
+        others = frozenset(pieces)
+        written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in pieces]
+        return [piece if text in others else text for piece, text in zip(pieces, written, strict=True)]
+    return pieces
 
 
 def id_lines(rows: Ragged) -> pa.Array:

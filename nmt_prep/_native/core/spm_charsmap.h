@@ -22,8 +22,6 @@ class CharsMap {
     // version of the library would have written.
     explicit CharsMap(std::string_view table);
 
-    bool empty() const { return units_.empty(); }
-
     // Size of the longest rule that `text` begins with and its replacement; 0 where there is none.
     std::size_t match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
 

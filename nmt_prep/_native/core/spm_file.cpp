@@ -113,7 +113,6 @@ void read_trainer(std::string_view message, ModelFile& file) {
 void read_normalizer(std::string_view message, NormalizerSpec& spec) {
     Fields fields(message);
     for (Field field; fields.next(field);) {
-        if (field.number == 1 && field.wire == 2) spec.name = field.text();
         if (field.number == 2 && field.wire == 2) spec.charsmap = field.text();
         if (field.wire != 0) continue;
         if (field.number == 3) spec.add_dummy_prefix = field.flag();

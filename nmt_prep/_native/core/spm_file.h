@@ -26,7 +26,6 @@ struct Piece {
 };
 
 struct NormalizerSpec {
-    std::string name;
     std::string charsmap;
     bool add_dummy_prefix = true;
     bool remove_extra_whitespaces = true;

@@ -38,6 +38,7 @@ C = TypeVar("C", TokenCounts, PretokenCounts)
 
 SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
 """How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
+_FAIRSEQ_FILE = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": None}  # what that layout is made from
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
         normalization_rule_name=options.normalization,
         progress=report,
         memory=task.memory,
-        **options.options,
+        **{**(_FAIRSEQ_FILE if options.id_layout == "fairseq" else {}), **options.options},
     )
 
 

@@ -45,6 +45,20 @@ def test_what_is_recorded_with_a_vocabulary(tmp_path: Path) -> None:
     }
 
 
+def test_a_sentencepiece_model_is_trained_for_its_layout(tmp_path: Path) -> None:
+    vocab = {"kind": "sentencepiece", "size": 120, "id_layout": "fairseq", "options": {"hard_vocab_limit": False}}
+    facts = build(tmp_path, vocab=vocab)["source"]
+    assert {key: facts[key] for key in ("bos_id", "pad_id", "eos_id", "unk_id")} == {
+        "bos_id": 0,
+        "pad_id": 1,
+        "eos_id": 2,
+        "unk_id": 3,
+    }
+    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run" / "vocab" / facts["file"], id_layout="fairseq")
+    assert tokenizer.pieces[:4] == ("<s>", "<pad>", "</s>", "<unk>")
+    assert tokenizer.pieces[-1] == "<mask>"
+
+
 def test_a_shared_vocabulary_serves_both_sides(tmp_path: Path) -> None:
     details = build(tmp_path, vocab={"size": 200, "shared": True, "reserved": ["<2zh>"]})
     assert details["source"] == details["target"]

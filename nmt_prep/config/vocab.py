@@ -93,6 +93,21 @@ class SentencePieceVocab(_Common):
         default_factory=dict, description="a mapping of further options of the sentencepiece library"
     )
 
+    @model_validator(mode="after")
+    def _options_without_keys_of_their_own(self) -> SentencePieceVocab:
+        keys = {
+            **{key: key for key in ("size", "model_type", "character_coverage", "byte_fallback")},
+            "vocab_size": "size",
+            "user_defined_symbols": "reserved",
+            "normalization_rule_name": "normalization",
+        }
+        for name in self.options:
+            if name in keys:
+                raise ValueError(f"options has {name}, whose place is the key {keys[name]} of vocab itself")
+            if name in ("lines", "progress", "memory"):
+                raise ValueError(f"options has {name}, which is no option of the sentencepiece library")
+        return self
+
 
 def _with_kind(value: object) -> object:
     """Lets a section without ``kind`` be Tensor2Tensor's."""

@@ -162,6 +162,14 @@ def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
             "vocab (line 11): pattern '(?<a>b)': tokenizer.json cannot say it: a group that opens with (?<a",
         ),
         ("kind: byte_bpe, eos: <pad>", "vocab (line 11): pad, eos, bos and reserved must all differ"),
+        (
+            "kind: sentencepiece, options: {user_defined_symbols: [a]}",
+            "vocab (line 11): options has user_defined_symbols, whose place is the key reserved of vocab itself",
+        ),
+        (
+            "kind: sentencepiece, options: {lines: 5}",
+            "vocab (line 11): options has lines, which is no option of the sentencepiece library",
+        ),
         ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number up to 1"),
         ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway"),
     ],

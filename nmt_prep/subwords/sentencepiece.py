@@ -145,7 +145,8 @@ class SentencePieceTokenizer(SentencePieceDecoder):
 
         With ``alpha`` or ``dropout`` each line's pieces are drawn at random (subword regularisation, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). What a line gets depends on ``seed`` and its number, and on nothing else;
-        the draws are not those of the library, whose generator belongs to its process.
+        the draws are not those of the library, whose generator belongs to its process. Its BPE-dropout is not that of
+        the paper either: there a merge once left out comes back only when a neighbour merges; here, before each merge.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

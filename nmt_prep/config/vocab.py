@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from nmt_prep.config.section import Count, Section
+from nmt_prep.errors import TrainingError
 
 KINDS = ("t2t", "byte_bpe", "sentencepiece")
 
@@ -94,7 +95,7 @@ class SentencePieceVocab(_Common):
     )
 
     @model_validator(mode="after")
-    def _options_without_keys_of_their_own(self) -> SentencePieceVocab:
+    def _known_options(self) -> SentencePieceVocab:
         keys = {
             **{key: key for key in ("size", "model_type", "character_coverage", "byte_fallback")},
             "vocab_size": "size",
@@ -104,8 +105,13 @@ class SentencePieceVocab(_Common):
         for name in self.options:
             if name in keys:
                 raise ValueError(f"options has {name}, whose place is the key {keys[name]} of vocab itself")
-            if name in ("lines", "progress", "memory"):
-                raise ValueError(f"options has {name}, which is no option of the sentencepiece library")
+        if self.options:
+            from nmt_prep.subwords.sentencepiece_training import check_options  # noqa: PLC0415  (loads the library)
+
+            try:
+                check_options(self.options)
+            except TrainingError as error:
+                raise ValueError(str(error)) from error
         return self
 
 

@@ -6,7 +6,7 @@ import difflib
 import io
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -106,7 +106,7 @@ def train_model(
         TrainingError: an option is unknown or impossible, the lines do not give that many pieces, or the training would
             not fit the memory.
     """
-    _check_options(options)
+    check_options(options)
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
     most = options.get("input_sentence_size", 0)
@@ -139,7 +139,12 @@ def train_model(
     return output.getvalue()
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
+def check_options(options: Iterable[str]) -> None:
+    """Says which of the names is no option of the library that can be set here.
+
+    Raises:
+        TrainingError: one is not.
+    """
     for name in options:
         if name in LIBRARY_OPTIONS:
             continue

@@ -168,7 +168,11 @@ def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
         ),
         (
             "kind: sentencepiece, options: {lines: 5}",
-            "vocab (line 11): options has lines, which is no option of the sentencepiece library",
+            "vocab (line 11): SentencePiece has no training option 'lines' that can be set here",
+        ),
+        (
+            "kind: sentencepiece, options: {split_digit: true}",
+            "SentencePiece has no training option 'split_digit' that can be set here; did you mean split_digits?",
         ),
         ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number up to 1"),
         ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway"),

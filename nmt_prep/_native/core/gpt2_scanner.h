@@ -20,12 +20,13 @@ inline constexpr std::uint8_t kBeyond = 4;
 struct ByteClasses {
     std::uint8_t of[256];
     constexpr ByteClasses() : of{} {
-        for (int byte = 0; byte < 256; ++byte)
-            of[byte] = byte >= 0x80                                                            ? kBeyond
-                       : (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z')          ? kLetter
-                       : byte >= '0' && byte <= '9'                                            ? kNumber
-                       : byte == ' ' || (byte >= '\t' && byte <= '\r')                         ? kSpace
-                                                                                               : kOther;
+        for (int byte = 0; byte < 256; ++byte) of[byte] = class_of(byte);
+    }
+    static constexpr std::uint8_t class_of(int byte) {
+        if (byte >= 0x80) return kBeyond;
+        if ((byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z')) return kLetter;
+        if (byte >= '0' && byte <= '9') return kNumber;
+        return byte == ' ' || (byte >= '\t' && byte <= '\r') ? kSpace : kOther;
     }
 };
 inline constexpr ByteClasses kByteClasses;

@@ -9,7 +9,7 @@
 namespace nmt_prep::spm {
 namespace {
 
-constexpr std::size_t kMaxWays = std::size_t{1} << 26;
+constexpr std::size_t kMaxWays = std::size_t{1} << 23;
 
 std::vector<std::string> verbatim_texts(const ModelFile& file) {
     std::vector<std::string> texts;

@@ -14,8 +14,6 @@ constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library looks at no more 
 
 const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
 
-std::size_t character_size(std::uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
-
 Trie trie_of(const std::vector<std::string>& texts) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
     for (const std::string& text : texts) entries.emplace_back(text, 0);

@@ -91,7 +91,4 @@ struct Vocabulary {
     std::array<std::int32_t, 256> byte_ids{};
 };
 
-// How many bytes the character that begins with this one has.
-inline std::size_t character_size(std::uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
-
 }  // namespace nmt_prep::spm

@@ -14,6 +14,9 @@ std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size);
 // Whether all of it is well formed; false as well where the processor lacks the instructions to say so in blocks.
 bool is_utf8_by_blocks(const std::uint8_t* data, std::size_t size);
 
+// How many bytes the character that begins with this one has.
+inline std::size_t character_size(std::uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
+
 // Decodes the character at `at` and moves past it. Requires well-formed text.
 inline char32_t next_utf8(const std::uint8_t*& at) {
     const char32_t lead = *at;

@@ -82,12 +82,12 @@ class AddedTokenFinder:
         for found in self._names.finditer(text):
             token = self._tokens[found[0]]
             start, end = found.span()
-            if token.single_word and (_WORD_BEFORE.search(text[:start]) or _WORD_BEHIND.match(text, end)):
+            if token.single_word and (_WORD.match(text[start - 1 : start]) or _WORD.match(text, end)):
                 continue
-            if token.lstrip:
-                start = max(at, len(text[:start].rstrip(_WHITE_SPACE)))
-            if token.rstrip:
-                end = len(text) - len(text[end:].lstrip(_WHITE_SPACE))
+            while token.lstrip and start > at and text[start - 1] in _WHITE_SPACE:
+                start -= 1
+            while token.rstrip and end < len(text) and text[end] in _WHITE_SPACE:
+                end += 1
             if start > at:
                 yield text[at:start]
             yield token.id
@@ -120,6 +120,5 @@ def _any_of(names: Collection[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)))
 
 
-_WHITE_SPACE = "".join(regex.findall(r"\s", "".join(map(chr, range(0x3001)))))
-_WORD_BEFORE = regex.compile(r"\w\Z")
-_WORD_BEHIND = regex.compile(r"\w")
+_WHITE_SPACE = frozenset(regex.findall(r"\s", "".join(map(chr, range(0x3001)))))
+_WORD = regex.compile(r"\w")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tarfile
 from html import escape
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from nmt_prep.config import Config
 from nmt_prep.config.file import check_config
@@ -90,3 +93,12 @@ def tree(root: Path) -> dict[str, str]:
         for path in sorted(root.rglob("*"))
         if path.is_file() and path.name != "lock"
     }
+
+
+def write_config(directory: Path, pairs: int = 300) -> Path:
+    """Writes a corpus and ``config.yaml``, whose run is in ``run``; returns the latter's path."""
+    write_corpus(directory, pairs)
+    path = directory / "config.yaml"
+    config = corpus_config(directory / "run")
+    path.write_text(yaml.safe_dump(json.loads(config.model_dump_json(exclude_unset=True)), sort_keys=False))
+    return path

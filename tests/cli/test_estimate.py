@@ -4,22 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from typer.testing import CliRunner, Result
 
 from nmt_prep.cli.app import app
 from nmt_prep.estimates.calibration import calibration_path
-from tests.corpus import corpus_config, write_corpus
+from tests.corpus import write_config
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_corpus(tmp_path, pairs=3_000)
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "config.yaml"
-    config = corpus_config(tmp_path / "run")
-    path.write_text(yaml.safe_dump(json.loads(config.model_dump_json(exclude_unset=True)), sort_keys=False))
-    return path
+    return write_config(tmp_path, pairs=3_000)
 
 
 def invoke(*arguments: str) -> Result:

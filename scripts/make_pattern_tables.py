@@ -1,4 +1,4 @@
-"""Writes nmt_prep/_native/core/gpt2_tables.cpp: letters, numbers and white space as the ``regex`` package sees them.
+"""Writes nmt_prep/_native/core/byte_bpe/gpt2_tables.cpp: letters, numbers and white space as the ``regex`` package sees them.
 
 Run it with the version of ``regex`` wanted; the version of Unicode is part of every tokenizer's fingerprint, so a new
 one changes what vocabularies mean. ``--check`` only compares.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import regex
 
-_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "gpt2_tables.cpp"
+_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "byte_bpe" / "gpt2_tables.cpp"
 _PAGE = 256
 _WORD = 32  # code points of two bits each in 64 bits
 _CLASSES = {r"\p{L}": 0, r"\p{N}": 1, r"\s": 2}
@@ -57,8 +57,9 @@ def source() -> str:
     """The text of the C++ file."""
     index, words = class_pages()
     return f"""// Written by scripts/make_pattern_tables.py from Unicode {unicode_version()}; do not edit.
-#include "gpt2_classes.h"
+#include "byte_bpe/gpt2_classes.h"
 
+// clang-format off
 namespace nmt_prep::gpt2 {{
 
 const char kUnicodeVersion[] = "{unicode_version()}";

@@ -1,4 +1,4 @@
-"""Writes nmt_prep/_native/core/unicode_tables.cpp: which characters are letters or numbers (categories L*, N*).
+"""Writes nmt_prep/_native/core/text/unicode_tables.cpp: which characters are letters or numbers (categories L*, N*).
 
 Run it with the Python whose ``unicodedata`` is the version wanted; the version is part of every tokenizer's
 fingerprint, so a new one changes what vocabularies mean. ``--check`` only compares.
@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
-_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "unicode_tables.cpp"
+_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "unicode_tables.cpp"
 _PAGE = 256
 _WORD = 64
 
@@ -37,8 +37,9 @@ def source() -> str:
     """The text of the C++ file."""
     index, words = alphanumeric_pages()
     return f"""// Written by scripts/make_unicode_tables.py from Unicode {unicodedata.unidata_version}; do not edit.
-#include "unicode.h"
+#include "text/unicode.h"
 
+// clang-format off
 namespace nmt_prep {{
 
 const char kUnicodeVersion[] = "{unicodedata.unidata_version}";

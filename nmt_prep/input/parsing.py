@@ -9,7 +9,7 @@ import tensorflow as tf
 from nmt_prep.input.batching import Column, packed_column, select_rows
 from nmt_prep.records import Layout
 
-_HEADER = 4  # magic, version, pairs, rows; see core/chunk.h
+_HEADER = 4  # magic, version, pairs, rows; see core/records/chunk.h
 
 
 class Pairs(NamedTuple):

@@ -1,6 +1,6 @@
 """Readable twin of the native records: CRC-32C, frames, and Examples written and read.
 
-See ``core/crc32c.cpp``, ``core/example.cpp`` and ``core/record_reader.cpp``.
+See ``core/records/crc32c.cpp``, ``core/records/example.cpp`` and ``core/records/reader.cpp``.
 """
 
 from __future__ import annotations

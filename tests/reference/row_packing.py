@@ -1,4 +1,4 @@
-"""Readable twin of the native packing in rounds (``core/packing.cpp``), which is also how the graph packs."""
+"""Readable twin of the native packing in rounds (``core/records/packing.cpp``), which is also how the graph packs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readable twin of the global shuffle and of the layout of shards (``core/shuffle.cpp``, ``core/spill.cpp``)."""
+"""Readable twin of the global shuffle and of the layout of shards (``shuffle.cpp`` and ``spill.cpp`` of ``core/records/``)."""
 
 from __future__ import annotations
 

@@ -5,12 +5,12 @@
 #include <array>
 #include <string_view>
 
-#include "bpe_trainer.h"
-#include "byte_bpe_counts.h"
-#include "byte_bpe_model.h"
-#include "byte_bpe_ranks.h"
-#include "gpt2_classes.h"
-#include "gpt2_scanner.h"
+#include "bpe/trainer.h"
+#include "byte_bpe/counts.h"
+#include "byte_bpe/model.h"
+#include "byte_bpe/ranks.h"
+#include "byte_bpe/gpt2_classes.h"
+#include "byte_bpe/gpt2_scanner.h"
 #include "text.h"
 
 namespace nb = nanobind;

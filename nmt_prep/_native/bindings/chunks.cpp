@@ -1,4 +1,4 @@
-#include "chunk.h"
+#include "records/chunk.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "packing.h"
+#include "records/packing.h"
 #include "records.h"
 
 namespace nmt_prep {

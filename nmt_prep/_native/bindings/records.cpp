@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "chunk.h"
-#include "crc32c.h"
-#include "record_reader.h"
+#include "records/chunk.h"
+#include "records/crc32c.h"
+#include "records/reader.h"
 #include "records.h"
-#include "shuffle.h"
+#include "records/shuffle.h"
 
 namespace nb = nanobind;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings.h"
-#include "spill.h"
+#include "records/spill.h"
 
 namespace nmt_prep {
 

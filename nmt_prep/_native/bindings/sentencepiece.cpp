@@ -5,9 +5,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "spm_charsmap.h"
-#include "spm_file.h"
-#include "spm_model.h"
+#include "sentencepiece/charsmap.h"
+#include "sentencepiece/file.h"
+#include "sentencepiece/model.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -15,9 +15,9 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-using spm::Model;
-using spm::ModelFile;
-using spm::PieceType;
+using sentencepiece::Model;
+using sentencepiece::ModelFile;
+using sentencepiece::PieceType;
 
 // A model file and, where the core covers it, the model at work.
 struct Loaded {
@@ -34,7 +34,7 @@ struct Loaded {
         return find(text, PieceType::kControl);
     }
     std::int64_t find(const std::string& text, PieceType type) const {
-        const auto found = std::find_if(file.pieces.begin(), file.pieces.end(), [&](const spm::Piece& piece) {
+        const auto found = std::find_if(file.pieces.begin(), file.pieces.end(), [&](const sentencepiece::Piece& piece) {
             return piece.text == text && piece.type == type;
         });
         return found == file.pieces.end() ? -1 : found - file.pieces.begin();
@@ -45,11 +45,11 @@ void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
     Loaded loaded;
     {
         nb::gil_scoped_release unlocked;
-        loaded.file = spm::read_model(data.data(), data.size());
-        if (fairseq_ids) spm::use_fairseq_ids(loaded.file);
+        loaded.file = sentencepiece::read_model(data.data(), data.size());
+        if (fairseq_ids) sentencepiece::use_fairseq_ids(loaded.file);
         try {
             loaded.model = std::make_unique<Model>(loaded.file);
-        } catch (const spm::NotCovered& error) {
+        } catch (const sentencepiece::NotCovered& error) {
             loaded.not_covered = error.what();
         }
     }
@@ -65,13 +65,13 @@ nb::object replaced(const std::string& bytes) {
 
 nb::list pieces(const Loaded& loaded) {
     nb::list texts;
-    for (const spm::Piece& piece : loaded.file.pieces) texts.append(replaced(piece.text));
+    for (const sentencepiece::Piece& piece : loaded.file.pieces) texts.append(replaced(piece.text));
     return texts;
 }
 
 nb::list self_tests(const Loaded& loaded) {
     nb::list tests;
-    for (const spm::SelfTest& test : loaded.file.self_tests)
+    for (const sentencepiece::SelfTest& test : loaded.file.self_tests)
         tests.append(nb::make_tuple(replaced(test.input), replaced(test.expected)));
     return tests;
 }

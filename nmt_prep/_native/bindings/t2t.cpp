@@ -4,12 +4,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "t2t_counts.h"
-#include "t2t_model.h"
-#include "t2t_trainer.h"
+#include "t2t/counts.h"
+#include "t2t/model.h"
+#include "t2t/trainer.h"
 #include "text.h"
-#include "unicode.h"
-#include "utf8.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
 
 namespace nb = nanobind;
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "bindings.h"
-#include "count_table.h"
-#include "text_batch.h"
-#include "text_errors.h"
+#include "text/count_table.h"
+#include "text/batch.h"
+#include "text/errors.h"
 
 namespace nmt_prep {
 

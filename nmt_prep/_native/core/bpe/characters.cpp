@@ -1,0 +1,81 @@
+#include "bpe/characters.h"
+
+#include <algorithm>
+#include <string>
+
+#include "text/utf8.h"
+
+namespace nmt_prep::bpe {
+namespace {
+
+// Lowest rank of a merge that draws a symbol across the border of a character, to its right or to its left.
+struct LowestRanks {
+    std::vector<std::uint32_t> as_left, as_right;
+
+    LowestRanks(const std::vector<PairRule>& rules, const std::vector<std::string>& tokens)
+        : as_left(tokens.size(), UINT32_MAX), as_right(tokens.size(), UINT32_MAX) {
+        for (std::uint32_t rank = 0; rank < rules.size(); ++rank) {
+            // What follows a character does not begin with a byte that continues one.
+            if ((tokens[static_cast<std::size_t>(rules[rank].right)][0] & 0xC0) == 0x80) continue;
+            std::uint32_t& left = as_left[static_cast<std::size_t>(rules[rank].left)];
+            std::uint32_t& right = as_right[static_cast<std::size_t>(rules[rank].right)];
+            left = std::min(left, rank);
+            right = std::min(right, rank);
+        }
+    }
+    // Whether every merge across the border of a character with these outermost symbols comes after `rank`.
+    bool outside_later(std::int32_t first, std::int32_t last, std::uint32_t rank) const {
+        return as_right[static_cast<std::size_t>(first)] > rank && as_left[static_cast<std::size_t>(last)] > rank;
+    }
+};
+
+CharacterTable::Entry merge_alone(const std::string& character, const std::array<std::int32_t, 256>& bytes,
+                                  const LowestRanks& lowest, const PairTable& pairs, const SplitTable& splits) {
+    CharacterTable::Entry entry{{0, 0, 0}, static_cast<std::uint8_t>(character.size()), true, true};
+    std::int32_t* const symbols = entry.symbols;
+    for (std::size_t i = 0; i < character.size(); ++i) {
+        symbols[i] = bytes[static_cast<std::uint8_t>(character[i])];
+        if (symbols[i] < 0) return {};
+    }
+    std::uint32_t highest = 0;
+    bool merged = false;
+    while (entry.size > 1) {
+        Merge best = kNoMerge;
+        std::size_t at = 0;
+        for (std::size_t i = 0; i + 1 < entry.size; ++i) {
+            const Merge merge = pairs(symbols[i], symbols[i + 1]);
+            if (merge_priority(merge) < merge_priority(best)) {
+                best = merge;
+                at = i;
+            }
+        }
+        if (best == kNoMerge) break;
+        const std::uint32_t rank = merge_priority(best);
+        entry.begins &= lowest.outside_later(symbols[0], symbols[entry.size - 1], rank);
+        highest = std::max(highest, rank);
+        merged = true;
+        symbols[at] = merge_symbol(best);
+        std::copy(symbols + at + 2, symbols + entry.size, symbols + at + 1);
+        --entry.size;
+    }
+    if (merged) entry.begins &= lowest.outside_later(symbols[0], symbols[entry.size - 1], highest);
+    for (std::size_t i = 0; i < entry.size; ++i) entry.is_made &= splits.makes(symbols[i]);
+    return entry;
+}
+
+}  // namespace
+
+CharacterTable::CharacterTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
+                               const std::vector<std::string>& tokens, const PairTable& pairs,
+                               const SplitTable& splits)
+    : entries_(0x10000) {
+    const LowestRanks lowest(rules, tokens);
+    std::string character;
+    for (char32_t point = 0; point < entries_.size(); ++point) {
+        character.clear();
+        append_utf8(character, point);
+        entries_[point] = merge_alone(character, bytes, lowest, pairs, splits);
+    }
+}
+
+}  // namespace nmt_prep::bpe

@@ -1,0 +1,79 @@
+// Where byte-level BPE can be cut: between two characters that no token crosses, the two sides merge on their own.
+//
+// A token crosses such a boundary if what it has before equals the end of the left character and what it has after
+// the beginning of the right one, each compared as far as both reach. Tokens may hold parts of characters, so the
+// ends that count are suffixes of one to three bytes or whole characters, and the beginnings likewise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/byte_hash.h"
+
+namespace nmt_prep::bpe {
+
+// A character of well-formed UTF-8: its bytes, first byte lowest, and how many they are.
+struct Character {
+    std::uint32_t bytes;
+    std::uint32_t size;
+    std::uint32_t point;  // kFourBytes where there are four
+
+    static constexpr std::uint32_t kFourBytes = 0x10000;
+};
+
+// Reads the character at `at`. Requires well-formed UTF-8.
+inline Character read_character(const std::uint8_t* at) {
+    const std::uint32_t lead = at[0];
+    if (lead < 0x80) return {lead, 1, lead};
+    const std::uint32_t second = at[1];
+    // What the bits that say where a byte belongs add up to goes off at once.
+    if (lead < 0xE0) return {lead | second << 8, 2, (lead << 6) + second - ((0xC0 << 6) + 0x80)};
+    const std::uint32_t third = at[2];
+    const std::uint32_t three = lead | second << 8 | third << 16;
+    if (lead < 0xF0) return {three, 3, (lead << 12) + (second << 6) + third - ((0xE0 << 12) + (0x80 << 6) + 0x80)};
+    return {three | std::uint32_t{at[3]} << 24, 4, Character::kFourBytes};
+}
+
+class CutTable {
+   public:
+    // `tokens`: whatever a merge can result in.
+    explicit CutTable(const std::vector<std::string_view>& tokens);
+
+    // What tokens cross the boundary between the two: none for sure; perhaps some, with the whole of both characters at
+    // least; perhaps some.
+    enum Crossing { kNone, kWholeOnly, kAny };
+    Crossing crossing(const Character& left, const Character& right) const {
+        const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
+        if (ways == 0) return kNone;
+        if (ways != kWhole && may_cross_in_part(left, right, ways & ~kWhole)) return kAny;
+        return (ways & kWhole) && holds(left.bytes, right.bytes) ? kWholeOnly : kNone;
+    }
+
+   private:
+    // How a token meets a character: with the whole of it (0), or with 1 to 3 of its bytes. A way to cross is how it
+    // meets the left one and how the right one, a bit each; here those that tokens have, whatever is on the other side.
+    struct Ways {
+        std::uint16_t as_left = 0, as_right = 0;
+    };
+    static constexpr std::uint16_t way(std::uint32_t end, std::uint32_t begin) {
+        return static_cast<std::uint16_t>(1u << (4 * end + begin));
+    }
+    static constexpr unsigned kWhole = 1;
+
+    std::size_t bit(std::uint32_t left, std::uint32_t right) const {
+        return (std::uint64_t{left} << 32 | right) * 0x9E3779B97F4A7C15u >> shift_;
+    }
+    bool holds(std::uint32_t left, std::uint32_t right) const {
+        const std::size_t at = bit(left, right);
+        return crossed_[at >> 6] >> (at & 63) & 1;
+    }
+    bool may_cross_in_part(const Character& left, const Character& right, unsigned ways) const;
+
+    std::vector<Ways> ways_;              // by code point; the last is of all characters of four bytes
+    std::vector<std::uint64_t> crossed_;  // bits, by hash of the two parts that meet
+    unsigned shift_ = 0;
+};
+
+}  // namespace nmt_prep::bpe

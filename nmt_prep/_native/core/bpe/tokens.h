@@ -1,0 +1,90 @@
+// Tokens of two or more whole characters, found by a key that grows with each character of a text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bpe/cuts.h"
+
+namespace nmt_prep::bpe {
+
+class TokenTable {
+   public:
+    // Characters one after another: up to three below U+10000, none of them NUL, are their code points; the keys of all
+    // others have the highest bit set, and may be equal.
+    using Key = std::uint64_t;
+
+    // The key of a stretch and one more character; that of nothing is 0.
+    static Key extend(Key key, const Character& next) {
+        if (key < kFull && next.point - 1 < Character::kFourBytes - 1) return key << 16 | next.point;
+        return (key ^ next.bytes) * kOdd | kMixed;
+    }
+
+    // `tokens` by symbol; those count for which `counts` says so.
+    template <class Counts>
+    TokenTable(const std::vector<std::string>& tokens, const Counts& counts) {
+        make_room(tokens.size());
+        for (std::size_t symbol = 0; symbol < tokens.size(); ++symbol)
+            if (counts(symbol)) add(tokens[symbol], static_cast<std::int32_t>(symbol));
+    }
+
+    // Whether a token can begin with a character.
+    bool begins(const Character& character) const { return beginnings_[character.point] != 0; }
+
+    // Whether a stretch can be a token, and whether longer tokens can begin with it: no for sure, or else perhaps.
+    struct Hint {
+        bool token, longer;
+    };
+    Hint hint(Key key) const {
+        const std::size_t at = hint_place(key);
+        const std::uint64_t bits = hints_[at / 32] >> (2 * (at % 32));
+        return {(bits & kToken) != 0, (bits & kLonger) != 0};
+    }
+
+    // Asks for the memory where a token is if there is one; what comes between this and `find` hides the wait.
+    void prefetch(Key key) const { __builtin_prefetch(&slots_[place(key)]); }
+
+    // The symbol of a stretch of text, -1 if that is no token.
+    std::int32_t find(Key key, const std::uint8_t* text, std::size_t size) const {
+        for (std::size_t at = place(key); slots_[at].symbol >= 0; at = (at + 1) & (slots_.size() - 1)) {
+            const Slot& slot = slots_[at];
+            if (slot.key == key && (key < kMixed || is_text(slot.bytes, text, size))) return slot.symbol;
+        }
+        return -1;
+    }
+
+   private:
+    static constexpr Key kFull = Key{1} << 32;  // from here on there are three characters
+    static constexpr Key kMixed = Key{1} << 63;
+    static constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15u;
+    static constexpr unsigned kHintShift = 3;  // hints a slot
+    static constexpr std::uint64_t kToken = 1, kLonger = 2;
+
+    struct Slot {
+        Key key = 0;
+        std::int32_t symbol = -1;  // free
+        std::uint32_t bytes = 0;   // where its size and its bytes are in `bytes_`, if the key does not say all
+    };
+
+    std::size_t place(Key key) const { return key * kOdd >> shift_; }
+    std::size_t hint_place(Key key) const { return key * kOdd >> (shift_ - kHintShift); }
+    bool is_text(std::uint32_t bytes, const std::uint8_t* text, std::size_t size) const {
+        std::uint32_t known;
+        std::memcpy(&known, &bytes_[bytes], sizeof known);
+        return known == size && std::memcmp(&bytes_[bytes + sizeof known], text, size) == 0;
+    }
+    void make_room(std::size_t tokens);
+    void add(const std::string& token, std::int32_t symbol);
+    void add_hint(Key key, std::uint64_t bits);
+
+    std::vector<std::uint8_t> beginnings_ = std::vector<std::uint8_t>(Character::kFourBytes + 1, 0);  // by code point
+    std::vector<Slot> slots_;
+    std::vector<std::uint64_t> hints_;  // two bits where a key's hash falls
+    std::vector<std::uint8_t> bytes_;
+    unsigned shift_ = 0;
+};
+
+}  // namespace nmt_prep::bpe

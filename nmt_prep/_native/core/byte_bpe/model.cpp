@@ -1,0 +1,96 @@
+#include "byte_bpe/model.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "byte_bpe/ranks.h"
+#include "text/errors.h"
+
+namespace nmt_prep::byte_bpe {
+namespace {
+
+std::vector<std::string_view> merged_tokens(const std::vector<std::string>& tokens,
+                                            const std::vector<bpe::PairRule>& merges) {
+    std::vector<std::string_view> merged;
+    merged.reserve(merges.size());
+    for (const bpe::PairRule& rule : merges) merged.push_back(tokens[static_cast<std::size_t>(rule.merged)]);
+    return merged;
+}
+
+bpe::PairTable pair_table(const std::vector<bpe::PairRule>& merges) {
+    bpe::PairTable pairs(merges.size());
+    for (const bpe::PairRule& rule : merges) pairs.add(rule.left, rule.right, rule.merged);
+    return pairs;
+}
+
+}  // namespace
+
+Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
+             const std::vector<bpe::PairRule>& merges, ModelOptions options)
+    : tokens_(std::move(tokens)),
+      texts_(tokens_),
+      byte_ids_(ids_of_bytes(tokens_)),
+      pairs_(pair_table(merges)),
+      splits_(byte_ids_, merges, tokens_, pairs_),
+      cuts_(merged_tokens(tokens_, merges)),
+      characters_(byte_ids_, merges, tokens_, pairs_, splits_),
+      of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }),
+      options_(options) {
+    for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
+    scratch_.give_back(std::make_unique<Scratch>());  // caches are large: clearing them takes a while
+    if (!options_.whole_words) return;
+    const std::vector<bool> made = reachable();
+    for (std::size_t id = 0; id < tokens_.size(); ++id)
+        if (!made[id]) unreachable_.emplace(tokens_[id], static_cast<std::int32_t>(id));
+}
+
+std::vector<bool> Model::reachable() const {
+    std::vector<bool> made(tokens_.size(), true);
+    std::vector<std::int32_t> symbols;
+    bpe::Merger merger;
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+        const std::string& token = tokens_[id];
+        if (token.empty()) continue;
+        symbols.resize(token.size());
+        for (std::size_t i = 0; i < token.size(); ++i) symbols[i] = byte_ids_[static_cast<std::uint8_t>(token[i])];
+        made[id] = merger.merge(symbols.data(), symbols.size(), pairs_) == 1 &&
+                   symbols[0] == static_cast<std::int32_t>(id);
+    }
+    return made;
+}
+
+void Model::spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const {
+    std::int32_t lowest = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        out[i] = byte_ids_[word[i]];
+        lowest = std::min(lowest, out[i]);
+    }
+    if (lowest == 0) return;
+    const std::uint8_t* const missing =
+        std::find_if(word, word + size, [this](std::uint8_t byte) { return byte_ids_[byte] < 0; });
+    throw EncodeError("the vocabulary has no token for the byte " + std::to_string(*missing) +
+                      ", which the text holds; train it with all 256 bytes as its initial alphabet");
+}
+
+const std::int32_t* Model::whole_word(const std::uint8_t* word, std::size_t size) const {
+    if (unreachable_.empty()) return nullptr;
+    const auto found = unreachable_.find({reinterpret_cast<const char*>(word), size});
+    return found == unreachable_.end() ? nullptr : &found->second;
+}
+
+Texts Model::decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                    const Poll& poll) const {
+    const auto decode_row = [this](const std::int32_t* ids, std::size_t size, std::string& bytes) {
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto id = static_cast<std::size_t>(static_cast<std::uint32_t>(ids[i]));
+            if (id >= texts_.size() || texts_[id].empty())
+                throw EncodeError("id " + std::to_string(ids[i]) +
+                                  " stands for no token of the vocabulary, whose ids go from 0 to " +
+                                  std::to_string(texts_.size() - 1) + "; check that the ids were made with it");
+            bytes += texts_[id];
+        }
+    };
+    return decode_rows(values, offsets, rows, threads, decode_row, poll);
+}
+
+}  // namespace nmt_prep::byte_bpe

@@ -1,0 +1,94 @@
+// A byte-level BPE vocabulary at work: text to ids by GPT-2's pre-tokenisation and merges by rank, and back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bpe/characters.h"
+#include "bpe/cuts.h"
+#include "bpe/merge.h"
+#include "bpe/pairs.h"
+#include "bpe/splits.h"
+#include "bpe/tokens.h"
+#include "byte_bpe/search.h"
+#include "text/id_cache.h"
+#include "text/phrase_cache.h"
+#include "text/batch.h"
+
+namespace nmt_prep::byte_bpe {
+
+struct ModelOptions {
+    bool whole_words = false;   // a pretoken that is a token as a whole is that token, whatever the merges say
+    bool prefix_space = false;  // a line that does not begin with a space gets one
+};
+
+struct EncodeOptions {
+    bool split = true;  // cut lines by GPT-2's pattern; else each line is one pretoken
+    double dropout = 0;
+    std::uint64_t seed = 0;
+};
+
+class Model {
+   public:
+    // `tokens`: bytes by id, empty where an id stands for no text that merges make. `specials`: id and text. `merges` in
+    // the order of their rank; a pair that comes twice counts where it comes last.
+    Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
+          const std::vector<bpe::PairRule>& merges, ModelOptions options);
+
+    // Throws InvalidTextError, or EncodeError where the vocabulary lacks a byte.
+    RaggedIds encode(const TextView& text, std::size_t threads, const EncodeOptions& options, const Poll& poll) const;
+
+    // The bytes that ids stand for. Throws EncodeError naming an id that stands for none.
+    Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                 const Poll& poll) const;
+
+    // Whether merges alone make each token of its own bytes; by id, true where there is no token.
+    std::vector<bool> reachable() const;
+
+   private:
+    struct Scratch {
+        IdCache words{15};
+        PhraseCache phrases{15, std::size_t{1} << 23};
+        bpe::Merger merger;
+        std::string line;
+    };
+
+    // A pretoken and where caches have it: a key of the cache of words, or a hash in `low` for that of phrases.
+    struct Pretoken {
+        const std::uint8_t* word;
+        std::size_t size;
+        IdCache::Key key;
+    };
+
+    std::int32_t* encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable,
+                              const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const;
+    Pretoken look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch) const;
+    std::int32_t* encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
+    std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
+                                      Scratch& scratch, std::int32_t* out) const;
+    void spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const;
+    const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
+
+    std::vector<std::string> tokens_;
+    std::vector<std::string> texts_;  // what each id decodes to: tokens and specials
+    std::array<std::int32_t, 256> byte_ids_;
+    bpe::PairTable pairs_;
+    bpe::SplitTable splits_;
+    bpe::CutTable cuts_;
+    bpe::CharacterTable characters_;
+    bpe::TokenTable of_characters_;  // tokens of whole characters
+    ModelOptions options_;
+    std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not make
+    mutable ScratchPool<Scratch> scratch_;
+};
+
+}  // namespace nmt_prep::byte_bpe

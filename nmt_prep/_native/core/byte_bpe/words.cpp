@@ -1,0 +1,64 @@
+// Encoding a pretoken that no cache has.
+#include <algorithm>
+
+#include "byte_bpe/model.h"
+
+namespace nmt_prep::byte_bpe {
+
+std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch,
+                                 std::int32_t* out) const {
+    // Words of alphabets are short, and their tokens often not the longest: merges are there sooner than a search.
+    if (*word < 0xE0 || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
+    const TokenSearch::Tables tables{pairs_, splits_, cuts_, characters_, of_characters_};
+    return TokenSearch(tables, word, size).run(
+        out, [&](const std::uint8_t* unit, std::size_t bytes, std::int32_t* to) {
+            return merge_unit(unit, bytes, scratch.merger, to);
+        });
+}
+
+// Merges the word between two borders that no token crosses, one after another.
+std::int32_t* Model::merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch,
+                                    std::int32_t* out) const {
+    const std::uint8_t* const end = word + size;
+    const std::uint8_t* unit = word;
+    bpe::Character left = bpe::read_character(word);
+    for (const std::uint8_t* at = word + left.size; at != end; at += left.size) {
+        const bpe::Character right = bpe::read_character(at);
+        if (cuts_.crossing(left, right) == bpe::CutTable::kNone) {
+            out = merge_unit(unit, static_cast<std::size_t>(at - unit), scratch.merger, out);
+            unit = at;
+        }
+        left = right;
+    }
+    return merge_unit(unit, static_cast<std::size_t>(end - unit), scratch.merger, out);
+}
+
+// Most units are a token as a whole; others are merged from their characters.
+std::int32_t* Model::merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger,
+                                std::int32_t* out) const {
+    std::int32_t* symbol = out;
+    bpe::TokenTable::Key key = 0;
+    for (const std::uint8_t *at = unit, *end = unit + size; at != end;) {
+        const bpe::Character character = bpe::read_character(at);
+        key = bpe::TokenTable::extend(key, character);
+        const bpe::CharacterTable::Entry* const entry = character.size < 4 ? &characters_[character.point] : nullptr;
+        if (entry != nullptr && (entry->begins || (entry->size > 0 && character.size == size))) {
+            std::copy_n(entry->symbols, 3, symbol);
+            symbol += entry->size;
+        } else {
+            spell(at, character.size, symbol);
+            symbol += character.size;
+        }
+        at += character.size;
+    }
+    if (of_characters_.hint(key).token) {
+        const std::int32_t token = of_characters_.find(key, unit, size);
+        if (token >= 0) {
+            *out = token;
+            return out + 1;
+        }
+    }
+    return out + merger.merge(out, static_cast<std::size_t>(symbol - out), pairs_);
+}
+
+}  // namespace nmt_prep::byte_bpe

@@ -1,0 +1,79 @@
+// Records that hold many pairs, of layouts `chunk` and `packed`. A record is little-endian int32 values:
+//
+//   magic ("NMTC"), version (1), pairs n, rows r (0 where pairs are not packed),
+//   tokens of each source (n), tokens of each target (n), number of each corpus (n), pairs in each row (r),
+//   ids of all sources, ids of all targets.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "records/spill.h"
+
+namespace nmt_prep {
+
+inline constexpr std::int32_t CHUNK_MAGIC = 0x43544d4e;
+inline constexpr std::int32_t CHUNK_VERSION = 1;
+inline constexpr std::size_t CHUNK_HEADER = 4;  // values
+
+// What an index says of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for all above.
+using IndexedPair = std::array<std::uint16_t, 3>;
+IndexedPair indexed(const PairInfo& pair);
+
+// Turns pairs in order of position into framed chunks. Which chunks come out does not depend on how the pairs come in.
+class ChunkWriter {
+   public:
+    // row_length 0 keeps the pairs in order, `pairs` a chunk. Otherwise pairs are packed into rows of that length,
+    // 16,384 at a time, and a chunk ends with the row in which it reaches `pairs`.
+    ChunkWriter(std::size_t pairs, std::int32_t row_length) : pairs_(pairs), row_length_(row_length) {}
+
+    // Throws std::invalid_argument for a bucket without raw ids, std::runtime_error for a chunk above 2 GiB.
+    void add(const Bucket& bucket);
+    void finish() { emit_pending(); }
+
+    // Framed chunks that are complete, since the last call of clear().
+    const std::vector<std::uint8_t>& frames() const { return frames_; }
+    // For each: bytes, pairs, rows without those of a pair that is longer than a row.
+    const std::vector<std::array<std::int64_t, 3>>& blocks() const { return blocks_; }
+    // Their pairs, in order.
+    const std::vector<IndexedPair>& pairs() const { return written_; }
+    void clear();
+
+   private:
+    void emit_pending();
+    void emit(std::span<const std::size_t> order, std::span<const std::int32_t> row_pairs);
+
+    std::size_t pairs_;
+    std::int32_t row_length_;
+
+    // Pairs that wait.
+    std::vector<PairInfo> infos_;
+    std::vector<std::size_t> starts_;  // of the source's ids in ids_; the target's follow
+    std::vector<std::uint8_t> ids_;
+
+    std::vector<std::uint8_t> frames_;
+    std::vector<std::array<std::int64_t, 3>> blocks_;
+    std::vector<IndexedPair> written_;
+};
+
+struct ParsedChunks {
+    std::vector<std::int32_t> inputs;
+    std::vector<std::int32_t> targets;
+    std::vector<std::int64_t> input_offsets{0};
+    std::vector<std::int64_t> target_offsets{0};
+    std::vector<std::int32_t> corpora;
+    std::vector<std::int32_t> row_pairs;
+    std::size_t records = 0;
+    std::size_t consumed = 0;
+    std::string error;
+};
+
+// Parses the whole framed chunks at the beginning of `data`, at most `max_records`, checksums and counts checked, as
+// parse_pairs does Examples.
+ParsedChunks parse_chunks(std::span<const std::uint8_t> data, std::size_t max_records);
+
+}  // namespace nmt_prep

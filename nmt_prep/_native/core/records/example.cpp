@@ -1,0 +1,290 @@
+#include "records/example.h"
+
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "records/format.h"
+
+namespace nmt_prep {
+namespace {
+
+constexpr std::string_view INPUTS = "inputs";
+constexpr std::string_view TARGETS = "targets";
+
+// Tags of the fields in use: field number and wire type. All are length-delimited but INT64_VALUE.
+constexpr std::uint64_t EXAMPLE_FEATURES = 0x0a;
+constexpr std::uint64_t FEATURES_ENTRY = 0x0a;
+constexpr std::uint64_t ENTRY_KEY = 0x0a;
+constexpr std::uint64_t ENTRY_FEATURE = 0x12;
+constexpr std::uint64_t FEATURE_BYTES_LIST = 0x0a;
+constexpr std::uint64_t FEATURE_FLOAT_LIST = 0x12;
+constexpr std::uint64_t FEATURE_INT64_LIST = 0x1a;
+constexpr std::uint64_t INT64_PACKED = 0x0a;
+constexpr std::uint64_t INT64_VALUE = 0x08;
+
+constexpr std::uint32_t FOUR_BYTE_LIMIT = 1U << 28;
+constexpr std::size_t NEGATIVE_BYTES = 10;
+
+std::size_t packed_size(Ids ids) {
+    std::size_t size = ids.size();
+    for (const std::int32_t id : ids) {
+        const auto value = static_cast<std::uint32_t>(id);
+        size += static_cast<std::size_t>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff) + (value >= FOUR_BYTE_LIMIT) +
+                (id < 0 ? NEGATIVE_BYTES - 5 : 0);
+    }
+    return size;
+}
+
+std::size_t varint_size(std::size_t value) {
+    std::size_t size = 1;
+    for (; value > 0x7f; value >>= 7) ++size;
+    return size;
+}
+
+std::uint8_t* write_varint(std::uint8_t* out, std::uint64_t value) {
+    for (; value > 0x7f; value >>= 7) *out++ = static_cast<std::uint8_t>(value | 0x80);
+    *out++ = static_cast<std::uint8_t>(value);
+    return out;
+}
+
+// Ids of up to four bytes go without a branch: their lengths follow no pattern that a processor could predict.
+std::uint8_t* write_packed(std::uint8_t* out, Ids ids) {
+    for (const std::int32_t id : ids) {
+        const auto value = static_cast<std::uint32_t>(id);
+        if (value >= FOUR_BYTE_LIMIT) {
+            out = write_varint(out, static_cast<std::uint64_t>(static_cast<std::int64_t>(id)));
+            continue;
+        }
+        const unsigned more = static_cast<unsigned>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff);
+        const std::uint32_t groups = (value & 0x7fU) | (value & 0x3f80U) << 1 | (value & 0x1fc000U) << 2 |
+                                     (value & 0xfe00000U) << 3;
+        store(out, groups | (0x00808080U & ((1U << (8 * more)) - 1)));
+        out += more + 1;
+    }
+    return out;
+}
+
+// Sizes of the nested messages around `packed` bytes of ids, from the inside out.
+struct EntrySize {
+    std::size_t list;     // Int64List; empty without ids, as protocol buffers write it
+    std::size_t feature;  // Feature
+    std::size_t entry;    // entry of the feature map
+
+    EntrySize(std::string_view key, std::size_t packed)
+        : list(packed ? 1 + varint_size(packed) + packed : 0),
+          feature(1 + varint_size(list) + list),
+          entry(2 + key.size() + 1 + varint_size(feature) + feature) {}
+
+    std::size_t with_header() const { return 1 + varint_size(entry) + entry; }
+};
+
+std::uint8_t* write_entry(std::uint8_t* out, std::string_view key, Ids ids, std::size_t packed) {
+    const EntrySize size(key, packed);
+    *out++ = FEATURES_ENTRY;
+    out = write_varint(out, size.entry);
+    *out++ = ENTRY_KEY;
+    *out++ = static_cast<std::uint8_t>(key.size());
+    std::memcpy(out, key.data(), key.size());
+    out += key.size();
+    *out++ = ENTRY_FEATURE;
+    out = write_varint(out, size.feature);
+    *out++ = FEATURE_INT64_LIST;
+    out = write_varint(out, size.list);
+    if (!packed) return out;
+    *out++ = INT64_PACKED;
+    out = write_varint(out, packed);
+    return write_packed(out, ids);
+}
+
+std::size_t features_size(const ExampleSize& size) {
+    return EntrySize(INPUTS, size.inputs).with_header() + EntrySize(TARGETS, size.targets).with_header();
+}
+
+using Bytes = std::span<const std::uint8_t>;
+
+// Walks the fields of one message. After a failure `error` says why and next() stays false.
+class Fields {
+   public:
+    explicit Fields(Bytes data) : at_(data.data()), end_(data.data() + data.size()) {}
+
+    // Moves to the next field: its tag in `tag`, its value in `number` or, if length-delimited, in `bytes`.
+    bool next() {
+        if (at_ == end_ || error) return false;
+        if (!varint(tag)) return false;
+        if (tag > std::numeric_limits<std::uint32_t>::max() || tag < 8) return fail("a field has an impossible number");
+        switch (tag & 7) {
+            case 0: return varint(number);
+            case 1: return skip(8);
+            case 2: return varint(number) && skip(number);
+            case 5: return skip(4);
+            default: return fail("a field has an unknown wire type");
+        }
+    }
+
+    std::uint64_t tag = 0;
+    std::uint64_t number = 0;
+    Bytes bytes;
+    const char* error = nullptr;
+
+   private:
+    bool fail(const char* why) {
+        error = why;
+        return false;
+    }
+
+    bool skip(std::uint64_t size) {
+        if (size > static_cast<std::uint64_t>(end_ - at_)) return fail("a field reaches beyond its message");
+        bytes = {at_, static_cast<std::size_t>(size)};
+        at_ += size;
+        return true;
+    }
+
+    bool varint(std::uint64_t& value) {
+        value = 0;
+        for (int shift = 0; shift < 70; shift += 7) {
+            if (at_ == end_) return fail("a number is cut off");
+            const std::uint8_t byte = *at_++;
+            value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+            if (byte < 0x80) return true;
+        }
+        return fail("a number is longer than ten bytes");
+    }
+
+    const std::uint8_t* at_;
+    const std::uint8_t* end_;
+};
+
+constexpr const char* NOT_INT32 = "an id does not fit 32 bits";
+
+const char* append_id(std::uint64_t number, std::vector<std::int32_t>& ids) {
+    const auto value = static_cast<std::int64_t>(number);
+    if (value != static_cast<std::int32_t>(value)) return NOT_INT32;
+    ids.push_back(static_cast<std::int32_t>(value));
+    return nullptr;
+}
+
+const char* append_packed(Bytes data, std::vector<std::int32_t>& ids) {
+    const std::size_t before = ids.size();
+    ids.resize(before + data.size());
+    std::int32_t* out = ids.data() + before;
+    const std::uint8_t* at = data.data();
+    const std::uint8_t* const end = at + data.size();
+    while (at != end) {
+        std::uint64_t value = *at++;
+        if (value > 0x7f) {
+            value &= 0x7f;
+            int shift = 7;
+            for (;; shift += 7) {
+                if (at == end) return "a number is cut off";
+                if (shift == 70) return "a number is longer than ten bytes";
+                const std::uint8_t byte = *at++;
+                value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+                if (byte < 0x80) break;
+            }
+        }
+        const auto id = static_cast<std::int64_t>(value);
+        if (id != static_cast<std::int32_t>(id)) return NOT_INT32;
+        *out++ = static_cast<std::int32_t>(id);
+    }
+    ids.resize(static_cast<std::size_t>(out - ids.data()));
+    return nullptr;
+}
+
+// One side of a pair while its Example is read: where its row begins, and whether the last value of its key is an int64 list.
+struct Side {
+    std::vector<std::int32_t>& ids;
+    std::size_t start;
+    bool found = false;
+
+    explicit Side(std::vector<std::int32_t>& column) : ids(column), start(column.size()) {}
+
+    void clear() {
+        ids.resize(start);
+        found = false;
+    }
+};
+
+const char* parse_int64_list(Bytes data, Side& side) {
+    Fields fields(data);
+    while (fields.next()) {
+        const char* error = nullptr;
+        if (fields.tag == INT64_PACKED) error = append_packed(fields.bytes, side.ids);
+        if (fields.tag == INT64_VALUE) error = append_id(fields.number, side.ids);
+        if (error) return error;
+    }
+    return fields.error;
+}
+
+const char* parse_feature(Bytes data, Side& side) {
+    Fields fields(data);
+    while (fields.next()) {
+        if (fields.tag == FEATURE_BYTES_LIST || fields.tag == FEATURE_FLOAT_LIST) {
+            side.clear();
+        } else if (fields.tag == FEATURE_INT64_LIST) {
+            side.found = true;
+            if (const char* error = parse_int64_list(fields.bytes, side)) return error;
+        }
+    }
+    return fields.error;
+}
+
+const char* parse_entry(Bytes data, Side& inputs, Side& targets) {
+    Bytes key;
+    Fields keys(data);
+    while (keys.next()) {
+        if (keys.tag == ENTRY_KEY) key = keys.bytes;
+    }
+    if (keys.error) return keys.error;
+    const std::string_view name(reinterpret_cast<const char*>(key.data()), key.size());
+    if (name != INPUTS && name != TARGETS) return nullptr;
+    Side& side = name == INPUTS ? inputs : targets;
+    side.clear();
+    Fields values(data);
+    while (values.next()) {
+        if (values.tag != ENTRY_FEATURE) continue;
+        if (const char* error = parse_feature(values.bytes, side)) return error;
+    }
+    return nullptr;
+}
+
+const char* parse_features(Bytes data, Side& inputs, Side& targets) {
+    Fields fields(data);
+    while (fields.next()) {
+        if (fields.tag != FEATURES_ENTRY) continue;
+        if (const char* error = parse_entry(fields.bytes, inputs, targets)) return error;
+    }
+    return fields.error;
+}
+
+}  // namespace
+
+ExampleSize example_size(Ids inputs, Ids targets) {
+    ExampleSize size{packed_size(inputs), packed_size(targets), 0};
+    const std::size_t features = features_size(size);
+    size.total = 1 + varint_size(features) + features;
+    return size;
+}
+
+std::uint8_t* write_example(std::uint8_t* out, Ids inputs, Ids targets, const ExampleSize& size) {
+    *out++ = EXAMPLE_FEATURES;
+    out = write_varint(out, features_size(size));
+    out = write_entry(out, INPUTS, inputs, size.inputs);
+    return write_entry(out, TARGETS, targets, size.targets);
+}
+
+std::string parse_example(Bytes data, std::vector<std::int32_t>& inputs, std::vector<std::int32_t>& targets) {
+    Side source(inputs);
+    Side target(targets);
+    Fields fields(data);
+    while (fields.next()) {
+        if (fields.tag != EXAMPLE_FEATURES) continue;
+        if (const char* error = parse_features(fields.bytes, source, target)) return error;
+    }
+    if (fields.error) return fields.error;
+    if (!source.found) return "the Example has no int64 feature 'inputs'";
+    if (!target.found) return "the Example has no int64 feature 'targets'";
+    return {};
+}
+
+}  // namespace nmt_prep

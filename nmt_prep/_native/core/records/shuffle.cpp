@@ -1,0 +1,73 @@
+#include "records/shuffle.h"
+
+#include <stdexcept>
+
+namespace nmt_prep {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): every input bit flips every output bit half of the time.
+std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+// A hash of `value` below `bound`.
+std::uint64_t round_value(std::uint64_t value, std::uint64_t key, std::uint64_t bound) {
+    const std::uint64_t hash = mix(mix(value + key) ^ key);
+    return static_cast<std::uint64_t>((static_cast<Wide>(hash) * bound) >> 64);
+}
+
+std::uint64_t ceil_sqrt(std::uint64_t n) {
+    std::uint64_t root = 0;
+    for (std::uint64_t bit = std::uint64_t{1} << 21; bit; bit >>= 1) {
+        const std::uint64_t next = root | bit;
+        if (next * next < n) root = next;
+    }
+    return n ? root + 1 : 0;
+}
+
+}  // namespace
+
+Permutation::Permutation(const Keys& keys, std::int64_t rows) : keys_(keys), rows_(static_cast<std::uint64_t>(rows)) {
+    if (rows < 0 || rows > SHUFFLE_MAX_ROWS) throw std::invalid_argument("rows must be in 0..2^40");
+    // An even height: cycles of even length are odd permutations, without which half of all orders could not occur.
+    height_ = (ceil_sqrt(rows_) + 1) & ~std::uint64_t{1};
+    width_ = height_ ? (rows_ + height_ - 1) / height_ : 0;
+}
+
+std::int64_t Permutation::position(std::int64_t row) const {
+    auto cell = static_cast<std::uint64_t>(row);
+    do {
+        std::uint64_t y = cell / width_;
+        std::uint64_t x = cell % width_;
+        for (std::size_t round = 0; round < SHUFFLE_ROUNDS; round += 2) {
+            y += round_value(x, keys_[round], height_);
+            y -= y >= height_ ? height_ : 0;
+            x += round_value(y, keys_[round + 1], width_);
+            x -= x >= width_ ? width_ : 0;
+        }
+        cell = y * width_ + x;
+    } while (cell >= rows_);
+    return static_cast<std::int64_t>(cell);
+}
+
+std::int64_t Permutation::row_at(std::int64_t position) const {
+    auto cell = static_cast<std::uint64_t>(position);
+    do {
+        std::uint64_t y = cell / width_;
+        std::uint64_t x = cell % width_;
+        for (std::size_t round = SHUFFLE_ROUNDS; round > 0; round -= 2) {
+            x += width_ - round_value(y, keys_[round - 1], width_);
+            x -= x >= width_ ? width_ : 0;
+            y += height_ - round_value(x, keys_[round - 2], height_);
+            y -= y >= height_ ? height_ : 0;
+        }
+        cell = y * width_ + x;
+    } while (cell >= rows_);
+    return static_cast<std::int64_t>(cell);
+}
+
+}  // namespace nmt_prep

@@ -1,0 +1,183 @@
+#include "records/spill.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "records/crc32c.h"
+#include "records/frame.h"
+
+namespace nmt_prep {
+namespace {
+
+constexpr std::size_t SPILL_HEADER = 20;
+
+std::size_t frame_size(const std::uint8_t* frame) { return static_cast<std::size_t>(load<std::uint64_t>(frame)) + FRAME_BYTES; }
+
+std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
+    for (const Ids ids : {inputs, targets}) {
+        if (!ids.empty()) std::memcpy(out, ids.data(), ids.size_bytes());
+        out += ids.size_bytes();
+    }
+    return out;
+}
+
+}  // namespace
+
+ShardLayout::ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t buckets_per_shard)
+    : rows_(rows), shards_(shards), buckets_per_shard_(buckets_per_shard) {
+    if (shards < 1 || buckets_per_shard < 1 || shards > MAX_BUCKETS || buckets_per_shard > MAX_BUCKETS / shards) {
+        throw std::invalid_argument("shards times buckets a shard must be in 1..2^20");
+    }
+}
+
+std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
+    // The largest s with s * rows / shards <= position; products stay below 2^60.
+    const std::int64_t shard = ((position + 1) * shards_ - 1) / rows_;
+    const std::int64_t first = shard * rows_ / shards_;
+    const std::int64_t records = (shard + 1) * rows_ / shards_ - first;
+    return shard * buckets_per_shard_ + ((position - first + 1) * buckets_per_shard_ - 1) / records;
+}
+
+void IdColumn::check() const {
+    if (offsets.empty()) throw std::invalid_argument("offsets must have one element more than there are rows");
+    if (offsets.front() < 0 || offsets.back() > static_cast<std::int64_t>(values.size()) ||
+        !std::is_sorted(offsets.begin(), offsets.end())) {
+        throw std::invalid_argument("offsets must ascend within the values");
+    }
+}
+
+void SpillBuffer::reserve(std::size_t more) {
+    if (more <= capacity_ - size_) return;
+    const std::size_t capacity = std::max(size_ + more, capacity_ + capacity_ / 2);
+    auto grown = std::make_unique_for_overwrite<std::uint8_t[]>(capacity);
+    if (size_) std::memcpy(grown.get(), data_.get(), size_);
+    data_ = std::move(grown);
+    capacity_ = capacity;
+}
+
+void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus) {
+    inputs.check();
+    targets.check();
+    const std::size_t rows = inputs.rows();
+    if (targets.rows() != rows) {
+        throw std::invalid_argument(std::to_string(rows) + " rows of inputs, " + std::to_string(targets.rows()) + " of targets");
+    }
+    if (first_row < 0 || first_row > permutation_.rows() - static_cast<std::int64_t>(rows)) {
+        throw std::invalid_argument("rows " + std::to_string(first_row) + " to " + std::to_string(first_row + static_cast<std::int64_t>(rows)) +
+                                    " of a split of " + std::to_string(permutation_.rows()));
+    }
+    entries_.reserve(entries_.size() + rows);
+    for (std::size_t index = 0; index < rows; ++index) {
+        const Ids source = inputs.row(index);
+        const Ids target = targets.row(index);
+        const bool raw = payload_ == Payload::RAW;
+        const ExampleSize size = raw ? ExampleSize{source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()}
+                                     : example_size(source, target);
+        if (size.total > MAX_RECORD_BYTES) {
+            throw std::invalid_argument("row " + std::to_string(first_row + static_cast<std::int64_t>(index)) +
+                                        " makes a record above 2 GiB");
+        }
+        const std::size_t bytes = SPILL_HEADER + FRAME_BYTES + size.total;
+        reserve(bytes + EXAMPLE_SLACK);
+        const std::int64_t position = permutation_.position(first_row + static_cast<std::int64_t>(index));
+        std::uint8_t* const header = data_.get() + size_;
+        store(header, position);
+        store(header + 8, static_cast<std::uint32_t>(source.size()));
+        store(header + 12, static_cast<std::uint32_t>(target.size()));
+        store(header + 16, corpus);
+        std::uint8_t* const data = header + SPILL_HEADER + FRAME_HEADER;
+        std::uint8_t* const end = raw ? write_raw(data, source, target) : write_example(data, source, target, size);
+        close_frame(data, end);
+        entries_.push_back({layout_.bucket_of(position), size_, bytes});
+        size_ += bytes;
+    }
+}
+
+std::vector<Segment> SpillBuffer::drain(std::uint8_t* out) {
+    std::vector<std::size_t> ends(static_cast<std::size_t>(layout_.buckets()) + 1, 0);
+    for (const Entry& entry : entries_) ends[static_cast<std::size_t>(entry.bucket) + 1] += entry.bytes;
+    std::vector<Segment> segments;
+    for (std::size_t bucket = 0; bucket + 1 < ends.size(); ++bucket) {
+        const std::size_t bytes = ends[bucket + 1];
+        if (bytes) {
+            segments.push_back({static_cast<std::int64_t>(bucket), static_cast<std::int64_t>(ends[bucket]),
+                                static_cast<std::int64_t>(bytes)});
+        }
+        ends[bucket + 1] += ends[bucket];
+    }
+    for (const Entry& entry : entries_) {
+        std::size_t& to = ends[static_cast<std::size_t>(entry.bucket)];
+        std::memcpy(out + to, data_.get() + entry.offset, entry.bytes);
+        to += entry.bytes;
+    }
+    entries_.clear();
+    size_ = 0;
+    return segments;
+}
+
+PairInfo Bucket::info(std::size_t index) const {
+    const std::uint8_t* const header = frames_[index] - SPILL_HEADER;
+    return {load<std::uint32_t>(header + 8), load<std::uint32_t>(header + 12), load<std::uint32_t>(header + 16),
+            frame_size(frames_[index])};
+}
+
+const std::uint8_t* Bucket::ids(std::size_t index) const { return frames_[index] + FRAME_HEADER; }
+
+Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload)
+    : payload_(payload) {
+    if (first < 0 || last < first) throw std::invalid_argument("a bucket's positions must be a range");
+    if (static_cast<std::uint64_t>(last - first) > data.size() / (SPILL_HEADER + FRAME_BYTES)) {
+        throw std::runtime_error("records are missing");
+    }
+    frames_.assign(static_cast<std::size_t>(last - first), nullptr);
+    std::size_t found = 0;
+    while (!data.empty()) {
+        if (data.size() < SPILL_HEADER + FRAME_BYTES) throw std::runtime_error("a record is cut off");
+        const std::uint8_t* const frame = data.data() + SPILL_HEADER;
+        const auto length = load<std::uint64_t>(frame);
+        if (length > data.size() - SPILL_HEADER - FRAME_BYTES) throw std::runtime_error("a record is cut off");
+        if (load<std::uint32_t>(frame + FRAME_HEADER + length) != masked_crc32c(frame + FRAME_HEADER, length)) {
+            throw std::runtime_error("a record's checksum does not match");
+        }
+        const auto position = load<std::int64_t>(data.data());
+        if (position < first || position >= last) throw std::runtime_error("a record belongs to another bucket");
+        const std::uint8_t*& slot = frames_[static_cast<std::size_t>(position - first)];
+        if (slot) throw std::runtime_error("two records have position " + std::to_string(position));
+        slot = frame;
+        ++found;
+        const auto source = load<std::uint32_t>(data.data() + 8);
+        const auto target = load<std::uint32_t>(data.data() + 12);
+        if (payload == Payload::RAW && length != 4 * (std::uint64_t{source} + target)) {
+            throw std::runtime_error("a record holds another number of ids than it claims");
+        }
+        source_tokens_ += source;
+        target_tokens_ += target;
+        largest_ = std::max(largest_, frame_size(frame));
+        data = data.subspan(SPILL_HEADER + frame_size(frame));
+    }
+    if (found != frames_.size()) {
+        throw std::runtime_error(std::to_string(frames_.size() - found) + " of " + std::to_string(frames_.size()) +
+                                 " records are missing");
+    }
+}
+
+std::size_t Bucket::copy(std::uint8_t* out, std::size_t capacity) {
+    constexpr std::size_t AHEAD = 8;
+    std::size_t copied = 0;
+    for (; next_ < frames_.size(); ++next_) {
+        if (next_ + AHEAD < frames_.size()) {
+            const std::uint8_t* const soon = frames_[next_ + AHEAD];
+            __builtin_prefetch(soon);
+            __builtin_prefetch(soon + 64);
+        }
+        const std::size_t bytes = frame_size(frames_[next_]);
+        if (bytes > capacity - copied) break;
+        std::memcpy(out + copied, frames_[next_], bytes);
+        copied += bytes;
+    }
+    return copied;
+}
+
+}  // namespace nmt_prep

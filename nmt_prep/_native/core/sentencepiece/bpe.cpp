@@ -1,0 +1,168 @@
+#include "sentencepiece/bpe.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#include "sentencepiece/charsmap.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+// Lower for a higher score. The library compares scores by their bits, so that -0 comes below +0.
+std::uint32_t priority_of(float score) {
+    const auto bits = std::bit_cast<std::uint32_t>(score);
+    return bits >> 31 ? bits : ~(bits | 1u << 31);
+}
+
+Trie frozen_symbols(const Vocabulary& vocabulary) {
+    std::vector<std::pair<std::string, std::int32_t>> entries;
+    for (const Vocabulary::Entry& entry : vocabulary.entries)
+        if (entry.type == PieceType::kUserDefined) entries.emplace_back(entry.text, entry.id);
+    return byte_trie(entries);
+}
+
+}  // namespace
+
+Bpe::Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary), frozen_(frozen_symbols(vocabulary)) {
+    for (const Vocabulary::Entry& entry : vocabulary.entries) pieces_ = std::max(pieces_, entry.id + 1);
+    sizes_.assign(static_cast<std::size_t>(pieces_), 0);
+    for (const Vocabulary::Entry& entry : vocabulary.entries) {
+        sizes_[static_cast<std::size_t>(entry.id)] = static_cast<std::uint16_t>(entry.text.size());
+        const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
+        const auto* const end = at + entry.text.size();
+        while (at != end) {
+            const std::uint8_t* const begin = at;
+            const char32_t point = next_utf8(at);
+            if (symbols_[point] >= 0) continue;
+            const std::int32_t piece = vocabulary.characters[point];
+            symbols_.set(point, piece >= 0 ? piece : static_cast<Symbol>(sizes_.size()));
+            if (piece < 0) sizes_.push_back(static_cast<std::uint16_t>(at - begin));
+        }
+    }
+    if (sizes_.size() >= std::size_t{1} << kSymbolBits) throw NotCovered("its pieces are too many");
+    unused_.assign(sizes_.size(), false);
+    for (const Vocabulary::Entry& entry : vocabulary.entries)
+        unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
+    build_pairs(vocabulary);
+}
+
+void Bpe::build_pairs(const Vocabulary& vocabulary) {
+    std::unordered_map<std::string_view, Symbol> by_text;
+    for (const Vocabulary::Entry& entry : vocabulary.entries)
+        if (entry.type != PieceType::kUserDefined) by_text.emplace(entry.text, entry.id);
+    const auto symbol_of = [&](std::string_view text) {
+        const auto* const at = reinterpret_cast<const std::uint8_t*>(text.data());
+        if (const auto found = by_text.find(text); found != by_text.end()) return found->second;
+        const std::uint8_t* next = at;
+        const char32_t point = next_utf8(next);
+        const Symbol symbol = next == at + text.size() ? symbols_[point] : kStranger;
+        return symbol >= pieces_ ? symbol : kStranger;
+    };
+    priorities_.assign(static_cast<std::size_t>(pieces_), 0);
+    std::vector<Slot> found;
+    for (const Vocabulary::Entry& entry : vocabulary.entries) {
+        priorities_[static_cast<std::size_t>(entry.id)] = priority_of(entry.score);
+        if (entry.type == PieceType::kUserDefined) continue;
+        const std::string_view text = entry.text;
+        for (std::size_t cut = character_size(static_cast<std::uint8_t>(text[0])); cut < text.size();
+             cut += character_size(static_cast<std::uint8_t>(text[cut]))) {
+            const Symbol left = symbol_of(text.substr(0, cut)), right = symbol_of(text.substr(cut));
+            if (left == kStranger || right == kStranger) continue;
+            found.push_back(key(left, right) << kPieceBits | static_cast<Slot>(entry.id));
+        }
+    }
+    const unsigned bits = static_cast<unsigned>(std::max(4, static_cast<int>(std::bit_width(2 * found.size()))));
+    shift_ = 64 - bits;
+    slots_.assign(std::size_t{1} << bits, kFree);
+    filter_.assign(std::max<std::size_t>(slots_.size() << kFilterShift >> 6, 1), 0);
+    for (const Slot pair : found) {
+        const std::uint64_t place = hash(pair >> kPieceBits), bit = place >> (shift_ - kFilterShift);
+        filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
+        std::size_t at = place >> shift_;
+        while (slots_[at] != kFree) at = (at + 1) & (slots_.size() - 1);
+        slots_[at] = pair;
+    }
+}
+
+void Bpe::spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const {
+    symbols.clear();
+    const std::uint8_t* const end = text + size;
+    while (text != end) {
+        const std::uint8_t* longest = text;
+        Symbol symbol = kStranger;
+        if (!frozen_.empty()) {
+            Trie::Node node = frozen_.root();
+            for (const std::uint8_t* at = text; at != end;) {
+                if (*at == 0 || (node = frozen_.step(node, *at)) == Trie::kNowhere) break;
+                ++at;
+                if (Trie::value(node) < 0) continue;
+                longest = at;
+                symbol = Trie::value(node);
+            }
+        }
+        if (longest == text) symbol = symbols_[next_utf8(longest)];
+        symbols.push_back(symbol);
+        text = longest;
+    }
+}
+
+// Appends what a symbol stands for and moves `text` past it; unused pieces come apart the way they last came together,
+// and are unknown where they never did.
+void Bpe::push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
+               IdBuffer& ids) const {
+    bool known = symbol >= 0 && symbol < pieces_;
+    if (known && unused_[static_cast<std::size_t>(symbol)] && depth <= kMaxDepth) {
+        if (const auto origin = scratch.origins.find(symbol); origin != scratch.origins.end()) {
+            push(origin->second.first, text, line_start, depth + 1, scratch, ids);
+            push(origin->second.second, text, line_start, depth + 1, scratch, ids);
+            return;
+        }
+        known = false;
+    }
+    const std::size_t size = symbol < 0 ? character_size(*text) : sizes_[static_cast<std::size_t>(symbol)];
+    if (known)
+        ids.push(symbol);
+    else
+        vocabulary_.push_unknown(text, size, line_start, ids);
+    text += size;
+}
+
+template <class Merging>
+void Bpe::run(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch, IdBuffer& ids,
+              const Merging& merging) const {
+    spell(text, size, scratch.symbols);
+    std::size_t left;
+    if (vocabulary_.has_unused) {
+        scratch.origins.clear();
+        left = merging([&](Symbol first, Symbol second) {
+            const bpe::Merge merge = find(first, second);
+            if (merge != bpe::kNoMerge && unused_[static_cast<std::size_t>(bpe::merge_symbol(merge))])
+                scratch.origins[bpe::merge_symbol(merge)] = {first, second};
+            return merge;
+        });
+    } else {
+        left = merging([this](Symbol first, Symbol second) { return find(first, second); });
+    }
+    for (std::size_t i = 0; i < left; ++i) push(scratch.symbols[i], text, line_start, 0, scratch, ids);
+}
+
+void Bpe::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
+                 IdBuffer& ids) const {
+    run(text, size, line_start, scratch, ids, [&](const auto& lookup) {
+        return scratch.merger.merge(scratch.symbols.data(), scratch.symbols.size(), lookup);
+    });
+}
+
+void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double dropout, Random& random,
+                 Scratch& scratch, IdBuffer& ids) const {
+    run(text, size, line_start, scratch, ids, [&](const auto& lookup) {
+        return scratch.merger.merge_with_dropout(
+            scratch.symbols.data(), scratch.symbols.size(), lookup,
+            [&](std::size_t, std::size_t) { return random.uniform() < dropout; });
+    });
+}
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,86 @@
+// BPE encoding of normalised text: of all neighbours whose join is a piece, the one with the highest score merges, the
+// leftmost of equals first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bpe/merge.h"
+#include "sentencepiece/random.h"
+#include "sentencepiece/trie.h"
+#include "sentencepiece/vocabulary.h"
+#include "text/batch.h"
+
+namespace nmt_prep::sentencepiece {
+
+class Bpe {
+   public:
+    struct Scratch {
+        bpe::Merger merger;
+        std::vector<std::int32_t> symbols;
+        std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
+    };
+
+    explicit Bpe(const Vocabulary& vocabulary);
+
+    // Appends the ids of a stretch of text that no merge leaves; a whole line where there are unused pieces.
+    void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
+                IdBuffer& ids) const;
+
+    // The same with BPE-dropout.
+    void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double dropout, Random& random,
+                Scratch& scratch, IdBuffer& ids) const;
+
+   private:
+    using Symbol = std::int32_t;  // a piece's id; from pieces_ on, a character that only pieces' parts need
+    static constexpr Symbol kStranger = -1;  // a character that no piece has
+
+    // A pair and what it merges into: left, right and piece in 21, 21 and 22 bits. No piece has the last number.
+    using Slot = std::uint64_t;
+    static constexpr unsigned kSymbolBits = 21, kPieceBits = 22;
+    static constexpr Slot kFree = ~Slot{0};
+    static constexpr int kMaxDepth = 100;  // the library splits unused pieces no deeper
+
+    static std::uint64_t key(Symbol left, Symbol right) {
+        return std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits | static_cast<std::uint32_t>(right);
+    }
+    static std::uint64_t hash(std::uint64_t pair) { return pair * 0x9E3779B97F4A7C15u; }
+    bpe::Merge find(Symbol left, Symbol right) const {
+        if ((left | right) < 0) return bpe::kNoMerge;
+        const std::uint64_t pair = key(left, right), bits = hash(pair);
+        // Most neighbours do not merge, and the filter is small enough to stay near.
+        const std::uint64_t bit = bits >> (shift_ - kFilterShift);
+        if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
+        for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+            if (slots_[at] == kFree) return bpe::kNoMerge;
+            if (slots_[at] >> kPieceBits != pair) continue;
+            const auto piece = static_cast<Symbol>(slots_[at] & ((Slot{1} << kPieceBits) - 1));
+            return bpe::make_merge(priorities_[static_cast<std::size_t>(piece)], piece);
+        }
+    }
+
+    void build_pairs(const Vocabulary& vocabulary);
+    void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
+    void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
+              IdBuffer& ids) const;
+    template <class Merging>
+    void run(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch, IdBuffer& ids,
+             const Merging& merging) const;
+
+    const Vocabulary& vocabulary_;
+    CharacterTable symbols_;
+    Trie frozen_;                       // user-defined symbols, which never merge
+    std::vector<std::uint16_t> sizes_;  // of a symbol's text
+    std::vector<bool> unused_;          // by symbol
+    Symbol pieces_ = 0;
+    std::vector<std::uint32_t> priorities_;  // by piece
+    std::vector<Slot> slots_;                // hash table
+    std::vector<std::uint64_t> filter_;      // a bit is set where a pair's hash falls
+    unsigned shift_ = 0;
+    static constexpr unsigned kFilterShift = 2;
+};
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,109 @@
+#include "sentencepiece/charsmap.h"
+
+#include <cstring>
+
+#include "text/utf8.h"
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1024;
+constexpr std::size_t kMaxSteps = std::size_t{1} << 23;
+constexpr std::size_t kMaxRuleBytes = 1024;
+constexpr std::size_t kMaxRulesAtOnce = 32;  // the library looks at no more rules that fit at one place
+
+// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or, where the highest
+// bit is set, a value.
+bool is_value(std::uint32_t unit) { return unit >> 31; }
+std::uint32_t label(std::uint32_t unit) { return unit & (1u << 31 | 0xFFu); }
+bool has_value(std::uint32_t unit) { return unit >> 8 & 1; }
+std::uint32_t value(std::uint32_t unit) { return unit & ~(1u << 31); }
+std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); }
+
+bool is_utf8(std::string_view text) {
+    return find_invalid_utf8(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()) == text.size();
+}
+
+}  // namespace
+
+CharsMap::CharsMap(std::string_view table) {
+    if (table.empty()) return;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(table.data());
+    const std::size_t header = sizeof(std::uint32_t);
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < header && i < table.size(); ++i) size |= std::size_t{bytes[i]} << (8 * i);
+    if (table.size() <= header || size >= table.size() - header || size < kBlockBytes || size % kBlockBytes != 0 ||
+        table.back() != '\0')
+        throw std::invalid_argument("has a damaged normalisation table");
+    units_.resize(size / header);
+    for (std::size_t i = 0; i < size; ++i) units_[i / header] |= std::uint32_t{bytes[header + i]} << (8 * (i % header));
+    replacements_ = table.substr(header + size);
+    check_units();
+    list_rules();
+}
+
+// The library's own test: no unit, whether a rule comes by it or not, points out of the table.
+void CharsMap::check_units() const {
+    bool damaged = is_value(units_[0]) || has_value(units_[0]) || label(units_[0]) != 0;
+    for (std::size_t i = 0; i < units_.size() && !damaged; ++i) {
+        const std::uint32_t unit = units_[i];
+        if (is_value(unit)) {
+            damaged = value(unit) >= replacements_.size();
+        } else {
+            const std::size_t children = i ^ offset(unit);
+            damaged = children >= units_.size() || (has_value(unit) && !is_value(units_[children]));
+        }
+    }
+    if (damaged) throw std::invalid_argument("has a damaged normalisation table");
+}
+
+std::string_view CharsMap::replacement_at(std::uint32_t value) const {
+    return std::string_view(replacements_.data() + value);  // all of it ends in NUL
+}
+
+std::size_t CharsMap::match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
+    if (units_.empty()) return 0;
+    std::size_t longest = 0;
+    std::uint32_t node = offset(units_[0]);
+    for (std::size_t i = 0; i < size; ++i) {
+        node ^= text[i];
+        if (label(units_[node]) != text[i]) break;
+        const bool ends = has_value(units_[node]);
+        node ^= offset(units_[node]);
+        if (!ends) continue;
+        longest = i + 1;
+        replacement = replacement_at(value(units_[node]));
+    }
+    return longest;
+}
+
+void CharsMap::list_rules() {
+    struct Step {
+        std::uint32_t children;
+        std::string key;
+        std::size_t rules;  // that the key begins with
+    };
+    std::size_t steps = 0;
+    std::vector<Step> open{{offset(units_[0]), "", 0}};
+    while (!open.empty()) {
+        const Step step = std::move(open.back());
+        open.pop_back();
+        for (std::uint32_t byte = 0; byte < 256; ++byte) {
+            const std::uint32_t node = step.children ^ byte;
+            if (label(units_[node]) != byte) continue;
+            // Equal endings share units; a table with a circle would have rules without end.
+            if (++steps > kMaxSteps || step.key.size() > kMaxRuleBytes)
+                throw NotCovered("its normalisation table is too large");
+            Step next{node ^ offset(units_[node]), step.key + static_cast<char>(byte), step.rules};
+            if (has_value(units_[node])) {
+                if (++next.rules > kMaxRulesAtOnce || !is_utf8(next.key) ||
+                    !is_utf8(replacement_at(value(units_[next.children]))))
+                    throw NotCovered("its normalisation table has rules that cut through characters");
+                rules_.push_back(next.key);
+            }
+            open.push_back(std::move(next));
+        }
+    }
+}
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,166 @@
+// Encoding a column of lines: a few lines at a time are normalised and cut, so that the memory which their stretches
+// need is there when their turn comes.
+#include <algorithm>
+#include <cmath>
+
+#include "sentencepiece/model.h"
+#include "sentencepiece/stretches.h"
+#include "text/batch.h"
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+constexpr std::size_t kGroupBytes = 2048;
+constexpr std::size_t kGroupStretches = 4096;
+
+}  // namespace
+
+void Model::encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
+                       std::int64_t* ends) const {
+    Line line{ids.size(), 0, ends + first};
+    for (std::size_t i = first; i < last;) {
+        scratch.length = 0;
+        do {
+            cut_line(text.line(i), text.size(i), line, scratch, ids);
+        } while (++i < last && scratch.length < kGroupBytes);
+        encode_group(line, scratch, ids);
+    }
+}
+
+// Normalises a line and puts its stretches into the group; where these get too many, the group is encoded.
+void Model::cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    const std::size_t from = scratch.length;
+    scratch.length = normalizer_.normalize(text, size, scratch.text, from);
+    const std::uint8_t* const begin = scratch.text.data() + from;
+    const auto add = [&](const std::uint8_t* at, std::size_t bytes, char32_t first, bool is_run) {
+        if (scratch.stretches.size() >= kGroupStretches || scratch.unigram.runs.size >= kGroupStretches)
+            encode_group(line, scratch, ids);
+        add_stretch(at, bytes, first, is_run, scratch);
+    };
+    if (bpe_ && vocabulary_.has_unused) {
+        // How an unused piece comes apart depends on all of its line.
+        scratch.stretches.push_back({from, scratch.length - from, 0, Stretch::Kind::kOther, {}, {}});
+    } else if (unigram_) {
+        for_each_stretch<true>(begin, scratch.length - from, joints_, add);
+    } else {
+        for_each_stretch<false>(begin, scratch.length - from, joints_, add);
+    }
+    scratch.stretches.push_back({scratch.length, 0, 0, Stretch::Kind::kLineEnd, {}, {}});
+}
+
+void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run,
+                        Scratch& scratch) const {
+    Stretch& stretch = scratch.stretches.emplace_back();
+    stretch.begin = static_cast<std::size_t>(text - scratch.text.data());
+    stretch.size = size;
+    stretch.first = first;
+    if (size == character_size(*text)) {
+        stretch.kind = Stretch::Kind::kCharacter;
+    } else if (is_run && size <= kMaxRun) {
+        stretch.kind = Stretch::Kind::kRun;
+        stretch.run = unigram_->add_run(text, size, scratch.unigram);
+    } else if (size <= IdCache::kMaxBytes) {
+        stretch.kind = Stretch::Kind::kWord;
+        stretch.key = IdCache::key(text, size, Normalizer::kPadding);
+        scratch.words.prefetch(stretch.key);
+    } else if (size <= PhraseCache::kMaxBytes) {
+        stretch.kind = Stretch::Kind::kPhrase;
+        stretch.key.low = hash_bytes(text, size);
+        scratch.phrases.prefetch(stretch.key.low);
+    } else {
+        stretch.kind = Stretch::Kind::kOther;
+    }
+}
+
+// Encodes the stretches of the group, which may begin and end within lines, and empties it.
+void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
+    if (unigram_) unigram_->find_in_runs(scratch.unigram);
+    for (const Stretch& stretch : scratch.stretches) {
+        if (stretch.kind == Stretch::Kind::kLineEnd) {
+            *line.end++ = static_cast<std::int64_t>(ids.size());
+            line.start = ids.size();
+            line.score = 0;
+        } else {
+            encode_stretch(stretch, line, scratch, ids);
+        }
+    }
+    scratch.stretches.clear();
+    Unigram::clear_runs(scratch.unigram);
+}
+
+// Appends the ids of a word or phrase that came before, adds their scores, and says whether there were any.
+bool Model::find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    const bool is_word = stretch.kind == Stretch::Kind::kWord;
+    std::int32_t* const found = ids.room(stretch.size + IdCache::kMaxIds);
+    if (is_word) {
+        if (const std::size_t count = scratch.words.find(stretch.key, found)) {
+            if (unigram_) unigram_->add_few(line.score, found, count);
+            ids.grow(count);
+            return true;
+        }
+    }
+    const std::uint64_t hash = is_word ? hash_bytes(text, stretch.size) : stretch.key.low;
+    const std::size_t count = scratch.phrases.find(hash, text, stretch.size, found);
+    if (unigram_)
+        for (std::size_t i = 0; i < count; ++i) unigram_->add(line.score, found[i]);
+    ids.grow(count);
+    return count != 0;
+}
+
+void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    switch (stretch.kind) {
+        case Stretch::Kind::kCharacter: {
+            const std::int32_t id = vocabulary_.characters[stretch.first];
+            if (id >= 0)
+                ids.push(id);
+            else
+                vocabulary_.push_unknown(text, stretch.size, line.start, ids);
+            if (unigram_) unigram_->add(line.score, id >= 0 ? id : vocabulary_.unk_id);
+            return;
+        }
+        case Stretch::Kind::kRun:
+            unigram_->encode_run(stretch.run, text, stretch.size, line.start, line.score, scratch.unigram, ids);
+            return;
+        case Stretch::Kind::kWord:
+        case Stretch::Kind::kPhrase:
+            encode_repeated(stretch, line, scratch, ids);
+            return;
+        case Stretch::Kind::kOther:
+            solve(stretch, line, scratch, ids);
+            return;
+        case Stretch::Kind::kLineEnd:
+            return;
+    }
+}
+
+void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    const bool cached = std::abs(line.score) <= Unigram::kTrusted;
+    if (cached && find_cached(stretch, line, scratch, ids)) return;
+    const std::size_t before = ids.size();
+    const bool keep = solve(stretch, line, scratch, ids);
+    const std::size_t count = ids.size() - before;
+    const auto is_unknown = [&](std::int32_t id) { return !vocabulary_.byte_fallback && id == vocabulary_.unk_id; };
+    // Unknowns join with those before them, so that what the stretch got is not what it gets elsewhere.
+    const std::int32_t* const first = ids.data() + before - (before > line.start ? 1 : 0);
+    const bool reusable = std::none_of(first, ids.data() + ids.size(), is_unknown);
+    if (!cached || !keep || !reusable || count == 0 || count > stretch.size) return;
+    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    if (stretch.kind == Stretch::Kind::kPhrase)
+        scratch.phrases.put(stretch.key.low, text, stretch.size, ids.data() + before, count);
+    else if (count > scratch.words.max_ids())
+        scratch.phrases.put(hash_bytes(text, stretch.size), text, stretch.size, ids.data() + before, count);
+    else
+        scratch.words.put(stretch.key, ids.data() + before, count);
+}
+
+// Appends the ids of a stretch and says whether they are the same wherever in a line it stands.
+bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    if (unigram_) return unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);
+    bpe_->encode(text, stretch.size, line.start, scratch.bpe, ids);
+    return true;
+}
+
+}  // namespace nmt_prep::sentencepiece

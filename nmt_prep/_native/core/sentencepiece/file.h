@@ -1,0 +1,62 @@
+// What a SentencePiece .model file says: the protocol buffer ModelProto of sentencepiece_model.proto, read from its wire
+// format, as far as encoding and decoding need it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nmt_prep::sentencepiece {
+
+enum class PieceType { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+
+enum class ModelKind { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };
+
+struct Piece {
+    std::string text;
+    float score = 0;
+    PieceType type = PieceType::kNormal;
+
+    // Whether text can spell it: control, unknown and byte pieces come by other ways.
+    bool in_text() const {
+        return type == PieceType::kNormal || type == PieceType::kUserDefined || type == PieceType::kUnused;
+    }
+};
+
+struct NormalizerSpec {
+    std::string charsmap;
+    bool add_dummy_prefix = true;
+    bool remove_extra_whitespaces = true;
+    bool escape_whitespaces = true;
+};
+
+struct SelfTest {
+    std::string input, expected;
+};
+
+struct ModelFile {
+    std::vector<Piece> pieces;
+    ModelKind kind = ModelKind::kUnigram;
+    bool byte_fallback = false;
+    bool whitespace_is_suffix = false;
+    std::string unk_piece = "<unk>", bos_piece = "<s>", eos_piece = "</s>", pad_piece = "<pad>";
+    std::string unk_surface = " \xE2\x81\x87 ";
+    NormalizerSpec normalizer;
+    std::optional<NormalizerSpec> denormalizer;
+    std::vector<SelfTest> self_tests;
+};
+
+// Throws std::invalid_argument, whose message completes "the file …", unless the bytes are a model that the
+// sentencepiece library would take too.
+ModelFile read_model(const std::uint8_t* data, std::size_t size);
+
+// Gives the pieces the ids that fairseq gives them: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the file,
+// and <mask> last. Throws std::invalid_argument if the file does not begin with <unk>, <s>, </s>, or has the others.
+void use_fairseq_ids(ModelFile& file);
+
+// The byte that a piece such as "<0x0A>" stands for, -1 for other texts.
+int byte_of_piece(const std::string& text);
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,147 @@
+#include "sentencepiece/lattice.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+// Which piece ends the best way to a place: a bit for each short piece with the best sum, the lowest for the longest; or,
+// where a long one has it, this and its number.
+constexpr std::int32_t kLongPiece = 16;
+
+// Bits of those that equal `most`.
+std::int32_t equals(float a, float b, float c, float d, float most) {
+#if defined(__SSE2__)
+    return _mm_movemask_ps(_mm_cmpeq_ps(_mm_setr_ps(a, b, c, d), _mm_set1_ps(most)));
+#else
+    return (a == most) | (b == most) << 1 | (c == most) << 2 | (d == most) << 3;
+#endif
+}
+
+}  // namespace
+
+void Lattice::reserve(std::size_t size) {
+    if (last_.size() > size) return;
+    ids_.resize(2 * size + kShort);
+    best_.resize(2 * size + 1);
+    last_.resize(best_.size());
+    walks_.resize(best_.size());
+    path_ids_.resize(best_.size());
+    path_starts_.resize(best_.size());
+}
+
+void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
+                          const std::uint32_t* symbols, std::size_t size) {
+    reserve(size);
+    longs_.clear();
+    Walk* const walks = walks_.data();
+    std::size_t count = 0;
+    // Walks are written whether they go on or not, and counted if they do.
+    const auto walk_on = [&](std::uint32_t start, Trie::Node node, std::uint32_t symbol) {
+        const std::uint32_t place = Trie::place_of(node, symbol), goes_on = trie.has_child(place, symbol);
+        walks[count] = {start, place};
+        count += goes_on;
+        trie.prefetch(place & -goes_on);
+    };
+    for (std::uint32_t i = 0; i + 1 < size; ++i) {
+        const First& first = firsts[symbols[i]];
+        ids_[i + kShort] = {first.id + 1, 0, 0, 0};
+        walk_on(i, first.node, symbols[i + 1]);
+    }
+    for (std::size_t length = 2; count > 0; ++length) {
+        const std::size_t before = std::exchange(count, 0);
+        const auto find = [&](const auto& add) {
+            for (std::size_t i = 0; i < before; ++i) {
+                const Walk walk = walks[i];
+                const std::uint32_t* const symbol = symbols + walk.start + length;
+                const Trie::Node node = trie.child_at(walk.place);
+                add(walk.start, Trie::value(node));
+                walk_on(walk.start, node, symbol[0]);
+            }
+        };
+        if (length <= kShort)
+            find([&](std::uint32_t start, std::int32_t id) { ids_[start + kShort][length - 1] = id + 1; });
+        else
+            find([&](std::uint32_t start, std::int32_t id) {
+                if (id >= 0) add_long(size, start + length, {start, id, -1, scores[static_cast<std::size_t>(id + 1)]});
+            });
+    }
+}
+
+void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
+    if (longs_.empty()) long_ends_.assign(size + 1, -1);
+    longs_.push_back(piece);
+    longs_.back().next = long_ends_[end];
+    long_ends_[end] = static_cast<std::int32_t>(longs_.size() - 1);
+}
+
+// Of equal sums that of the piece that begins first counts. The last sums are kept at hand, so that a step waits for no
+// more than an addition and a maximum.
+template <bool has_longs>
+float Lattice::score_places(const Run& run, const float* scores, float score) {
+    static_assert(kShort == 4);
+    const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;    // of pieces from four places before
+    float before1 = score, before2 = kNever, before3 = kNever, before4 = kNever;  // to the place before, to two before, …
+    best_[run.begin] = score;
+    for (std::size_t end = run.begin + 1; end <= run.end; ++end, ++row) {
+        const auto sum = [&](float before, std::size_t length) {
+            return before + scores[row[kShort - length][length - 1]];
+        };
+        const float sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
+        float most = std::max({sum4, sum3, sum2, sum1});
+        std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
+        if constexpr (has_longs) {
+            // The longer a piece, the later it was put in front.
+            for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
+                const Long& piece = longs_[static_cast<std::size_t>(i)];
+                const float long_sum = best_[piece.start] + piece.score;
+                if (long_sum < most || (long_sum == most && last >= kLongPiece)) continue;
+                most = long_sum;
+                last = kLongPiece + i;
+            }
+            best_[end] = most;
+        }
+        last_[end] = last;
+        before4 = before3;
+        before3 = before2;
+        before2 = before1;
+        before1 = most;
+    }
+    return before1;
+}
+
+Lattice::Path Lattice::trace(const Run& run) {
+    std::size_t at = run.end;
+    for (std::size_t end = run.end; end > run.begin;) {
+        const std::int32_t last = last_[end];
+        --at;
+        if (last >= kLongPiece) {
+            const Long& piece = longs_[static_cast<std::size_t>(last - kLongPiece)];
+            path_ids_[at] = piece.id;
+            end = piece.start;
+        } else {
+            const auto length = kShort - static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(last)));
+            end -= length;
+            path_ids_[at] = ids_[end + kShort][length - 1] - 1;
+        }
+        path_starts_[at] = static_cast<std::uint32_t>(end);
+    }
+    return {path_ids_.data() + at, path_starts_.data() + at, run.end - at};
+}
+
+Lattice::Path Lattice::find_best(const Run& run, const std::vector<float>& scores, float& score) {
+    const float* const by_id = scores.data();
+    score = longs_.empty() ? score_places<false>(run, by_id, score) : score_places<true>(run, by_id, score);
+    return trace(run);
+}
+
+}  // namespace nmt_prep::sentencepiece

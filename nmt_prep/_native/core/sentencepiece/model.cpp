@@ -1,0 +1,119 @@
+#include "sentencepiece/model.h"
+
+#include <algorithm>
+
+#include "sentencepiece/charsmap.h"
+#include "sentencepiece/stretches.h"
+#include "text/errors.h"
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+constexpr std::size_t kMaxWays = std::size_t{1} << 23;
+
+std::vector<std::string> verbatim_texts(const ModelFile& file) {
+    std::vector<std::string> texts;
+    for (const Piece& piece : file.pieces)
+        if (piece.type == PieceType::kUserDefined) texts.push_back(piece.text);
+    return texts;
+}
+
+std::vector<std::string> texts_of(const Vocabulary& vocabulary) {
+    std::vector<std::string> texts;
+    for (const Vocabulary::Entry& entry : vocabulary.entries) texts.push_back(entry.text);
+    return texts;
+}
+
+std::string surface_of(std::string_view piece) {
+    std::string surface;
+    for (std::size_t at = 0; at < piece.size();) {
+        const bool is_space = piece.substr(at).starts_with(kEscapedSpace);
+        surface.push_back(is_space ? ' ' : piece[at]);
+        at += is_space ? kEscapedSpace.size() : 1;
+    }
+    return surface;
+}
+
+const ModelFile& covered(const ModelFile& file) {
+    if (file.kind == ModelKind::kWord) throw NotCovered("it is a word model");
+    if (file.kind == ModelKind::kChar) throw NotCovered("it is a character model");
+    return file;
+}
+
+}  // namespace
+
+Model::Model(const ModelFile& file)
+    : pieces_(covered(file).pieces),
+      unk_surface_(file.unk_surface),
+      strips_first_space_(file.normalizer.add_dummy_prefix || file.normalizer.remove_extra_whitespaces),
+      strips_all_first_spaces_(file.normalizer.remove_extra_whitespaces),
+      normalizer_(file.normalizer, file.whitespace_is_suffix, verbatim_texts(file)),
+      vocabulary_(file, file.normalizer.escape_whitespaces),
+      joints_(texts_of(vocabulary_)) {
+    if (file.denormalizer && !file.denormalizer->charsmap.empty())
+        denormalizer_.emplace(*file.denormalizer, false, std::vector<std::string>());
+    if (file.kind == ModelKind::kBpe)
+        bpe_.emplace(vocabulary_);
+    else
+        unigram_.emplace(vocabulary_);
+    for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
+}
+
+void Model::sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,
+                        Scratch& scratch, IdBuffer& ids) const {
+    const std::size_t length = normalizer_.normalize(text, size, scratch.text, 0);
+    const std::uint8_t* const begin = scratch.text.data();
+    const std::size_t line_start = ids.size();
+    if (bpe_) {
+        bpe_->sample(begin, length, line_start, sampling.dropout, random, scratch.bpe, ids);
+    } else if (sampling.most == 0) {
+        const auto draw = [&](const std::uint8_t* at, std::size_t stretch, char32_t, bool) {
+            unigram_->sample(at, stretch, line_start, sampling.alpha, random, scratch.unigram, ids);
+        };
+        for_each_stretch<false>(begin, length, joints_, draw);
+    } else {
+        if (length > kMaxWays / sampling.most)
+            throw EncodeError("a line of " + std::to_string(size) + " bytes is too long to sample from its " +
+                              std::to_string(sampling.most) + " best ways; lower nbest, or cut the line");
+        unigram_->sample_best(begin, length, line_start, sampling.most, sampling.alpha, random, scratch.unigram, ids);
+    }
+}
+
+template <class Encode>
+RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
+    std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
+    RaggedIds rows = encode([&](std::size_t thread) -> Scratch& {
+        // The fewer pieces, the more of them a word takes.
+        if (!scratch[thread])
+            scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(pieces_.size() <= 1 << 13); });
+        return *scratch[thread];
+    });
+    for (std::unique_ptr<Scratch>& each : scratch)
+        if (each) scratch_.give_back(std::move(each));
+    return rows;
+}
+
+RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& poll) const {
+    return with_scratch(threads, [&](const auto& scratch_of) {
+        return encode_runs(
+            text, threads,
+            [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids, std::int64_t* ends) {
+                encode_run(text, first, last, scratch_of(thread), ids, ends);
+            },
+            poll);
+    });
+}
+
+RaggedIds Model::sample(const TextView& text, std::size_t threads, const Sampling& sampling, const Poll& poll) const {
+    return with_scratch(threads, [&](const auto& scratch_of) {
+        return encode_lines(
+            text, threads,
+            [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
+                Random random(sampling.seed, sampling.line + i);
+                sample_line(text.line(i), text.size(i), sampling, random, scratch_of(thread), ids);
+            },
+            poll);
+    });
+}
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,111 @@
+// A SentencePiece model at work: lines to ids and back, with the ids and texts of the sentencepiece library 0.2.3.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/id_cache.h"
+#include "text/phrase_cache.h"
+#include "sentencepiece/bpe.h"
+#include "sentencepiece/file.h"
+#include "sentencepiece/normalizer.h"
+#include "sentencepiece/unigram.h"
+#include "sentencepiece/vocabulary.h"
+#include "text/batch.h"
+
+namespace nmt_prep::sentencepiece {
+
+// How to draw at random among the ways to spell a line.
+struct Sampling {
+    double dropout;        // BPE models: how probable it is that a merge is left out
+    double alpha;          // unigram models: probabilities are in proportion to exp(alpha * score)
+    std::size_t most;      // unigram models: among this many best ways, 0 for all
+    std::uint64_t seed;
+    std::uint64_t line;    // number of the first line; the seed and its number decide what a line gets
+};
+
+class Model {
+   public:
+    // Throws NotCovered for models that only the library can run, std::invalid_argument for damaged ones.
+    explicit Model(const ModelFile& file);
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
+
+    RaggedIds encode(const TextView& text, std::size_t threads, const Poll& poll) const;
+    RaggedIds sample(const TextView& text, std::size_t threads, const Sampling& sampling, const Poll& poll) const;
+
+    // Throws EncodeError for an id that no piece has.
+    Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                 const Poll& poll) const;
+
+   private:
+    static constexpr std::size_t kMaxRun = std::size_t{1} << 14;  // bytes, so that its memory is bounded
+
+    // A part of normalised text that no piece leaves.
+    struct Stretch {
+        enum class Kind : std::uint8_t {
+            kCharacter,  // one character
+            kWord,       // short enough for the cache of words
+            kPhrase,     // short enough for the cache of phrases
+            kRun,        // of text without spaces between words: long, and seldom the same
+            kOther,
+            kLineEnd,    // no text
+        };
+        std::size_t begin, size;  // in bytes
+        char32_t first;
+        Kind kind;
+        IdCache::Key key;  // of a word; `low` is the hash of a phrase
+        Lattice::Run run;  // of a run
+    };
+
+    struct Scratch {
+        explicit Scratch(bool small_ids) : words(15, small_ids) {}
+
+        IdCache words;
+        PhraseCache phrases{13, std::size_t{1} << 22};
+        std::vector<std::uint8_t> text;  // normalised, of a few lines
+        std::size_t length = 0;          // of the text
+        std::vector<Stretch> stretches;
+        Bpe::Scratch bpe;
+        Unigram::Scratch unigram;
+    };
+
+    // The line that is being encoded: where its ids began, its score in unigram models, and where to say where it ends.
+    struct Line {
+        std::size_t start;
+        float score;
+        std::int64_t* end;
+    };
+
+    void encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
+                    std::int64_t* ends) const;
+    void cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, Scratch& scratch) const;
+    void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    bool find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,
+                     Scratch& scratch, IdBuffer& ids) const;
+    template <class Encode>
+    RaggedIds with_scratch(std::size_t threads, const Encode& encode) const;
+    void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
+
+    std::vector<Piece> pieces_;
+    std::vector<std::string> surfaces_;  // of pieces, with spaces for U+2581
+    std::string unk_surface_;
+    bool strips_first_space_, strips_all_first_spaces_;
+    Normalizer normalizer_;
+    std::optional<Normalizer> denormalizer_;
+    Vocabulary vocabulary_;
+    Joints joints_;
+    std::optional<Bpe> bpe_;
+    std::optional<Unigram> unigram_;
+    mutable ScratchPool<Scratch> scratch_;
+};
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,240 @@
+#include "sentencepiece/normalizer.h"
+
+#include <bit>
+#include <cstring>
+
+#include "text/byte_words.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+constexpr char32_t kEscapedSpacePoint = 0x2581;
+constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library looks at no more user-defined symbols at one place
+
+const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+
+Trie trie_of(const std::vector<std::string>& texts) {
+    std::vector<std::pair<std::string, std::int32_t>> entries;
+    for (const std::string& text : texts) entries.emplace_back(text, 0);
+    return byte_trie(entries);
+}
+
+}  // namespace
+
+std::optional<std::string> spelled(std::string_view text, bool spaces_escaped) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        if (spaces_escaped && text.compare(at, kEscapedSpace.size(), kEscapedSpace) == 0) {
+            out.push_back(' ');
+            at += kEscapedSpace.size();
+            continue;
+        }
+        if (spaces_escaped && text[at] == ' ') return std::nullopt;
+        out.push_back(text[at++]);
+    }
+    return out;
+}
+
+Normalizer::Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim)
+    : spec_(spec),
+      suffix_(whitespace_is_suffix),
+      rules_(spec.charsmap),
+      verbatim_(trie_of(verbatim)),
+      flags_(kBasicEnd, 0) {
+    spec_.charsmap.clear();
+    for (const std::string& text : verbatim) {
+        const std::uint8_t* at = bytes_of(text);
+        const char32_t first = next_utf8(at);
+        if (first < kBasicEnd) flags_[first] |= kRuled;
+        std::size_t nested = 0;
+        Trie::Node node = verbatim_.root();
+        for (const char byte : text) {
+            node = verbatim_.step(node, static_cast<std::uint8_t>(byte));
+            nested += Trie::value(node) >= 0;
+        }
+        if (nested > kMaxVerbatimAtOnce) throw NotCovered("a user-defined symbol begins with 64 others or more");
+    }
+    if (spec_.escape_whitespaces) flags_[kEscapedSpacePoint] |= kSpecial;
+    read_rules();
+}
+
+void Normalizer::read_rules() {
+    for (const std::string& rule : rules_.rules()) {
+        const std::uint8_t* at = bytes_of(rule);
+        const std::uint8_t* const end = at + rule.size();
+        const char32_t first = next_utf8(at);
+        if (first < kBasicEnd) flags_[first] |= at == end ? kRuled : kBeginsRule;
+        if (at == end) continue;
+        const char32_t second = next_utf8(at);
+        if (second < kBasicEnd) flags_[second] |= kSecond;
+    }
+    std::uint8_t second_ascii = 0;
+    for (std::uint8_t byte = 0; byte < 0x80; ++byte) second_ascii |= flags_[byte] & kSecond;
+    for (std::uint8_t byte = 0; byte < 0x80; ++byte)
+        copied_before_ascii_[byte] =
+            byte != ' ' && !(flags_[byte] & (kRuled | kSpecial)) && !(second_ascii != 0 && flags_[byte] & kBeginsRule);
+    plain_ascii_ = !(flags_[' '] & (kRuled | kSpecial | kBeginsRule));
+    for (std::uint8_t byte = '!'; byte < 0x7F; ++byte) plain_ascii_ &= copied_before_ascii_[byte];
+}
+
+// Whether a character stays as it is, seen with what comes next.
+bool Normalizer::is_plain(char32_t point, const std::uint8_t* next, const std::uint8_t* end) const {
+    const std::uint8_t own = flags(point);
+    if (own & (kRuled | kSpecial)) return false;
+    if (!(own & kBeginsRule) || next == end) return true;
+    return !(flags(next_utf8(next)) & kSecond);
+}
+
+// Copies ASCII without control characters up to where a space would be left out or something else comes, and says how
+// many bytes. Leaves the last byte before anything else. May write eight bytes more.
+std::size_t Normalizer::copy_ascii(const std::uint8_t* text, const std::uint8_t* end, bool& after_space,
+                                   std::uint8_t* out) const {
+    constexpr std::uint64_t kHigh = eight_times(0x80);
+    const std::uint8_t* at = text;
+    const std::uint64_t collapsed = spec_.remove_extra_whitespaces ? kHigh : 0;
+    std::uint64_t space_before = after_space ? 0x80 : 0;
+    while (end - at > 8) {
+        // The high bit of a byte says what is so of it; above one that is not ASCII it may say anything.
+        const std::uint64_t bytes = read_word(at);
+        const std::uint64_t spaces = ~((bytes ^ eight_times(0x20)) + eight_times(0x7F)) & kHigh;
+        const std::uint64_t controls = (~(bytes + eight_times(0x60)) | (bytes + eight_times(1))) & kHigh;
+        const std::uint64_t doubled = spaces & (spaces << 8 | space_before) & collapsed;
+        const std::uint64_t others = (bytes & kHigh) | controls | doubled;
+        std::memcpy(out, at, sizeof bytes);
+        if (others == 0 && at[8] < 0x80) {
+            at += 8;
+            out += 8;
+            space_before = spaces >> 56;
+            continue;
+        }
+        const std::size_t plain = others == 0 ? 7 : static_cast<std::size_t>(std::countr_zero(others)) / 8;
+        const std::size_t taken = plain == 0 || others == 0 ? plain : plain - 1;
+        if (taken != 0) space_before = spaces >> (8 * (taken - 1)) & 0x80;
+        at += taken;
+        break;
+    }
+    if (at != text) after_space = collapsed != 0 && space_before != 0;
+    return static_cast<std::size_t>(at - text);
+}
+
+// Copies characters of three bytes that stay as they are, one behind another, and says how many bytes they are. Whether
+// the last of them does is told by the next character, of whatever size. May write a byte more than it says.
+std::size_t Normalizer::copy_plain(const std::uint8_t* text, const std::uint8_t* end, std::uint8_t* out) const {
+    const std::uint8_t* at = text;
+    bool begins_rule = false;
+    while (end - at >= 4) {
+        std::uint32_t bytes;
+        std::memcpy(&bytes, at, sizeof bytes);
+        if ((bytes & 0xF0) != 0xE0) break;
+        const std::uint8_t own = flags_[(bytes & 0x0F) << 12 | (bytes & 0x3F00) >> 2 | (bytes & 0x3F0000) >> 16];
+        if (own & (kRuled | kSpecial) || (begins_rule && own & kSecond)) break;
+        std::memcpy(out, &bytes, sizeof bytes);
+        begins_rule = own & kBeginsRule;
+        at += 3;
+        out += 3;
+    }
+    if (begins_rule) at -= 3;
+    return static_cast<std::size_t>(at - text);
+}
+
+// What the text begins with, and what stands for it.
+std::size_t Normalizer::prefix(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
+    std::size_t longest = 0;
+    if (!verbatim_.empty()) {
+        Trie::Node node = verbatim_.root();
+        for (std::size_t i = 0; i < size; ++i) {
+            if (text[i] == 0 || (node = verbatim_.step(node, text[i])) == Trie::kNowhere) break;
+            if (Trie::value(node) >= 0) longest = i + 1;
+        }
+    }
+    if (longest == 0 && (longest = rules_.match(text, size, replacement)) != 0) return longest;
+    if (longest == 0) longest = character_size(text[0]);
+    replacement = std::string_view(reinterpret_cast<const char*>(text), longest);
+    return longest;
+}
+
+// Writes a part without the spaces that follow a space, where these are collapsed. Needs as much room as the part.
+std::uint8_t* Normalizer::append(std::string_view part, bool& after_space, std::uint8_t* out) const {
+    while (after_space && part.starts_with(' ')) part.remove_prefix(1);
+    if (part.empty()) return out;
+    after_space = spec_.remove_extra_whitespaces && part.back() == ' ';
+    for (std::size_t at = 0; at < part.size(); ++at) {
+        if (spec_.escape_whitespaces && part.compare(at, kEscapedSpace.size(), kEscapedSpace) == 0) {
+            *out++ = ' ';
+            at += kEscapedSpace.size() - 1;
+        } else {
+            *out++ = static_cast<std::uint8_t>(part[at]);
+        }
+    }
+    return out;
+}
+
+std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
+                                  std::size_t from) const {
+    const std::uint8_t* at = text;
+    const std::uint8_t* const end = text + size;
+    std::string_view part;
+    if (spec_.remove_extra_whitespaces) {
+        while (at != end) {
+            const std::size_t used = prefix(at, static_cast<std::size_t>(end - at), part);
+            if (part != " ") break;
+            at += used;
+        }
+    }
+    if (at == end) return from;
+    std::size_t room = from + static_cast<std::size_t>(end - at) + 2 + kPadding;
+    if (room > buffer.size()) buffer.resize(2 * room);
+    std::uint8_t* out = buffer.data() + from;
+    if (!suffix_ && spec_.add_dummy_prefix) *out++ = ' ';
+    bool after_space = spec_.remove_extra_whitespaces;
+    while (at != end) {
+        if (plain_ascii_) {
+            const std::size_t copied = copy_ascii(at, end, after_space, out);
+            at += copied;
+            out += copied;
+        } else if (copied_before_ascii_[*at]) {
+            const std::uint8_t* const start = at;
+            while (end - at > 1 && copied_before_ascii_[at[0]] && at[1] < 0x80) *out++ = *at++;
+            after_space &= at == start;
+        }
+        if (at == end) break;
+        if (*at >= 0xE0) {
+            const std::size_t plain = copy_plain(at, end, out);
+            at += plain;
+            out += plain;
+            after_space &= plain == 0;
+            if (at == end) break;
+        }
+        const std::uint8_t* next = at;
+        const char32_t point = next_utf8(next);
+        if (is_plain(point, next, end)) {
+            if (point == ' ') {
+                if (!after_space) *out++ = ' ';
+                after_space = spec_.remove_extra_whitespaces;
+                at = next;
+            } else {
+                after_space = false;
+                do *out++ = *at++;
+                while (at != next);
+            }
+            continue;
+        }
+        at += prefix(at, static_cast<std::size_t>(end - at), part);
+        // The rest of the text takes at least as much room as it has now, and two spaces come on top.
+        const auto written = static_cast<std::size_t>(out - buffer.data());
+        room = written + part.size() + static_cast<std::size_t>(end - at) + 2 + kPadding;
+        if (room > buffer.size()) {
+            buffer.resize(2 * room);
+            out = buffer.data() + written;
+        }
+        out = append(part, after_space, out);
+    }
+    if (spec_.remove_extra_whitespaces) {
+        while (out != buffer.data() + from && out[-1] == ' ') --out;
+    }
+    if (suffix_ && spec_.add_dummy_prefix) *out++ = ' ';
+    return static_cast<std::size_t>(out - buffer.data());
+}
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,65 @@
+// From raw text to the text that pieces spell: the model's own character rules, spaces escaped and collapsed, the dummy
+// prefix. Within the core the escaped space (U+2581) is the single byte 0x20, which escaping frees.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sentencepiece/charsmap.h"
+#include "sentencepiece/file.h"
+#include "sentencepiece/trie.h"
+
+namespace nmt_prep::sentencepiece {
+
+inline constexpr std::string_view kEscapedSpace = "\xE2\x96\x81";
+
+// The text in the core's spelling; nothing where it has a space, which no normalised text has.
+std::optional<std::string> spelled(std::string_view text, bool spaces_escaped);
+
+class Normalizer {
+   public:
+    // `verbatim`: texts (user-defined symbols) that no character rule touches.
+    Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim);
+
+    bool spaces_escaped() const { return spec_.escape_whitespaces; }
+
+    // Writes the normalised text from buffer[from] on and says where it ends. The buffer grows where it must, and has
+    // kPadding bytes after that. Requires well-formed UTF-8.
+    std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
+                          std::size_t from) const;
+
+    static constexpr std::size_t kPadding = 16;
+
+   private:
+    enum : std::uint8_t {
+        kRuled = 1,        // a rule says something of this character alone, or a verbatim text begins with it
+        kBeginsRule = 2,   // a rule begins with this character and goes on
+        kSecond = 4,       // a rule has this as its second character
+        kSpecial = 8,      // the escaped space itself
+    };
+    static constexpr char32_t kBasicEnd = 0x10000;
+
+    void read_rules();
+    std::uint8_t flags(char32_t point) const { return point < kBasicEnd ? flags_[point] : kRuled | kSecond; }
+    bool is_plain(char32_t point, const std::uint8_t* next, const std::uint8_t* end) const;
+    std::size_t copy_ascii(const std::uint8_t* text, const std::uint8_t* end, bool& after_space,
+                           std::uint8_t* out) const;
+    std::size_t copy_plain(const std::uint8_t* text, const std::uint8_t* end, std::uint8_t* out) const;
+    std::size_t prefix(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
+    std::uint8_t* append(std::string_view part, bool& after_space, std::uint8_t* out) const;
+
+    NormalizerSpec spec_;
+    bool suffix_;
+    CharsMap rules_;
+    Trie verbatim_;
+    std::vector<std::uint8_t> flags_;           // by character below kBasicEnd
+    std::array<bool, 256> copied_before_ascii_{};  // bytes that stay as they are where ASCII follows; not the space
+    bool plain_ascii_ = false;  // whether that is all of '!' to '~', and no rule begins with a space
+};
+
+}  // namespace nmt_prep::sentencepiece

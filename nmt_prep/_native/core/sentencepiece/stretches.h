@@ -1,0 +1,89 @@
+// Cutting normalised text where no piece crosses.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "text/byte_words.h"
+#include "sentencepiece/vocabulary.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::sentencepiece {
+
+inline bool is_ascii_letter(char32_t point) { return (point | 0x20) - 'a' < 26; }
+
+// Moves past ASCII letters, eight bytes at a time. May read that many from `end` on.
+inline const std::uint8_t* skip_letters(const std::uint8_t* at, const std::uint8_t* end) {
+    constexpr std::uint64_t kHigh = eight_times(0x80);
+    for (; at < end; at += 8) {
+        const std::uint64_t bytes = read_word(at), lower = (bytes | eight_times(0x20)) & ~kHigh;
+        // The high bit of a byte says that it comes before 'a', behind 'z', or is no ASCII.
+        const std::uint64_t before = ~(lower + eight_times(0x80 - 'a')), behind = lower + eight_times(0x7F - 'z');
+        const std::uint64_t others = (before | behind | bytes) & kHigh;
+        if (others == 0) continue;
+        at += std::countr_zero(others) / 8;
+        break;
+    }
+    return at < end ? at : end;
+}
+
+// Whether this byte begins a character that text without spaces between words is made of: U+3000 to U+9FFF, which have
+// kana and Han characters, and everything from U+F000 on. Not Hangul, which has spaces.
+inline bool begins_run(std::uint8_t lead) { return lead >= 0xE3 && (lead <= 0xE9 || lead >= 0xEF); }
+
+// Moves past the characters that a run goes on with, digits and punctuation of ASCII as well.
+inline const std::uint8_t* skip_run(const std::uint8_t* at, const std::uint8_t* end) {
+    while (at != end) {
+        if (*at >= 0xE3 && *at <= 0xE9)
+            at += 3;
+        else if (*at > ' ' && *at < 'A')
+            at += 1;
+        else if (*at >= 0xEF)
+            at += *at < 0xF0 ? 3 : 4;
+        else
+            break;
+    }
+    return at;
+}
+
+// Visits the stretches of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters stay
+// whole, since nearly all letters join somewhere and the cache is quick with words. Where `finds_runs`, text without
+// spaces between words is not looked into.
+template <bool finds_runs, class Visit>
+void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& joints, const Visit& visit) {
+    const std::uint8_t* const end = text + size;
+    const std::uint8_t* at = text;
+    if (at == end) return;
+    const std::uint8_t* begin = text;
+    char32_t first = next_utf8(at), last = first;
+    bool is_run = finds_runs && begins_run(*begin);
+    for (;;) {
+        if (is_ascii_letter(last)) {
+            if (const std::uint8_t* const stop = skip_letters(at, end); stop != at) {
+                at = stop;
+                last = at[-1];
+            }
+        } else if (finds_runs && is_run) {
+            if (const std::uint8_t* const stop = skip_run(at, end); stop != at) {
+                at = stop - 1;
+                while ((*at & 0xC0) == 0x80) --at;
+                last = next_utf8(at);
+            }
+        }
+        if (at == end) break;
+        const std::uint8_t* const boundary = at;
+        const char32_t next = next_utf8(at);
+        if (!joints.joined(last, next)) {
+            visit(begin, static_cast<std::size_t>(boundary - begin), first, is_run);
+            begin = boundary;
+            first = next;
+            is_run = false;
+        }
+        is_run |= finds_runs && begins_run(*boundary);
+        last = next;
+    }
+    visit(begin, static_cast<std::size_t>(end - begin), first, is_run);
+}
+
+}  // namespace nmt_prep::sentencepiece

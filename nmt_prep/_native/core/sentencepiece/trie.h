@@ -1,0 +1,67 @@
+// A set of strings over symbols (bytes, or numbers of characters) with a number each, as a double array (after Aoe
+// 1989): from a node, a symbol leads to unit base ^ symbol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nmt_prep::sentencepiece {
+
+class Trie {
+   public:
+    using Entry = std::pair<std::u32string, std::int32_t>;
+
+    // A node, by what the array holds of it. From the top: base (24 bits), label (16), value + 1 (24). The label is the
+    // symbol that leads here, 0 for a free unit. No two nodes share a base, so the label tells whose child it is; but
+    // for leaves, whose base is 0: the first block holds nothing but the root.
+    using Node = std::uint64_t;
+    static constexpr Node kNowhere = 0;  // a leaf without a value
+
+    // Strings of symbols from 1 to `symbols`, distinct and not empty; values from 0 to 2^24 - 2. Throws NotCovered for
+    // more than 2^16 - 1 symbols or 2^24 units.
+    Trie(std::vector<Entry> entries, std::size_t symbols);
+
+    bool empty() const { return units_.empty(); }
+
+    // Requires a trie that is not empty.
+    Node root() const { return units_[0]; }
+
+    // Node that a symbol from 1 to `symbols` leads to; from a leaf, and from kNowhere, it is kNowhere.
+    Node step(Node node, std::uint32_t symbol) const {
+        const Node next = units_[place_of(node, symbol)];
+        return next & -static_cast<Node>(label(next) == symbol);
+    }
+
+    // The same in parts: where in the array the step leads, whether there is such a child, from memory that stays near,
+    // and what is there.
+    static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
+    std::uint32_t has_child(std::uint32_t place, std::uint32_t symbol) const { return labels_[place] == symbol; }
+    Node child_at(std::uint32_t place) const { return units_[place]; }
+    void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
+
+    // Whether no string goes on after the node's.
+    static bool is_leaf(Node node) { return base(node) == 0; }
+
+    // Value of the string that ends at a node, -1 for none.
+    static std::int32_t value(Node node) { return static_cast<std::int32_t>(node & kMaxValue) - 1; }
+
+   private:
+    static constexpr Node kMaxValue = (Node{1} << 24) - 1;
+    static constexpr Node kMaxLabel = (Node{1} << 16) - 1;
+    static constexpr std::size_t kMaxUnits = std::size_t{1} << 24;
+
+    static std::uint32_t base(Node node) { return static_cast<std::uint32_t>(node >> 40); }
+    static std::uint32_t label(Node node) { return static_cast<std::uint32_t>(node >> 24 & kMaxLabel); }
+    class Builder;
+
+    std::vector<Node> units_;
+    std::vector<std::uint16_t> labels_;  // of the units
+};
+
+// A trie over the bytes of texts without NUL.
+Trie byte_trie(const std::vector<std::pair<std::string, std::int32_t>>& entries);
+
+}  // namespace nmt_prep::sentencepiece

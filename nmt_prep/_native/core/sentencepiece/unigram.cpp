@@ -1,0 +1,224 @@
+#include "sentencepiece/unigram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sentencepiece/charsmap.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::sentencepiece {
+namespace {
+
+constexpr float kUnknownPenalty = 10;
+constexpr std::uint32_t kNotReached = UINT32_MAX;
+
+// More than two ways to spell a stretch can differ by rounding alone, where its sums stay within `largest` of zero:
+// each addition of each way is off by at most half a unit in the last of 24 bits.
+double rounding(std::size_t additions, double largest) {
+    return 2 * static_cast<double>(additions + 1) * largest * 0x1p-24;
+}
+
+}  // namespace
+
+Unigram::Unigram(const Vocabulary& vocabulary)
+    : vocabulary_(vocabulary), stranger_(0), longest_(0), trie_(build_trie()) {
+    std::size_t ids = static_cast<std::size_t>(vocabulary.unk_id) + 1;
+    for (const Vocabulary::Entry& entry : vocabulary.entries)
+        ids = std::max(ids, static_cast<std::size_t>(entry.id) + 1);
+    unk_score_ = vocabulary.lowest_score - kUnknownPenalty;
+    scores_.assign(ids + 1, unk_score_);
+    scores_[0] = -std::numeric_limits<float>::infinity();
+    largest_ = std::abs(unk_score_);
+    for (const Vocabulary::Entry& entry : vocabulary.entries) {
+        const bool is_defined = entry.type == PieceType::kUserDefined;
+        const float score = is_defined ? static_cast<float>(0.1 * static_cast<double>(entry.bytes - 1)) : entry.score;
+        scores_[static_cast<std::size_t>(entry.id + 1)] = score;
+        largest_ = std::max(largest_, static_cast<double>(std::abs(score)));
+    }
+    firsts_.push_back({Trie::kNowhere, vocabulary.unk_id});
+    for (std::uint32_t symbol = 1; symbol <= stranger_; ++symbol) {
+        const Trie::Node node = trie_.step(trie_.root(), symbol);
+        firsts_.push_back({node, Trie::value(node) < 0 ? vocabulary.unk_id : Trie::value(node)});
+    }
+}
+
+// Characters get their symbols in the order of the pieces, which is that of how common they are.
+Trie Unigram::build_trie() {
+    if (vocabulary_.entries.empty()) throw NotCovered("no text that it normalises has any of its pieces");
+    std::vector<Trie::Entry> entries;
+    std::int32_t symbols = 0;
+    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
+        std::u32string spelling;
+        const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
+        for (const auto* const end = at + entry.text.size(); at != end;) {
+            const char32_t point = next_utf8(at);
+            if (symbols_[point] < 0) symbols_.set(point, ++symbols);
+            spelling.push_back(static_cast<char32_t>(symbols_[point]));
+        }
+        longest_ = std::max(longest_, static_cast<std::uint32_t>(spelling.size()));
+        entries.emplace_back(std::move(spelling), entry.id);
+    }
+    stranger_ = static_cast<std::uint32_t>(symbols) + 1;
+    symbols_.set_others(symbols + 1);
+    return Trie(std::move(entries), stranger_);
+}
+
+void Unigram::append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const {
+    if (spelling.symbols.size() <= spelling.size + size) {
+        spelling.symbols.resize(2 * (spelling.size + size + 1));
+        spelling.bounds.resize(spelling.symbols.size());
+    }
+    std::uint32_t* symbol = spelling.symbols.data() + spelling.size;
+    std::uint32_t* bound = spelling.bounds.data() + spelling.size;
+    const std::uint8_t* at = text;
+    for (const std::uint8_t* const end = text + size; at != end;) {
+        *bound++ = static_cast<std::uint32_t>(at - text);
+        *symbol++ = static_cast<std::uint32_t>(symbols_[next_utf8(at)]);
+    }
+    *bound = static_cast<std::uint32_t>(size);
+    *symbol++ = stranger_;
+    spelling.size = static_cast<std::size_t>(symbol - spelling.symbols.data());
+}
+
+void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+    scratch.spelling.size = 0;
+    append(text, size, scratch.spelling);
+    scratch.text = text;
+    scratch.characters = static_cast<std::uint32_t>(scratch.spelling.size - 1);
+    scratch.matches.resize(std::size_t{longest_} + 1);
+}
+
+double Unigram::solve_alone(Scratch& scratch) const {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const std::uint32_t size = scratch.characters;
+    scratch.wide.resize(size + 1);
+    WideArrival* const ways = scratch.wide.data();
+    ways[0].score = 0;
+    scratch.alone.find_pieces(trie_, firsts_, scores_, scratch.spelling.symbols.data(), scratch.spelling.size);
+    for (std::uint32_t end = 1; end <= size; ++end) {
+        WideArrival way{-kInfinity, kInfinity, -1, 0};
+        scratch.alone.for_each_ending(end, [&](std::uint32_t start, std::int32_t id) {
+            const double sum = ways[start].score + static_cast<double>(score_of(id));
+            const double gap = std::abs(sum - way.score);
+            const bool better = sum > way.score;
+            way.margin = better ? gap : std::min(way.margin, gap);
+            way.score = better ? sum : way.score;
+            way.id = better ? id : way.id;
+            way.start = better ? start : way.start;
+        });
+        ways[end] = way;
+    }
+    double margin = kInfinity;
+    scratch.path.clear();
+    for (std::uint32_t end = size; end > 0; end = ways[end].start) {
+        scratch.path.push_back(end);
+        margin = std::min(margin, ways[end].margin);
+    }
+    return margin;
+}
+
+void Unigram::solve_in_line(float& score, Scratch& scratch) const {
+    const std::uint32_t size = scratch.characters;
+    std::vector<Arrival>& ways = scratch.arrivals;
+    ways.assign(size + 1, {0, -1, kNotReached});
+    ways[0].score = score;
+    std::uint32_t start = 0, frontier = 0;
+    float before = 0;
+    const auto begin = [&](std::uint32_t place) {
+        if (std::abs(ways[place].score) > kResetBeyond) {
+            const float offset = ways[place].score;
+            for (std::uint32_t i = place; i <= frontier; ++i)
+                if (i == place || ways[i].start != kNotReached) ways[i].score -= offset;
+        }
+        start = place;
+        before = ways[place].score;
+    };
+    for_each_match(scratch, begin, [&](std::uint32_t end, std::int32_t id, float own) {
+        frontier = std::max(frontier, end);
+        const float sum = own + before;
+        if (ways[end].start == kNotReached || sum > ways[end].score) ways[end] = {sum, id, start};
+    });
+    score = ways[size].score;
+    scratch.path.clear();
+    for (std::uint32_t end = size; end > 0; end = ways[end].start) scratch.path.push_back(end);
+}
+
+void Unigram::push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start,
+                      const Scratch& scratch, IdBuffer& ids) const {
+    if (id != vocabulary_.unk_id) {
+        ids.push(id);
+        return;
+    }
+    const std::vector<std::uint32_t>& bounds = scratch.spelling.bounds;
+    vocabulary_.push_unknown(scratch.text + bounds[start], bounds[end] - bounds[start], line_start, ids);
+}
+
+template <class Way>
+void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch,
+                        IdBuffer& ids) const {
+    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end)
+        push_id(ways[*end].id, ways[*end].start, *end, line_start, scratch, ids);
+}
+
+bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score,
+                     Scratch& scratch, IdBuffer& ids) const {
+    spell(text, size, scratch);
+    const std::size_t characters = scratch.characters;
+    const double own = static_cast<double>(characters) * largest_;
+    const double largest = std::abs(static_cast<double>(score)) + own;
+    const double margin = size > kMaxAlone || largest > kResetBeyond ? 0 : solve_alone(scratch);
+    if (margin <= rounding(characters, largest)) {
+        solve_in_line(score, scratch);
+        push_path(scratch.arrivals, line_start, scratch, ids);
+        return false;
+    }
+    push_path(scratch.wide, line_start, scratch, ids);
+    bool known = true;
+    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
+        const std::int32_t id = scratch.wide[*end].id;
+        known &= id != vocabulary_.unk_id;
+        score += score_of(id);
+    }
+    return known && margin > rounding(characters, kTrusted + own);
+}
+
+Lattice::Run Unigram::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+    const std::size_t before = scratch.runs.size;
+    append(text, size, scratch.runs);
+    return {static_cast<std::uint32_t>(before), static_cast<std::uint32_t>(scratch.runs.size - 1)};
+}
+
+void Unigram::find_in_runs(Scratch& scratch) const {
+    if (scratch.runs.size != 0)
+        scratch.together.find_pieces(trie_, firsts_, scores_, scratch.runs.symbols.data(), scratch.runs.size);
+}
+
+void Unigram::encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
+                         float& score, Scratch& scratch, IdBuffer& ids) const {
+    const double largest = std::abs(static_cast<double>(score)) + static_cast<double>(run.end - run.begin) * largest_;
+    if (!(largest <= kResetBeyond)) {
+        spell(text, size, scratch);
+        solve_in_line(score, scratch);
+        push_path(scratch.arrivals, line_start, scratch, ids);
+        return;
+    }
+    const Lattice::Path path = scratch.together.find_best(run, scores_, score);
+    if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
+        std::copy_n(path.ids, path.size, ids.room(path.size));
+        ids.grow(path.size);
+        return;
+    }
+    const std::uint32_t* const bounds = scratch.runs.bounds.data();
+    for (std::size_t i = 0; i < path.size; ++i) {
+        if (path.ids[i] != vocabulary_.unk_id) {
+            ids.push(path.ids[i]);
+            continue;
+        }
+        const std::uint32_t begin = bounds[path.starts[i]];
+        const std::uint32_t end = bounds[i + 1 < path.size ? path.starts[i + 1] : run.end];
+        vocabulary_.push_unknown(text + begin, end - begin, line_start, ids);
+    }
+}
+
+}  // namespace nmt_prep::sentencepiece

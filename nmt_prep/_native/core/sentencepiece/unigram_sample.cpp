@@ -1,0 +1,118 @@
+// Subword regularisation (Kudo 2018): drawing a way to spell text at random among all ways or the best ones.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sentencepiece/unigram.h"
+
+namespace nmt_prep::sentencepiece {
+
+void Unigram::list_edges(Scratch& scratch) const {
+    const std::size_t size = scratch.characters;
+    scratch.edges.clear();
+    std::uint32_t start = 0;
+    for_each_match(
+        scratch, [&](std::uint32_t place) { start = place; },
+        [&](std::uint32_t end, std::int32_t id, float score) {
+            scratch.edges.push_back({start, end, id, static_cast<double>(score)});
+        });
+    std::stable_sort(scratch.edges.begin(), scratch.edges.end(),
+                     [](const Edge& one, const Edge& other) { return one.end < other.end; });
+    scratch.edge_bounds.assign(size + 2, 0);
+    for (const Edge& edge : scratch.edges) ++scratch.edge_bounds[edge.end + 1];
+    for (std::size_t i = 0; i <= size; ++i) scratch.edge_bounds[i + 1] += scratch.edge_bounds[i];
+}
+
+void Unigram::push_edges(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const {
+    for (auto e = scratch.path.rbegin(); e != scratch.path.rend(); ++e) {
+        const Edge& edge = scratch.edges[*e];
+        push_id(edge.id, edge.start, edge.end, line_start, scratch, ids);
+    }
+}
+
+// Forward filtering, backward sampling.
+void Unigram::sample(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, double alpha, Random& random,
+                     Scratch& scratch, IdBuffer& ids) const {
+    spell(text, bytes, scratch);
+    list_edges(scratch);
+    const std::size_t size = scratch.characters;
+    const std::vector<std::size_t>& bounds = scratch.edge_bounds;
+    std::vector<double>& sums = scratch.sums;  // logarithms
+    sums.assign(size + 1, -std::numeric_limits<double>::infinity());
+    sums[0] = 0;
+    for (std::size_t end = 1; end <= size; ++end) {
+        double most = -std::numeric_limits<double>::infinity(), sum = 0;
+        for (std::size_t e = bounds[end]; e < bounds[end + 1]; ++e)
+            most = std::max(most, sums[scratch.edges[e].start] + alpha * scratch.edges[e].score);
+        for (std::size_t e = bounds[end]; e < bounds[end + 1]; ++e)
+            sum += std::exp(sums[scratch.edges[e].start] + alpha * scratch.edges[e].score - most);
+        if (bounds[end] != bounds[end + 1]) sums[end] = most + std::log(sum);
+    }
+    scratch.path.clear();
+    for (std::size_t end = size; end > 0; end = scratch.edges[scratch.path.back()].start) {
+        double left = random.uniform();
+        std::size_t chosen = bounds[end];
+        for (std::size_t e = bounds[end]; e < bounds[end + 1]; ++e) {
+            chosen = e;
+            left -= std::exp(sums[scratch.edges[e].start] + alpha * scratch.edges[e].score - sums[end]);
+            if (left < 0) break;
+        }
+        scratch.path.push_back(static_cast<std::uint32_t>(chosen));
+    }
+    push_edges(line_start, scratch, ids);
+}
+
+void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, std::size_t most,
+                          double alpha, Random& random, Scratch& scratch, IdBuffer& ids) const {
+    // The best ways to each place: by which edge, after which of the ways to where it begins.
+    struct Way {
+        double score;
+        std::size_t edge, rank;
+    };
+    spell(text, bytes, scratch);
+    list_edges(scratch);
+    const std::size_t size = scratch.characters;
+    std::vector<std::vector<Way>> ways(size + 1);
+    ways[0].push_back({0, 0, 0});
+    const auto worse = [](const Way& one, const Way& other) {
+        if (one.score != other.score) return one.score < other.score;
+        return one.edge != other.edge ? one.edge > other.edge : one.rank > other.rank;
+    };
+    std::vector<Way> next;  // a heap: the best way of each edge that was not taken yet
+    for (std::size_t end = 1; end <= size; ++end) {
+        next.clear();
+        const auto offer = [&](std::size_t edge, std::size_t rank) {
+            const std::vector<Way>& before = ways[scratch.edges[edge].start];
+            if (rank >= before.size()) return;
+            next.push_back({before[rank].score + scratch.edges[edge].score, edge, rank});
+            std::push_heap(next.begin(), next.end(), worse);
+        };
+        for (std::size_t e = scratch.edge_bounds[end]; e < scratch.edge_bounds[end + 1]; ++e) offer(e, 0);
+        while (!next.empty() && ways[end].size() < most) {
+            std::pop_heap(next.begin(), next.end(), worse);
+            const Way way = next.back();
+            next.pop_back();
+            ways[end].push_back(way);
+            offer(way.edge, way.rank + 1);
+        }
+    }
+    const std::vector<Way>& best = ways[size];
+    double sum = 0;
+    for (const Way& way : best) sum += std::exp(alpha * (way.score - best[0].score));
+    double left = random.uniform() * sum;
+    std::size_t rank = 0;
+    for (; rank + 1 < best.size(); ++rank) {
+        left -= std::exp(alpha * (best[rank].score - best[0].score));
+        if (left < 0) break;
+    }
+    scratch.path.clear();
+    for (std::size_t end = size; end > 0;) {
+        const Way& way = ways[end][rank];
+        scratch.path.push_back(static_cast<std::uint32_t>(way.edge));
+        end = scratch.edges[way.edge].start;
+        rank = way.rank;
+    }
+    push_edges(line_start, scratch, ids);
+}
+
+}  // namespace nmt_prep::sentencepiece

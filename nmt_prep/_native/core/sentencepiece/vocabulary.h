@@ -1,0 +1,94 @@
+// The pieces of a model as the encoders see them: spelled as in normalised text, with a direct table for single
+// characters and the knowledge where no piece can cross.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "text/byte_hash.h"
+#include "sentencepiece/file.h"
+#include "text/batch.h"
+
+namespace nmt_prep::sentencepiece {
+
+// A number for each character, -1 where none was set.
+class CharacterTable {
+   public:
+    CharacterTable() : basic_(kBasicEnd, none_) {}
+
+    // Makes the number where none was set another one.
+    void set_others(std::int32_t value) {
+        std::replace(basic_.begin(), basic_.end(), none_, value);
+        none_ = value;
+    }
+
+    void set(char32_t point, std::int32_t value) {
+        if (point < kBasicEnd)
+            basic_[point] = value;
+        else
+            astral_[point] = value;
+    }
+    std::int32_t operator[](char32_t point) const {
+        if (point < kBasicEnd) return basic_[point];
+        const auto found = astral_.find(point);
+        return found == astral_.end() ? none_ : found->second;
+    }
+
+   private:
+    static constexpr char32_t kBasicEnd = 0x10000;
+
+    std::int32_t none_ = -1;
+    std::vector<std::int32_t> basic_;
+    std::unordered_map<char32_t, std::int32_t> astral_;
+};
+
+// Pairs of characters that some piece has side by side. It may say yes of a pair that none has, never no of one.
+class Joints {
+   public:
+    explicit Joints(const std::vector<std::string>& texts);
+
+    bool joined(char32_t left, char32_t right) const {
+        if (left < 0x80 && right < 0x80) return ascii_[left][right >> 6] >> (right & 63) & 1;
+        const std::uint64_t bit = mix_bits(std::uint64_t{left} << 32 | right, 0x9E3779B97F4A7C15u) >> shift_;
+        return others_[bit >> 6] >> (bit & 63) & 1;
+    }
+
+   private:
+    std::array<std::array<std::uint64_t, 2>, 0x80> ascii_{};
+    std::vector<std::uint64_t> others_;
+    int shift_;
+};
+
+struct Vocabulary {
+    // A piece that text can spell. `bytes` is the size of its text in the file.
+    struct Entry {
+        std::string text;
+        std::int32_t id;
+        float score;
+        PieceType type;
+        std::size_t bytes;
+    };
+
+    Vocabulary(const ModelFile& file, bool spaces_escaped);
+
+    // Ids of a text that no piece covers: its bytes, or the unknown piece, once for all unknown neighbours in a row
+    // that began when `ids` had `line_start`.
+    void push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const;
+
+    std::vector<Entry> entries;  // unused pieces are among them in BPE models only
+    CharacterTable characters;   // id of the piece that is this one character
+    float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, also those that no text can spell
+    bool has_unused;
+    bool byte_fallback;
+    bool spaces_escaped;
+    std::int32_t unk_id;
+    std::array<std::int32_t, 256> byte_ids{};
+};
+
+}  // namespace nmt_prep::sentencepiece

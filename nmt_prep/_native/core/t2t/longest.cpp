@@ -1,0 +1,76 @@
+#include "t2t/longest.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace nmt_prep::t2t {
+namespace {
+
+constexpr std::size_t kPollEvery = std::size_t{1} << 20;
+
+}  // namespace
+
+LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids) {
+    std::size_t symbols = 0;
+    for (const Symbols& piece : pieces) symbols += piece.size();
+    const auto bits = static_cast<std::size_t>(std::bit_width(symbols + symbols / 2) + 1);
+    edges_.resize(std::size_t{1} << bits);
+    shift_ = 64 - bits;
+
+    states_.push_back({kNone, 0, kNone, -1});
+    std::vector<std::uint32_t> depths{0};
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (pieces[i].empty()) continue;
+        std::uint32_t state = 0;
+        for (auto symbol = pieces[i].rbegin(); symbol != pieces[i].rend(); ++symbol) {
+            Edge& edge = edges_[slot(state, *symbol)];
+            if (edge.from == kNone) {
+                edge = {state, static_cast<std::uint32_t>(states_.size())};
+                states_.push_back({state, *symbol, 0, -1});
+                depths.push_back(depths[state] + 1);
+            }
+            state = edge.to;
+        }
+        states_[state].id = ids[i];
+    }
+
+    // Shorter states first, as each builds on them.
+    std::vector<std::uint32_t> order(states_.size());
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return depths[a] < depths[b]; });
+    for (const std::uint32_t each : order) {
+        State& state = states_[each];
+        if (each == 0) continue;
+        if (state.parent != 0) state.shorter = follow(states_[state.parent].shorter, state.symbol);
+        if (state.id < 0) state.id = states_[state.shorter].id;
+    }
+}
+
+// Where the edge is, or would be.
+std::size_t LongestPieces::slot(std::uint32_t state, std::uint32_t symbol) const {
+    const std::uint64_t hashed = (std::uint64_t{state} << 32 | symbol) * 0x9E3779B97F4A7C15u;
+    std::size_t at = hashed >> shift_;
+    while (edges_[at].from != kNone && (edges_[at].from != state || states_[edges_[at].to].symbol != symbol))
+        at = (at + 1) & (edges_.size() - 1);
+    return at;
+}
+
+// The longest state that what was read, and then this symbol, ends with.
+std::uint32_t LongestPieces::follow(std::uint32_t state, std::uint32_t symbol) const {
+    for (; state != kNone; state = states_[state].shorter)
+        if (const Edge& edge = edges_[slot(state, symbol)]; edge.from != kNone) return edge.to;
+    return 0;
+}
+
+void LongestPieces::find(const std::uint32_t* begin, const std::uint32_t* end, std::int32_t* ids,
+                         const Poll& poll) const {
+    std::uint32_t state = 0;
+    for (auto i = static_cast<std::size_t>(end - begin); i-- > 0;) {
+        if (i % kPollEvery == 0) poll();
+        state = follow(state, begin[i]);
+        ids[i] = states_[state].id;
+    }
+}
+
+}  // namespace nmt_prep::t2t

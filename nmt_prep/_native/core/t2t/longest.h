@@ -1,0 +1,47 @@
+// The longest piece at every position of a text in time linear in the text, whatever the pieces: for texts made to cost
+// much, on which a trie looks ahead again and again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "t2t/trie.h"
+#include "text/batch.h"
+
+namespace nmt_prep::t2t {
+
+// The automaton of Aho and Corasick (1975) over the pieces turned round: reading a text from its end, its state is the
+// longest beginning of such a piece that ends here, and the longest whole piece within that begins here in the text.
+class LongestPieces {
+   public:
+    // Arguments as Trie has them.
+    LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids);
+
+    // Writes the id of the longest piece within [begin, end) that begins at each symbol, -1 where there is none.
+    void find(const std::uint32_t* begin, const std::uint32_t* end, std::int32_t* ids, const Poll& poll) const;
+
+   private:
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+
+    struct State {
+        std::uint32_t parent;
+        std::uint32_t symbol;     // last one read
+        std::uint32_t shorter;    // state of the next shorter beginning, kNone for the empty one
+        std::int32_t id;          // longest piece that ends with this state, -1 for none
+    };
+
+    struct Edge {
+        std::uint32_t from = kNone;
+        std::uint32_t to = 0;
+    };
+
+    std::size_t slot(std::uint32_t state, std::uint32_t symbol) const;
+    std::uint32_t follow(std::uint32_t state, std::uint32_t symbol) const;
+
+    std::vector<State> states_;
+    std::vector<Edge> edges_;  // hash table
+    std::size_t shift_ = 0;
+};
+
+}  // namespace nmt_prep::t2t

@@ -1,0 +1,217 @@
+#include "t2t/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "t2t/escape.h"
+#include "text/errors.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::t2t {
+namespace {
+
+constexpr char32_t kBasicEnd = 0x10000;
+constexpr std::size_t kPollEvery = std::size_t{1} << 20;  // bytes or symbols of one token
+constexpr std::size_t kPollEveryTokens = std::size_t{1} << 16;
+
+// Symbols looked at in vain, on average over a token and beyond a start, that turn matching to the linear way.
+constexpr std::size_t kPatience = 32;
+constexpr std::size_t kFirstPatience = 4096;
+
+std::u32string characters(const std::string& text) {
+    std::u32string points;
+    const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
+    for (const std::uint8_t* const end = at + text.size(); at != end;) points.push_back(next_utf8(at));
+    return points;
+}
+
+// How a message shows a token: cut short where it is long.
+std::string shown(const std::uint8_t* token, std::size_t size) {
+    constexpr std::size_t kMost = 60;
+    std::size_t end = std::min(size, kMost);
+    while (end < size && (token[end] & 0xC0) == 0x80) --end;
+    std::string text = "'";
+    text.append(reinterpret_cast<const char*>(token), end);
+    text += end < size ? "…'" : "'";
+    return text;
+}
+
+std::string shown(char32_t point) {
+    constexpr char kHex[] = "0123456789ABCDEF";
+    std::string code;
+    for (int shift = point > 0xFFFFF ? 20 : point > 0xFFFF ? 16 : 12; shift >= 0; shift -= 4)
+        code.push_back(kHex[point >> shift & 15]);
+    std::string text = "'";
+    append_utf8(text, point);
+    text += "' (U+";
+    text += code;
+    return text += ')';
+}
+
+}  // namespace
+
+Model::Model(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {
+    read_alphabet();
+    const SpelledPieces spelled = spelled_pieces();
+    trie_ = Trie(spelled.pieces, spelled.ids, static_cast<std::uint32_t>(alphabet_.size()));
+}
+
+void Model::read_alphabet() {
+    alphabet_.assign(std::begin(kEscapeCharacters), std::end(kEscapeCharacters));
+    const auto unique = [&] {
+        std::sort(alphabet_.begin(), alphabet_.end());
+        alphabet_.erase(std::unique(alphabet_.begin(), alphabet_.end()), alphabet_.end());
+    };
+    std::size_t limit = 1 << 16;
+    for (const std::string& piece : pieces_) {
+        const std::u32string points = characters(piece);
+        alphabet_.insert(alphabet_.end(), points.begin(), points.end());
+        if (alphabet_.size() < limit) continue;
+        unique();
+        limit = 2 * alphabet_.size() + (1 << 16);
+    }
+    unique();
+    basic_symbols_.assign(kBasicEnd, 0);
+    escape_symbols_.assign(0x80, 0);
+    for (std::uint32_t i = 0; i < alphabet_.size(); ++i) {
+        const char32_t point = alphabet_[i];
+        if (point < escape_symbols_.size()) escape_symbols_[point] = i + 1;
+        if (point < kBasicEnd && !always_escaped(point)) basic_symbols_[point] = i + 1;
+    }
+}
+
+// Those that can match.
+Model::SpelledPieces Model::spelled_pieces() const {
+    SpelledPieces spelled;
+    for (std::size_t id = 0; id < pieces_.size(); ++id) {
+        const std::u32string points = characters(pieces_[id]);
+        // No escaped token goes on after an underscore, so nothing matches a piece that does.
+        if (points.find(U'_') < points.size() - 1) continue;
+        Symbols& symbols = spelled.pieces.emplace_back();
+        symbols.reserve(points.size());
+        for (const char32_t point : points) symbols.push_back(symbol_of(point));
+        spelled.ids.push_back(static_cast<std::int32_t>(id));
+    }
+    return spelled;
+}
+
+std::uint32_t Model::symbol_of(char32_t point) const {
+    const auto at = std::lower_bound(alphabet_.begin(), alphabet_.end(), point);
+    return at != alphabet_.end() && *at == point ? static_cast<std::uint32_t>(at - alphabet_.begin()) + 1 : 0;
+}
+
+std::uint32_t Model::text_symbol(char32_t point) const {
+    return point < kBasicEnd ? basic_symbols_[point] : symbol_of(point);
+}
+
+void Model::spell(const std::uint8_t* token, std::size_t size, Symbols& symbols, const Poll& poll) const {
+    symbols.clear();
+    for (const std::uint8_t* const end = token + size; token != end;) {
+        const std::uint8_t* const stop = token + std::min(kPollEvery, static_cast<std::size_t>(end - token));
+        while (token < stop) {
+            const char32_t point = next_utf8(token);
+            if (const std::uint32_t symbol = text_symbol(point))
+                symbols.push_back(symbol);
+            else
+                escape(point, [&](char32_t part) { symbols.push_back(escape_symbols_[part]); });
+        }
+        if (token != end) poll();
+    }
+    symbols.push_back(escape_symbols_[U'_']);
+}
+
+// `readable`: bytes from `line` on that may be read.
+void Model::encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
+                        IdBuffer& ids, const Poll& poll) const {
+    std::size_t waiting = 0, encoded = 0;
+    const auto encode_waiting = [&] {
+        for (std::size_t i = 0; i < waiting; ++i) encode_token(scratch.ahead[i], scratch, ids, poll);
+        encoded += std::exchange(waiting, 0);
+        if (encoded != 0 && encoded % kPollEveryTokens == 0) poll();
+    };
+    for_each_token(line, size, scratch.bits, [&](const std::uint8_t* text, std::size_t bytes) {
+        Token& token = scratch.ahead[waiting++];
+        token.text = text;
+        token.size = bytes;
+        if (bytes <= IdCache::kMaxBytes) {
+            token.key = IdCache::key(text, bytes, readable - static_cast<std::size_t>(text - line));
+            scratch.cache.prefetch(token.key);
+        }
+        if (waiting == kAhead) encode_waiting();
+    });
+    encode_waiting();
+}
+
+void Model::encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const {
+    const bool is_short = token.size <= IdCache::kMaxBytes;
+    if (is_short) {
+        std::int32_t* const out = ids.room(IdCache::kMaxIds);
+        if (const std::size_t count = scratch.cache.find(token.key, out)) {
+            ids.grow(count);
+            return;
+        }
+    }
+    spell(token.text, token.size, scratch.symbols, poll);
+    std::int32_t* const out = ids.room(scratch.symbols.size());
+    const std::uint32_t* at = scratch.symbols.data();
+    const std::uint32_t* const end = at + scratch.symbols.size();
+    const auto count = static_cast<std::size_t>(match(at, end, out, poll) - out);
+    if (at != end)
+        throw EncodeError("the vocabulary has no piece for the character " + shown(alphabet_[*at - 1]) +
+                          ", which the token " + shown(token.text, token.size) +
+                          " needs; add that piece to the vocabulary file, or build the vocabulary again");
+    if (is_short && count <= scratch.cache.max_ids()) scratch.cache.put(token.key, out, count);
+    ids.grow(count);
+}
+
+// Cuts [begin, end) into the longest pieces that fit. `ids` has room for one a symbol; `begin` stays where none fits.
+std::int32_t* Model::match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
+                           const Poll& poll) const {
+    std::size_t patience = kFirstPatience + kPatience * static_cast<std::size_t>(end - begin);
+    for (;;) {
+        const std::uint32_t* const stop = begin + std::min(kPollEvery, static_cast<std::size_t>(end - begin));
+        ids = trie_.match(begin, stop, end, ids, patience);
+        if (begin == end) return ids;
+        if (patience == 0) return match_linearly(begin, end, ids, poll);
+        if (begin < stop) return ids;
+        poll();
+    }
+}
+
+// The same without ever looking ahead in vain.
+std::int32_t* Model::match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
+                                    const Poll& poll) const {
+    std::call_once(longest_made_, [this] {
+        const SpelledPieces spelled = spelled_pieces();
+        piece_sizes_.resize(pieces_.size());
+        for (std::size_t i = 0; i < spelled.ids.size(); ++i)
+            piece_sizes_[static_cast<std::size_t>(spelled.ids[i])] =
+                static_cast<std::uint32_t>(spelled.pieces[i].size());
+        longest_ = std::make_unique<const LongestPieces>(spelled.pieces, spelled.ids);
+    });
+    longest_->find(begin, end, ids, poll);
+    for (const std::int32_t* longest = ids; begin != end && *longest >= 0;) {
+        const std::size_t size = piece_sizes_[static_cast<std::size_t>(*longest)];
+        *ids++ = *longest;
+        longest += size;
+        begin += size;
+    }
+    return ids;
+}
+
+RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& poll) const {
+    std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
+    const std::uint8_t* const end = text.data + text.offsets[text.lines];
+    const Poll no_poll = [] {};
+    const auto encode_one = [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
+        if (!scratch[thread]) scratch[thread] = scratch_.borrow([] { return std::make_unique<Scratch>(); });
+        encode_line(text.line(i), text.size(i), static_cast<std::size_t>(end - text.line(i)), *scratch[thread], ids,
+                    thread == 0 ? poll : no_poll);
+    };
+    RaggedIds rows = encode_lines(text, threads, encode_one, poll);
+    for (std::unique_ptr<Scratch>& each : scratch)
+        if (each) scratch_.give_back(std::move(each));
+    return rows;
+}
+
+}  // namespace nmt_prep::t2t

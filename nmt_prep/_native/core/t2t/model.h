@@ -1,0 +1,81 @@
+// A Tensor2Tensor vocabulary at work: text to ids by greedy longest match over escaped tokens, and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/id_cache.h"
+#include "t2t/longest.h"
+#include "t2t/tokens.h"
+#include "t2t/trie.h"
+#include "text/batch.h"
+
+namespace nmt_prep::t2t {
+
+class Model {
+   public:
+    // Pieces in the order of ids, well-formed UTF-8. Of equal pieces the last has the id; empty ones match nothing.
+    explicit Model(std::vector<std::string> pieces);
+
+    std::size_t size() const { return pieces_.size(); }
+
+    // Throws InvalidTextError, or EncodeError where the vocabulary has no piece for a character it knows.
+    RaggedIds encode(const TextView& text, std::size_t threads, const Poll& poll) const;
+
+    // Ids outside the vocabulary stand for nothing. Surrogates, which only escapes can hold, come as three bytes each.
+    Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
+                 const Poll& poll) const;
+
+   private:
+    struct Token {
+        const std::uint8_t* text;
+        std::size_t size;
+        IdCache::Key key;  // of tokens up to IdCache::kMaxBytes
+    };
+
+    // Tokens that were found but not encoded: by then what the cache holds of them has come near.
+    static constexpr std::size_t kAhead = 32;
+
+    struct Scratch {
+        IdCache cache{14};
+        ClassBits bits;
+        Token ahead[kAhead];
+        Symbols symbols;
+    };
+
+    struct SpelledPieces {
+        std::vector<Symbols> pieces;
+        std::vector<std::int32_t> ids;
+    };
+
+    void read_alphabet();
+    SpelledPieces spelled_pieces() const;
+    std::uint32_t symbol_of(char32_t point) const;
+    std::uint32_t text_symbol(char32_t point) const;
+    void spell(const std::uint8_t* token, std::size_t size, Symbols& symbols, const Poll& poll) const;
+    void encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch, IdBuffer& ids,
+                     const Poll& poll) const;
+    void encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
+    std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
+                        const Poll& poll) const;
+    std::int32_t* match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
+                                  const Poll& poll) const;
+    void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
+
+    std::vector<std::string> pieces_;
+    std::vector<char32_t> alphabet_;             // symbol - 1 -> character, ascending
+    std::vector<std::uint32_t> basic_symbols_;   // character below U+10000 -> symbol; 0 is escaped in text
+    std::vector<std::uint32_t> escape_symbols_;  // ASCII character of an escape -> symbol
+    Trie trie_;
+    mutable std::once_flag longest_made_;
+    mutable std::unique_ptr<const LongestPieces> longest_;  // made when a text first needs it
+    mutable std::vector<std::uint32_t> piece_sizes_;        // symbols of each piece, made with it
+    mutable ScratchPool<Scratch> scratch_;
+};
+
+}  // namespace nmt_prep::t2t

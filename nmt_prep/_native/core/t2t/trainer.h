@@ -1,0 +1,71 @@
+// Builds the vocabulary that Tensor2Tensor's SubwordTextEncoder builds from the same token counts, in time and memory
+// linear (up to a logarithm) in the summed length of the distinct tokens, however long a token is.
+//
+// Upstream enumerates the substrings that start at a piece boundary, accepts them longest first when their counts
+// suffice, and takes what it accepted off the counts of all prefixes. On the suffix tree of the tokens that is a sweep:
+// what is left of the count of a node is its own starts and what is left of those children that were not accepted; it
+// is accepted if that reaches the minimum. The greedy longest match at a position is then the deepest accepted ancestor
+// of the leaf of the suffix that starts there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "t2t/counts.h"
+#include "t2t/suffixes.h"
+#include "t2t/tree.h"
+
+namespace nmt_prep::t2t {
+
+// What one minimum count leads to, reserved pieces not included.
+struct Candidate {
+    struct Piece {
+        std::int64_t count;
+        std::uint32_t leaf;   // kNone for an alphabet character that no token holds
+        std::uint32_t depth;  // symbols; for such a character, its symbol
+    };
+    std::vector<Piece> pieces;  // in the order of the vocabulary
+};
+
+class Trainer {
+   public:
+    // `reserved`: tokens (UTF-8) whose pieces head the vocabulary. `max_depth`: most symbols of a piece that is found;
+    // kNone for no limit, 0 for none but the alphabet. Throws TrainingError where there are no tokens, or more symbols
+    // than a build can hold.
+    Trainer(const CountTable& counts, const std::vector<std::string>& reserved, std::uint32_t max_depth,
+            const Poll& poll);
+
+    // The vocabulary of `passes` passes with this minimum count (at least 1).
+    Candidate build(std::int64_t min_count, int passes, const Poll& poll);
+
+    // Escaped reserved tokens, then the candidate's pieces, as UTF-8.
+    std::vector<std::string> pieces(const Candidate& candidate) const;
+
+   private:
+    class Passes;
+
+    void read_alphabet(const CountTable& counts, const std::vector<std::string>& reserved, const Poll& poll);
+    void read_tokens(const CountTable& counts, const Poll& poll);
+    void count_leaves(const Poll& poll);
+    void pin_reserved();
+    void plant(std::int64_t min_total, const Poll& poll);
+    std::uint32_t symbol(const Candidate::Piece& piece) const;
+
+    const std::uint32_t max_depth_;
+    std::vector<char32_t> alphabet_;                    // symbol - 1 -> character, ascending
+    std::vector<std::uint32_t> symbols_;                // character -> symbol, 0 outside the alphabet
+    std::vector<std::vector<std::uint32_t>> reserved_;  // escaped, as symbols
+    TokenText tokens_;
+    std::vector<std::int64_t> counts_;  // of each token
+    Suffixes suffixes_;
+    std::vector<std::int64_t> leaf_counts_;
+    std::vector<std::uint32_t> pinned_;  // leaves that are reserved pieces
+
+    // The tree that all minimum counts from planted_ on prune, and the node of the suffix at each position.
+    std::int64_t planted_ = INT64_MAX;
+    Tree tree_;
+    std::vector<std::uint32_t> node_at_;
+};
+
+}  // namespace nmt_prep::t2t

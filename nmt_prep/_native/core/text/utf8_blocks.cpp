@@ -1,0 +1,102 @@
+// Validation of UTF-8 sixteen bytes at a time, by the method of Keiser and Lemire ("Validating UTF-8 in less than one
+// instruction per byte", 2021): three lookups by half bytes say which errors a byte and the one before it may be, and
+// what all three say is one.
+#include <cstring>
+
+#include "text/utf8.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace nmt_prep {
+
+#if defined(__x86_64__)
+namespace {
+
+// Errors of a byte and the one before it. That two continuations follow each other is one only where no lead asks for
+// it.
+enum Error : std::uint8_t {
+    kTooShort = 1,  // no continuation after a lead
+    kTooLong = 2,   // a continuation after ASCII
+    kOverlong3 = 4,
+    kTooLarge = 8,
+    kSurrogate = 16,
+    kOverlong2 = 32,
+    kOverlong4 = 64,
+    kFarTooLarge = 64,  // where kOverlong4 cannot be
+    kTwoContinue = 128,
+};
+constexpr std::uint8_t kAnyLow = kTooShort | kTooLong | kTwoContinue;
+constexpr std::uint8_t kLargeLow = kAnyLow | kTooLarge | kFarTooLarge;
+
+// By the upper half of the byte before, its lower half, and the upper half of the byte itself.
+constexpr std::uint8_t kBeforeHigh[16] = {
+    kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // ASCII
+    kTwoContinue, kTwoContinue, kTwoContinue, kTwoContinue,                          // continuations
+    kTooShort | kOverlong2, kTooShort,                                               // leads of two bytes
+    kTooShort | kOverlong3 | kSurrogate,                                             // of three
+    kTooShort | kTooLarge | kFarTooLarge | kOverlong4};                              // of four
+constexpr std::uint8_t kBeforeLow[16] = {
+    kAnyLow | kOverlong2 | kOverlong3 | kOverlong4,                        // C0, E0, F0
+    kAnyLow | kOverlong2,                                                  // C1
+    kAnyLow, kAnyLow, kAnyLow | kTooLarge,                                 // F4
+    kLargeLow, kLargeLow, kLargeLow, kLargeLow, kLargeLow, kLargeLow, kLargeLow, kLargeLow,
+    kLargeLow | kSurrogate,                                                // ED
+    kLargeLow, kLargeLow};
+constexpr std::uint8_t kContinues = kTooLong | kOverlong2 | kTwoContinue;
+constexpr std::uint8_t kHigh[16] = {
+    kTooShort, kTooShort, kTooShort, kTooShort, kTooShort, kTooShort, kTooShort, kTooShort,
+    kContinues | kOverlong3 | kFarTooLarge | kOverlong4,                   // 80 to 8F
+    kContinues | kOverlong3 | kTooLarge,                                   // 90 to 9F
+    kContinues | kSurrogate | kTooLarge, kContinues | kSurrogate | kTooLarge,
+    kTooShort, kTooShort, kTooShort, kTooShort};
+
+// The errors of each byte of a block, 0 for none; `one`, `two`, `three`: the bytes that many before it.
+__attribute__((target("ssse3"))) __m128i errors_of(__m128i block, __m128i one, __m128i two, __m128i three) {
+    const auto table = [](const std::uint8_t* of) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(of)); };
+    const __m128i half = _mm_set1_epi8(0x0F);
+    const __m128i before_high = _mm_and_si128(_mm_srli_epi16(one, 4), half);
+    const __m128i before_low = _mm_and_si128(one, half);
+    const __m128i high = _mm_and_si128(_mm_srli_epi16(block, 4), half);
+    const __m128i named = _mm_and_si128(_mm_and_si128(_mm_shuffle_epi8(table(kBeforeHigh), before_high),
+                                                      _mm_shuffle_epi8(table(kBeforeLow), before_low)),
+                                        _mm_shuffle_epi8(table(kHigh), high));
+    // The highest bit where a lead asks for a second or third continuation: there and only there two are right.
+    const __m128i asked = _mm_or_si128(_mm_subs_epu8(two, _mm_set1_epi8(0xE0 - 0x80)),
+                                       _mm_subs_epu8(three, _mm_set1_epi8(0xF0 - 0x80)));
+    return _mm_xor_si128(_mm_and_si128(asked, _mm_set1_epi8(static_cast<char>(kTwoContinue))), named);
+}
+
+__attribute__((target("ssse3"))) bool is_utf8_ssse3(const std::uint8_t* data, std::size_t size) {
+    __m128i errors = _mm_setzero_si128();
+    __m128i previous = _mm_setzero_si128();
+    bool last = false;
+    for (std::size_t at = 0; !last; at += 16) {
+        // The last block goes on with zeros, at least one, so that a character that is cut off shows.
+        last = size - at < 16;
+        std::uint8_t rest[16] = {};
+        if (last) std::memcpy(rest, data + at, size - at);
+        const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(last ? rest : data + at));
+        const __m128i three = _mm_alignr_epi8(block, previous, 13);
+        if (_mm_movemask_epi8(_mm_or_si128(block, three)) != 0) {
+            const __m128i one = _mm_alignr_epi8(block, previous, 15);
+            const __m128i two = _mm_alignr_epi8(block, previous, 14);
+            errors = _mm_or_si128(errors, errors_of(block, one, two, three));
+        }
+        previous = block;
+    }
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(errors, _mm_setzero_si128())) == 0xFFFF;
+}
+
+}  // namespace
+#endif
+
+bool is_utf8_by_blocks([[maybe_unused]] const std::uint8_t* data, [[maybe_unused]] std::size_t size) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("ssse3")) return is_utf8_ssse3(data, size);
+#endif
+    return false;
+}
+
+}  // namespace nmt_prep

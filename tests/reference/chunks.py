@@ -1,4 +1,4 @@
-"""Readable twin of the native chunks and of best-fit packing (``chunk.cpp`` and ``packing.cpp`` of ``core/records/``)."""
+"""Readable twin of the native chunks and of best-fit packing (``chunk.cpp``, ``packing.cpp`` of ``core/records/``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readable twin of the global shuffle and of the layout of shards (``shuffle.cpp`` and ``spill.cpp`` of ``core/records/``)."""
+"""Readable twin of the global shuffle and of the layout of shards (``core/records/``: ``shuffle``, ``spill``)."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@
 
 #include "bpe/trainer.h"
 #include "byte_bpe/counts.h"
-#include "byte_bpe/model.h"
-#include "byte_bpe/ranks.h"
 #include "byte_bpe/gpt2_classes.h"
 #include "byte_bpe/gpt2_scanner.h"
+#include "byte_bpe/model.h"
+#include "byte_bpe/ranks.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -30,7 +30,8 @@ std::vector<PairRule> read_merges(const Int32Array& flat, std::size_t tokens) {
     for (std::size_t i = 0; i < flat.size(); i += 3) {
         const PairRule rule{flat.data()[i], flat.data()[i + 1], flat.data()[i + 2]};
         for (const std::int32_t id : {rule.left, rule.right, rule.merged})
-            if (id < 0 || static_cast<std::size_t>(id) >= tokens) throw nb::value_error("a merge names an id that is none");
+            if (id < 0 || static_cast<std::size_t>(id) >= tokens)
+                throw nb::value_error("a merge names an id that is none");
         merges.push_back(rule);
     }
     return merges;
@@ -92,7 +93,8 @@ nb::list decode_texts(const Model& model, const Int32Array& values, const Int64A
     for (std::size_t row = 0; row + 1 < texts.offsets.size(); ++row) {
         const char* const bytes = texts.bytes.data() + texts.offsets[row];
         const auto size = static_cast<std::size_t>(texts.offsets[row + 1] - texts.offsets[row]);
-        PyObject* const text = PyUnicode_DecodeUTF8(bytes, static_cast<Py_ssize_t>(size), replace ? "replace" : "strict");
+        PyObject* const text =
+            PyUnicode_DecodeUTF8(bytes, static_cast<Py_ssize_t>(size), replace ? "replace" : "strict");
         if (text == nullptr) {
             if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
             PyErr_Clear();
@@ -153,9 +155,11 @@ NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
 }
 
 // (tokens by id, merges). `symbols`: tokens before any merge, empty for specials; those of one byte are the alphabet.
-std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(
-    WordCounter& counter, const std::vector<nb::bytes>& symbols, const std::vector<nb::bytes>& forbidden,
-    std::size_t size, std::uint64_t min_frequency, const nb::callable& progress) {
+std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& counter,
+                                                                  const std::vector<nb::bytes>& symbols,
+                                                                  const std::vector<nb::bytes>& forbidden,
+                                                                  std::size_t size, std::uint64_t min_frequency,
+                                                                  const nb::callable& progress) {
     std::array<std::int32_t, 256> alphabet;
     alphabet.fill(-1);
     std::vector<std::string> texts = read_tokens(symbols);

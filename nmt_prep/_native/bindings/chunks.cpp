@@ -1,5 +1,3 @@
-#include "records/chunk.h"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -10,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "records/packing.h"
 #include "records.h"
+#include "records/chunk.h"
+#include "records/packing.h"
 
 namespace nmt_prep {
 namespace {
@@ -23,7 +22,8 @@ void check_row_length(std::int32_t length) {
     if (length < 1 || length > LONGEST_ROW) throw std::invalid_argument("rows are 1 to 1024 ids long");
 }
 
-using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int32_t);
+using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std::span<const std::int32_t>,
+                                              std::int32_t);
 
 Result<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int32Array& targets, std::int32_t length,
                           std::int32_t longest) {
@@ -71,13 +71,15 @@ auto parse(const ByteArray& data, std::size_t max_records) {
     }
     return std::tuple(to_numpy(std::move(chunks.inputs)), to_numpy(std::move(chunks.input_offsets)),
                       to_numpy(std::move(chunks.targets)), to_numpy(std::move(chunks.target_offsets)),
-                      to_numpy(std::move(chunks.corpora)), to_numpy(std::move(chunks.row_pairs)), chunks.records, chunks.consumed, chunks.error);
+                      to_numpy(std::move(chunks.corpora)), to_numpy(std::move(chunks.row_pairs)), chunks.records,
+                      chunks.consumed, chunks.error);
 }
 
 }  // namespace
 
 void bind_chunks(nb::module_& module) {
-    module.def("pack_best_fit", &pack_best_fit_of, nb::arg("source_lengths"), nb::arg("target_lengths"), nb::arg("length"));
+    module.def("pack_best_fit", &pack_best_fit_of, nb::arg("source_lengths"), nb::arg("target_lengths"),
+               nb::arg("length"));
     module.def("pack_rounds", &pack_rounds_of, nb::arg("source_lengths"), nb::arg("target_lengths"), nb::arg("length"));
     module.def("parse_chunks", &parse, nb::arg("data"), nb::arg("max_records"));
     nb::class_<ChunkWriter>(module, "ChunkWriter")

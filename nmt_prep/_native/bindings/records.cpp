@@ -1,3 +1,5 @@
+#include "records.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -10,7 +12,6 @@
 #include "records/chunk.h"
 #include "records/crc32c.h"
 #include "records/reader.h"
-#include "records.h"
 #include "records/shuffle.h"
 
 namespace nb = nanobind;
@@ -31,7 +32,8 @@ std::uint32_t checksum(const ByteArray& data, bool portable) {
     return (portable ? crc32c_portable : crc32c)(data.data(), data.size());
 }
 
-Result<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first, std::int64_t count) {
+Result<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first,
+                                       std::int64_t count) {
     const Permutation shuffle = permutation(keys, rows);
     if (first < 0 || count < 0 || first > rows - count) throw std::invalid_argument("rows outside the split");
     auto positions = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count));
@@ -135,7 +137,8 @@ void bind_spill(nb::module_& module) {
     nb::class_<SpillBuffer>(module, "SpillBuffer")
         .def(
             "__init__",
-            [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets, bool raw) {
+            [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets,
+               bool raw) {
                 new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(raw));
             },
             nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("raw"))
@@ -163,7 +166,8 @@ void bind_spill(nb::module_& module) {
 
 void bind_records(nb::module_& module) {
     module.def("crc32c", &checksum, nb::arg("data"), nb::arg("portable") = false);
-    module.def("shuffle_positions", &shuffle_positions, nb::arg("keys"), nb::arg("rows"), nb::arg("first"), nb::arg("count"));
+    module.def("shuffle_positions", &shuffle_positions, nb::arg("keys"), nb::arg("rows"), nb::arg("first"),
+               nb::arg("count"));
     module.def("shuffle_rows_at", &shuffle_rows_at, nb::arg("keys"), nb::arg("rows"), nb::arg("positions"));
     module.def("append_id", &append_id, nb::arg("values"), nb::arg("offsets"), nb::arg("id"));
     module.def("parse_pairs", &parse, nb::arg("data"), nb::arg("max_records"));

@@ -30,9 +30,7 @@ struct Loaded {
         return *model;
     }
     // Id of a control piece, -1 where the model has none by this name.
-    std::int64_t control(const std::string& text) const {
-        return find(text, PieceType::kControl);
-    }
+    std::int64_t control(const std::string& text) const { return find(text, PieceType::kControl); }
     std::int64_t find(const std::string& text, PieceType type) const {
         const auto found = std::find_if(file.pieces.begin(), file.pieces.end(), [&](const sentencepiece::Piece& piece) {
             return piece.text == text && piece.type == type;
@@ -92,7 +90,8 @@ auto sample(const Loaded& loaded, const ByteArray& data, const Int64Array& offse
     RaggedIds rows;
     {
         nb::gil_scoped_release unlocked;
-        rows = loaded.at_work().sample(text_view(data, offsets), threads, {dropout, alpha, nbest, seed, first_line}, poll);
+        rows =
+            loaded.at_work().sample(text_view(data, offsets), threads, {dropout, alpha, nbest, seed, first_line}, poll);
     }
     return ragged_arrays(std::move(rows));
 }

@@ -74,9 +74,8 @@ nb::list decode(const Model& model, const Int32Array& values, const Int64Array& 
     }
     nb::list strings;
     for (std::size_t i = 0; i + 1 < texts.offsets.size(); ++i) {
-        PyObject* const text =
-            PyUnicode_DecodeUTF8(texts.bytes.data() + texts.offsets[i], texts.offsets[i + 1] - texts.offsets[i],
-                                 "surrogatepass");
+        PyObject* const text = PyUnicode_DecodeUTF8(texts.bytes.data() + texts.offsets[i],
+                                                    texts.offsets[i + 1] - texts.offsets[i], "surrogatepass");
         if (text == nullptr) throw nb::python_error();
         strings.append(nb::steal(text));
     }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bindings.h"
-#include "text/count_table.h"
 #include "text/batch.h"
+#include "text/count_table.h"
 #include "text/errors.h"
 
 namespace nmt_prep {

@@ -66,8 +66,7 @@ CharacterTable::Entry merge_alone(const std::string& character, const std::array
 }  // namespace
 
 CharacterTable::CharacterTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
-                               const std::vector<std::string>& tokens, const PairTable& pairs,
-                               const SplitTable& splits)
+                               const std::vector<std::string>& tokens, const PairTable& pairs, const SplitTable& splits)
     : entries_(0x10000) {
     const LowestRanks lowest(rules, tokens);
     std::string character;

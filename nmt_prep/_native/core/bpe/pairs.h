@@ -55,7 +55,7 @@ class PairTable {
     static constexpr unsigned kRankBits = 22;
     static constexpr unsigned kFilterShift = 2;
     static constexpr std::size_t kFilterBits = std::size_t{1} << kFilterShift;  // a slot
-    static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // no rank is kMaxPairs
+    static constexpr std::uint64_t kFree = ~std::uint64_t{0};                   // no rank is kMaxPairs
 
     static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
         return std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits | static_cast<std::uint32_t>(right);

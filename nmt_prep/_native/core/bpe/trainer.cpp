@@ -191,7 +191,8 @@ std::vector<LearntMerge> Trainer::learn(std::size_t size, std::uint64_t min_freq
     Candidate top{};
     while (symbols_.size() < size && next(top)) {
         if (top.count < 1 || static_cast<std::uint64_t>(top.count) < min_frequency) break;
-        const LearntMerge pair{static_cast<std::int32_t>(top.key >> 32), static_cast<std::int32_t>(top.key & 0xFFFFFFFFu),
+        const LearntMerge pair{static_cast<std::int32_t>(top.key >> 32),
+                               static_cast<std::int32_t>(top.key & 0xFFFFFFFFu),
                                static_cast<std::int32_t>(symbols_.size())};
         const auto left = static_cast<std::size_t>(pair.left), right = static_cast<std::size_t>(pair.right);
         std::string text = symbols_[left] + symbols_[right];

@@ -68,8 +68,8 @@ using TrainingProgress = std::function<void(std::size_t size)>;
 
 class Trainer {
    public:
-    // `alphabet`: id of each byte, -1 for bytes that words are read without. `symbols`: texts of the ids there are before
-    // any merge. `forbidden`: texts that no merge may make.
+    // `alphabet`: id of each byte, -1 for bytes that words are read without. `symbols`: texts of the ids there are
+    // before any merge. `forbidden`: texts that no merge may make.
     Trainer(const std::array<std::int32_t, 256>& alphabet, std::vector<std::string> symbols,
             std::unordered_set<std::string> forbidden);
 
@@ -132,9 +132,9 @@ class Trainer {
     std::unordered_set<std::string> forbidden_;
     std::vector<std::uint32_t> lengths_;  // of symbols, in places
 
-    std::vector<std::int32_t> text_;        // places
-    std::vector<std::uint32_t> starts_;     // of words
-    std::vector<std::uint64_t> counts_;     // of words
+    std::vector<std::int32_t> text_;     // places
+    std::vector<std::uint32_t> starts_;  // of words
+    std::vector<std::uint64_t> counts_;  // of words
 
     PairIndex pair_index_;
     std::vector<std::int64_t> pair_counts_;

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "text/count_table.h"
 #include "text/batch.h"
+#include "text/count_table.h"
 
 namespace nmt_prep::byte_bpe {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "byte_bpe/gpt2_scanner.h"
 #include "byte_bpe/model.h"
 #include "text/byte_hash.h"
-#include "byte_bpe/gpt2_scanner.h"
 
 namespace nmt_prep::byte_bpe {
 namespace {

@@ -46,7 +46,8 @@ inline std::size_t contraction(const std::uint8_t* at, const std::uint8_t* end) 
     if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
     if (end - at < 3) return 0;
     const std::uint8_t second = at[2];
-    return (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l') ? 3 : 0;
+    return (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l') ? 3
+                                                                                                                 : 0;
 }
 
 // How many ASCII letters there are from `at` on, at least as many as there are among the next 16 bytes.
@@ -60,7 +61,8 @@ inline std::size_t ascii_letters(const std::uint8_t* at, const std::uint8_t* end
         const __m128i moved = _mm_add_epi8(lower, _mm_set1_epi8(static_cast<char>(0x80 - 'a')));
         const __m128i letters = _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(0x80 + 26)));
         const unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(letters));
-        if (mask != 0xFFFF) return static_cast<std::size_t>(at - start) + static_cast<std::size_t>(std::countr_one(mask));
+        if (mask != 0xFFFF)
+            return static_cast<std::size_t>(at - start) + static_cast<std::size_t>(std::countr_one(mask));
         at += 16;
     }
 #endif

@@ -17,9 +17,9 @@
 #include "bpe/splits.h"
 #include "bpe/tokens.h"
 #include "byte_bpe/search.h"
+#include "text/batch.h"
 #include "text/id_cache.h"
 #include "text/phrase_cache.h"
-#include "text/batch.h"
 
 namespace nmt_prep::byte_bpe {
 
@@ -36,8 +36,8 @@ struct EncodeOptions {
 
 class Model {
    public:
-    // `tokens`: bytes by id, empty where an id stands for no text that merges make. `specials`: id and text. `merges` in
-    // the order of their rank; a pair that comes twice counts where it comes last.
+    // `tokens`: bytes by id, empty where an id stands for no text that merges make. `specials`: id and text. `merges`
+    // in the order of their rank; a pair that comes twice counts where it comes last.
     Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
           const std::vector<bpe::PairRule>& merges, ModelOptions options);
 

@@ -10,10 +10,9 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
     // Words of alphabets are short, and their tokens often not the longest: merges are there sooner than a search.
     if (*word < 0xE0 || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
     const TokenSearch::Tables tables{pairs_, splits_, cuts_, characters_, of_characters_};
-    return TokenSearch(tables, word, size).run(
-        out, [&](const std::uint8_t* unit, std::size_t bytes, std::int32_t* to) {
-            return merge_unit(unit, bytes, scratch.merger, to);
-        });
+    return TokenSearch(tables, word, size).run(out, [&](const std::uint8_t* unit, std::size_t bytes, std::int32_t* to) {
+        return merge_unit(unit, bytes, scratch.merger, to);
+    });
 }
 
 // Merges the word between two borders that no token crosses, one after another.

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "records/packing.h"
 #include "records/frame.h"
+#include "records/packing.h"
 #include "records/reader.h"
 
 namespace nmt_prep {
@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t PACKED_TOGETHER = 16384;
 constexpr std::size_t COLUMNS = 3;  // of each pair, before the ids
 
-std::uint16_t saturated(std::uint32_t value) { return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 0xffff)); }
+std::uint16_t saturated(std::uint32_t value) {
+    return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 0xffff));
+}
 
 std::size_t bytes_of(std::uint32_t tokens) { return sizeof(std::int32_t) * std::size_t{tokens}; }
 
@@ -65,7 +67,8 @@ std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chun
     const std::size_t sources = append_offsets(at, counts.pairs, chunks.input_offsets);
     const std::size_t targets = append_offsets(at + 4 * counts.pairs, counts.pairs, chunks.target_offsets);
     const std::size_t values = record.size() / 4 - CHUNK_HEADER - COLUMNS * counts.pairs - counts.rows;
-    if (sources > values || targets > values || sources + targets != values) return "its lengths do not make up its ids";
+    if (sources > values || targets > values || sources + targets != values)
+        return "its lengths do not make up its ids";
     append_values(at + 8 * counts.pairs, counts.pairs, chunks.corpora);
     at += 4 * COLUMNS * counts.pairs;
     append_values(at, counts.rows, chunks.row_pairs);
@@ -73,7 +76,8 @@ std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chun
     append_values(at, sources, chunks.inputs);
     append_values(at + 4 * sources, targets, chunks.targets);
     const auto rows = std::span(chunks.row_pairs).last(counts.rows);
-    if (std::any_of(rows.begin(), rows.end(), [](std::int32_t pairs) { return pairs < 1; })) return "it has a row without pairs";
+    if (std::any_of(rows.begin(), rows.end(), [](std::int32_t pairs) { return pairs < 1; }))
+        return "it has a row without pairs";
     if (counts.rows && std::accumulate(rows.begin(), rows.end(), std::size_t{0}) != counts.pairs) {
         return "its rows do not make up its pairs";
     }
@@ -82,7 +86,9 @@ std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chun
 
 }  // namespace
 
-IndexedPair indexed(const PairInfo& pair) { return {saturated(pair.source), saturated(pair.target), saturated(pair.corpus)}; }
+IndexedPair indexed(const PairInfo& pair) {
+    return {saturated(pair.source), saturated(pair.target), saturated(pair.corpus)};
+}
 
 void ChunkWriter::add(const Bucket& bucket) {
     if (bucket.payload() != Payload::RAW) throw std::invalid_argument("the bucket has no raw ids");
@@ -115,7 +121,8 @@ void ChunkWriter::emit_pending() {
             targets.push_back(static_cast<std::int32_t>(info.target));
         }
         const std::vector<std::int32_t> row_of = pack_best_fit(sources, targets, row_length_);
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return row_of[a] < row_of[b]; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return row_of[a] < row_of[b]; });
         std::vector<std::int32_t> row_pairs;
         std::size_t first = 0;
         for (std::size_t at = 0; at < order.size(); ++at) {

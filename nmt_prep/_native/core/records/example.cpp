@@ -30,8 +30,8 @@ std::size_t packed_size(Ids ids) {
     std::size_t size = ids.size();
     for (const std::int32_t id : ids) {
         const auto value = static_cast<std::uint32_t>(id);
-        size += static_cast<std::size_t>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff) + (value >= FOUR_BYTE_LIMIT) +
-                (id < 0 ? NEGATIVE_BYTES - 5 : 0);
+        size += static_cast<std::size_t>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff) +
+                (value >= FOUR_BYTE_LIMIT) + (id < 0 ? NEGATIVE_BYTES - 5 : 0);
     }
     return size;
 }
@@ -57,8 +57,8 @@ std::uint8_t* write_packed(std::uint8_t* out, Ids ids) {
             continue;
         }
         const unsigned more = static_cast<unsigned>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff);
-        const std::uint32_t groups = (value & 0x7fU) | (value & 0x3f80U) << 1 | (value & 0x1fc000U) << 2 |
-                                     (value & 0xfe00000U) << 3;
+        const std::uint32_t groups =
+            (value & 0x7fU) | (value & 0x3f80U) << 1 | (value & 0x1fc000U) << 2 | (value & 0xfe00000U) << 3;
         store(out, groups | (0x00808080U & ((1U << (8 * more)) - 1)));
         out += more + 1;
     }
@@ -191,7 +191,8 @@ const char* append_packed(Bytes data, std::vector<std::int32_t>& ids) {
     return nullptr;
 }
 
-// One side of a pair while its Example is read: where its row begins, and whether the last value of its key is an int64 list.
+// One side of a pair while its Example is read: where its row begins, and whether the last value of its key is an int64
+// list.
 struct Side {
     std::vector<std::int32_t>& ids;
     std::size_t start;

@@ -14,7 +14,10 @@ namespace {
 class Rooms {
    public:
     explicit Rooms(std::int32_t length)
-        : side_(static_cast<std::size_t>(length) + 1), words_((side_ + 63) / 64), rows_(side_ * side_), bits_(side_ * words_) {}
+        : side_(static_cast<std::size_t>(length) + 1),
+          words_((side_ + 63) / 64),
+          rows_(side_ * side_),
+          bits_(side_ * words_) {}
 
     void add(std::size_t source, std::size_t target, std::int32_t row) {
         std::vector<std::int32_t>& rows = rows_[source * side_ + target];

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t SPILL_HEADER = 20;
 
-std::size_t frame_size(const std::uint8_t* frame) { return static_cast<std::size_t>(load<std::uint64_t>(frame)) + FRAME_BYTES; }
+std::size_t frame_size(const std::uint8_t* frame) {
+    return static_cast<std::size_t>(load<std::uint64_t>(frame)) + FRAME_BYTES;
+}
 
 std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
     for (const Ids ids : {inputs, targets}) {
@@ -62,19 +64,22 @@ void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdCo
     targets.check();
     const std::size_t rows = inputs.rows();
     if (targets.rows() != rows) {
-        throw std::invalid_argument(std::to_string(rows) + " rows of inputs, " + std::to_string(targets.rows()) + " of targets");
+        throw std::invalid_argument(std::to_string(rows) + " rows of inputs, " + std::to_string(targets.rows()) +
+                                    " of targets");
     }
     if (first_row < 0 || first_row > permutation_.rows() - static_cast<std::int64_t>(rows)) {
-        throw std::invalid_argument("rows " + std::to_string(first_row) + " to " + std::to_string(first_row + static_cast<std::int64_t>(rows)) +
-                                    " of a split of " + std::to_string(permutation_.rows()));
+        throw std::invalid_argument("rows " + std::to_string(first_row) + " to " +
+                                    std::to_string(first_row + static_cast<std::int64_t>(rows)) + " of a split of " +
+                                    std::to_string(permutation_.rows()));
     }
     entries_.reserve(entries_.size() + rows);
     for (std::size_t index = 0; index < rows; ++index) {
         const Ids source = inputs.row(index);
         const Ids target = targets.row(index);
         const bool raw = payload_ == Payload::RAW;
-        const ExampleSize size = raw ? ExampleSize{source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()}
-                                     : example_size(source, target);
+        const ExampleSize size =
+            raw ? ExampleSize{source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()}
+                : example_size(source, target);
         if (size.total > MAX_RECORD_BYTES) {
             throw std::invalid_argument("row " + std::to_string(first_row + static_cast<std::int64_t>(index)) +
                                         " makes a record above 2 GiB");

@@ -159,9 +159,8 @@ void Bpe::encode(const std::uint8_t* text, std::size_t size, std::size_t line_st
 void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double dropout, Random& random,
                  Scratch& scratch, IdBuffer& ids) const {
     run(text, size, line_start, scratch, ids, [&](const auto& lookup) {
-        return scratch.merger.merge_with_dropout(
-            scratch.symbols.data(), scratch.symbols.size(), lookup,
-            [&](std::size_t, std::size_t) { return random.uniform() < dropout; });
+        return scratch.merger.merge_with_dropout(scratch.symbols.data(), scratch.symbols.size(), lookup,
+                                                 [&](std::size_t, std::size_t) { return random.uniform() < dropout; });
     });
 }
 

@@ -35,7 +35,7 @@ class Bpe {
                 Scratch& scratch, IdBuffer& ids) const;
 
    private:
-    using Symbol = std::int32_t;  // a piece's id; from pieces_ on, a character that only pieces' parts need
+    using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character that only pieces' parts need
     static constexpr Symbol kStranger = -1;  // a character that no piece has
 
     // A pair and what it merges into: left, right and piece in 21, 21 and 22 bits. No piece has the last number.

@@ -12,8 +12,8 @@ constexpr std::size_t kMaxSteps = std::size_t{1} << 23;
 constexpr std::size_t kMaxRuleBytes = 1024;
 constexpr std::size_t kMaxRulesAtOnce = 32;  // the library looks at no more rules that fit at one place
 
-// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or, where the highest
-// bit is set, a value.
+// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or, where the
+// highest bit is set, a value.
 bool is_value(std::uint32_t unit) { return unit >> 31; }
 std::uint32_t label(std::uint32_t unit) { return unit & (1u << 31 | 0xFFu); }
 bool has_value(std::uint32_t unit) { return unit >> 8 & 1; }

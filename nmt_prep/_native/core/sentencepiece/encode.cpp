@@ -124,14 +124,9 @@ void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             unigram_->encode_run(stretch.run, text, stretch.size, line.start, line.score, scratch.unigram, ids);
             return;
         case Stretch::Kind::kWord:
-        case Stretch::Kind::kPhrase:
-            encode_repeated(stretch, line, scratch, ids);
-            return;
-        case Stretch::Kind::kOther:
-            solve(stretch, line, scratch, ids);
-            return;
-        case Stretch::Kind::kLineEnd:
-            return;
+        case Stretch::Kind::kPhrase: encode_repeated(stretch, line, scratch, ids); return;
+        case Stretch::Kind::kOther: solve(stretch, line, scratch, ids); return;
+        case Stretch::Kind::kLineEnd: return;
     }
 }
 

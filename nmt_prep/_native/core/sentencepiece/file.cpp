@@ -196,8 +196,14 @@ ModelFile read_model(const std::uint8_t* data, std::size_t size) {
         if (field.wire != 2) continue;
         switch (field.number) {
             case 1: file.pieces.push_back(read_piece(field.bytes)); break;
-            case 2: read_trainer(field.bytes, file); has_trainer = true; break;
-            case 3: read_normalizer(field.bytes, file.normalizer); has_normalizer = true; break;
+            case 2:
+                read_trainer(field.bytes, file);
+                has_trainer = true;
+                break;
+            case 3:
+                read_normalizer(field.bytes, file.normalizer);
+                has_normalizer = true;
+                break;
             case 4: read_self_tests(field.bytes, file.self_tests); break;
             case 5:
                 if (!file.denormalizer) file.denormalizer.emplace();

@@ -1,5 +1,5 @@
-// What a SentencePiece .model file says: the protocol buffer ModelProto of sentencepiece_model.proto, read from its wire
-// format, as far as encoding and decoding need it.
+// What a SentencePiece .model file says: the protocol buffer ModelProto of sentencepiece_model.proto, read from its
+// wire format, as far as encoding and decoding need it.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,9 @@ struct ModelFile {
 // sentencepiece library would take too.
 ModelFile read_model(const std::uint8_t* data, std::size_t size);
 
-// Gives the pieces the ids that fairseq gives them: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the file,
-// and <mask> last. Throws std::invalid_argument if the file does not begin with <unk>, <s>, </s>, or has the others.
+// Gives the pieces the ids that fairseq gives them: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the
+// file, and <mask> last. Throws std::invalid_argument if the file does not begin with <unk>, <s>, </s>, or has the
+// others.
 void use_fairseq_ids(ModelFile& file);
 
 // The byte that a piece such as "<0x0A>" stands for, -1 for other texts.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Which piece ends the best way to a place: a bit for each short piece with the best sum, the lowest for the longest; or,
-// where a long one has it, this and its number.
+// Which piece ends the best way to a place: a bit for each short piece with the best sum, the lowest for the longest;
+// or, where a long one has it, this and its number.
 constexpr std::int32_t kLongPiece = 16;
 
 // Bits of those that equal `most`.
@@ -89,8 +89,9 @@ void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
 template <bool has_longs>
 float Lattice::score_places(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
-    const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;    // of pieces from four places before
-    float before1 = score, before2 = kNever, before3 = kNever, before4 = kNever;  // to the place before, to two before, …
+    const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // of pieces from four places before
+    float before1 = score, before2 = kNever, before3 = kNever,
+          before4 = kNever;  // to the place before, to two before, …
     best_[run.begin] = score;
     for (std::size_t end = run.begin + 1; end <= run.end; ++end, ++row) {
         const auto sum = [&](float before, std::size_t length) {

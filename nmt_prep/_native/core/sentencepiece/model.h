@@ -7,24 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "text/id_cache.h"
-#include "text/phrase_cache.h"
 #include "sentencepiece/bpe.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/normalizer.h"
 #include "sentencepiece/unigram.h"
 #include "sentencepiece/vocabulary.h"
 #include "text/batch.h"
+#include "text/id_cache.h"
+#include "text/phrase_cache.h"
 
 namespace nmt_prep::sentencepiece {
 
 // How to draw at random among the ways to spell a line.
 struct Sampling {
-    double dropout;        // BPE models: how probable it is that a merge is left out
-    double alpha;          // unigram models: probabilities are in proportion to exp(alpha * score)
-    std::size_t most;      // unigram models: among this many best ways, 0 for all
+    double dropout;    // BPE models: how probable it is that a merge is left out
+    double alpha;      // unigram models: probabilities are in proportion to exp(alpha * score)
+    std::size_t most;  // unigram models: among this many best ways, 0 for all
     std::uint64_t seed;
-    std::uint64_t line;    // number of the first line; the seed and its number decide what a line gets
+    std::uint64_t line;  // number of the first line; the seed and its number decide what a line gets
 };
 
 class Model {
@@ -52,7 +52,7 @@ class Model {
             kPhrase,     // short enough for the cache of phrases
             kRun,        // of text without spaces between words: long, and seldom the same
             kOther,
-            kLineEnd,    // no text
+            kLineEnd,  // no text
         };
         std::size_t begin, size;  // in bytes
         char32_t first;

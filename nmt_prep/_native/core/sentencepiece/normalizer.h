@@ -37,10 +37,10 @@ class Normalizer {
 
    private:
     enum : std::uint8_t {
-        kRuled = 1,        // a rule says something of this character alone, or a verbatim text begins with it
-        kBeginsRule = 2,   // a rule begins with this character and goes on
-        kSecond = 4,       // a rule has this as its second character
-        kSpecial = 8,      // the escaped space itself
+        kRuled = 1,       // a rule says something of this character alone, or a verbatim text begins with it
+        kBeginsRule = 2,  // a rule begins with this character and goes on
+        kSecond = 4,      // a rule has this as its second character
+        kSpecial = 8,     // the escaped space itself
     };
     static constexpr char32_t kBasicEnd = 0x10000;
 
@@ -57,9 +57,9 @@ class Normalizer {
     bool suffix_;
     CharsMap rules_;
     Trie verbatim_;
-    std::vector<std::uint8_t> flags_;           // by character below kBasicEnd
+    std::vector<std::uint8_t> flags_;              // by character below kBasicEnd
     std::array<bool, 256> copied_before_ascii_{};  // bytes that stay as they are where ASCII follows; not the space
-    bool plain_ascii_ = false;  // whether that is all of '!' to '~', and no rule begins with a space
+    bool plain_ascii_ = false;                     // whether that is all of '!' to '~', and no rule begins with a space
 };
 
 }  // namespace nmt_prep::sentencepiece

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "text/byte_words.h"
 #include "sentencepiece/vocabulary.h"
+#include "text/byte_words.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
@@ -47,9 +47,9 @@ inline const std::uint8_t* skip_run(const std::uint8_t* at, const std::uint8_t* 
     return at;
 }
 
-// Visits the stretches of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters stay
-// whole, since nearly all letters join somewhere and the cache is quick with words. Where `finds_runs`, text without
-// spaces between words is not looked into.
+// Visits the stretches of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters
+// stay whole, since nearly all letters join somewhere and the cache is quick with words. Where `finds_runs`, text
+// without spaces between words is not looked into.
 template <bool finds_runs, class Visit>
 void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& joints, const Visit& visit) {
     const std::uint8_t* const end = text + size;

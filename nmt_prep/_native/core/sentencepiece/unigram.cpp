@@ -161,8 +161,8 @@ void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, co
         push_id(ways[*end].id, ways[*end].start, *end, line_start, scratch, ids);
 }
 
-bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score,
-                     Scratch& scratch, IdBuffer& ids) const {
+bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
+                     IdBuffer& ids) const {
     spell(text, size, scratch);
     const std::size_t characters = scratch.characters;
     const double own = static_cast<double>(characters) * largest_;

@@ -2,9 +2,9 @@
 // algorithm.
 //
 // The library adds scores as float from the beginning of the line, so rounding, which depends on what came before, may
-// decide between ways that are nearly equal. Here text is encoded in stretches that no piece crosses. A short one, which
-// will come again, is first solved by itself, in double, together with its margin: how far the next best choice was at
-// each step of the best way. Where the margin is larger than any rounding, that solution is the library's too;
+// decide between ways that are nearly equal. Here text is encoded in stretches that no piece crosses. A short one,
+// which will come again, is first solved by itself, in double, together with its margin: how far the next best choice
+// was at each step of the best way. Where the margin is larger than any rounding, that solution is the library's too;
 // elsewhere the stretch is solved again as the library does, in float and from the score that the line has so far. Runs
 // of text without spaces are solved like that at once, many of them together (see lattice.h).
 #pragma once
@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "text/id_cache.h"
-#include "text/phrase_cache.h"
 #include "sentencepiece/lattice.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
 #include "text/batch.h"
+#include "text/id_cache.h"
+#include "text/phrase_cache.h"
 
 namespace nmt_prep::sentencepiece {
 
@@ -57,10 +57,10 @@ class Unigram {
     };
 
     struct Scratch {
-        const std::uint8_t* text;   // a stretch
-        std::uint32_t characters;   // how many it has
-        Spelling spelling;          // of it
-        Spelling runs;              // of all runs in a group of lines
+        const std::uint8_t* text;    // a stretch
+        std::uint32_t characters;    // how many it has
+        Spelling spelling;           // of it
+        Spelling runs;               // of all runs in a group of lines
         std::vector<Match> matches;  // at one place
         std::vector<Arrival> arrivals;
         std::vector<WideArrival> wide;
@@ -117,7 +117,7 @@ class Unigram {
 
    private:
     static constexpr std::size_t kFew = 4;
-    static constexpr float kResetBeyond = 100000;  // the library starts its sums anew from here on
+    static constexpr float kResetBeyond = 100000;                     // the library starts its sums anew from here on
     static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer stretches are not kept for reuse
 
     float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(id + 1)]; }
@@ -132,8 +132,8 @@ class Unigram {
     void push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
     void list_edges(Scratch& scratch) const;
     void push_edges(std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
-    void push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start, const Scratch& scratch,
-                 IdBuffer& ids) const;
+    void push_id(std::int32_t id, std::uint32_t start, std::uint32_t end, std::size_t line_start,
+                 const Scratch& scratch, IdBuffer& ids) const;
 
     const Vocabulary& vocabulary_;
     CharacterTable symbols_;  // from 1 on, -1 for characters that no piece has
@@ -165,8 +165,7 @@ void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& 
             count += id >= 0;
         } while (!Trie::is_leaf(node));
         begin(start);
-        for (std::uint32_t i = 0; i < count; ++i)
-            visit(matches[i].end, matches[i].id, score_of(matches[i].id));
+        for (std::uint32_t i = 0; i < count; ++i) visit(matches[i].end, matches[i].id, score_of(matches[i].id));
         if (count == 0 || matches[0].end != start + 1) visit(start + 1, vocabulary_.unk_id, unk_score_);
     }
 }

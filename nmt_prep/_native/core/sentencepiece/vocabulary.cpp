@@ -66,8 +66,7 @@ Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
     }
 }
 
-void Vocabulary::push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start,
-                              IdBuffer& ids) const {
+void Vocabulary::push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const {
     if (!byte_fallback) {
         if (ids.size() == line_start || ids.data()[ids.size() - 1] != unk_id) ids.push(unk_id);
         return;

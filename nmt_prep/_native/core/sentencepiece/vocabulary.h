@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "text/byte_hash.h"
 #include "sentencepiece/file.h"
 #include "text/batch.h"
+#include "text/byte_hash.h"
 
 namespace nmt_prep::sentencepiece {
 
@@ -81,8 +81,8 @@ struct Vocabulary {
     // that began when `ids` had `line_start`.
     void push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const;
 
-    std::vector<Entry> entries;  // unused pieces are among them in BPE models only
-    CharacterTable characters;   // id of the piece that is this one character
+    std::vector<Entry> entries;                              // unused pieces are among them in BPE models only
+    CharacterTable characters;                               // id of the piece that is this one character
     float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, also those that no text can spell
     bool has_unused;
     bool byte_fallback;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "text/parallel.h"
 #include "t2t/tokens.h"
+#include "text/parallel.h"
 
 namespace nmt_prep::t2t {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "text/count_table.h"
 #include "text/batch.h"
+#include "text/count_table.h"
 
 namespace nmt_prep::t2t {
 
@@ -25,9 +25,7 @@ class TokenCounter {
     void add_token(std::string_view token, std::int64_t count) { join_tables(tables_).add(token, count); }
 
     // Characters of all distinct tokens, and one more for each: what training's memory grows with.
-    std::int64_t characters() {
-        return merged().characters() + static_cast<std::int64_t>(merged().entries().size());
-    }
+    std::int64_t characters() { return merged().characters() + static_cast<std::int64_t>(merged().entries().size()); }
 
     // All counts in one table, which stays valid until the next add.
     const CountTable& merged() { return join_tables(tables_); }

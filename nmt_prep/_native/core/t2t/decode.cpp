@@ -7,8 +7,8 @@
 namespace nmt_prep::t2t {
 namespace {
 
-constexpr char32_t kUndefined = 0x3013;     // upstream's stand-in for what is no character
-constexpr std::size_t kMaxDigits = 4300;    // Python refuses to read longer integers
+constexpr char32_t kUndefined = 0x3013;   // upstream's stand-in for what is no character
+constexpr std::size_t kMaxDigits = 4300;  // Python refuses to read longer integers
 constexpr char32_t kMaxPoint = 0x10FFFF;
 
 // Digits of a code point; kUndefined where Python's chr(int(digits)) fails.

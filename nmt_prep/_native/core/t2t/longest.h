@@ -26,9 +26,9 @@ class LongestPieces {
 
     struct State {
         std::uint32_t parent;
-        std::uint32_t symbol;     // last one read
-        std::uint32_t shorter;    // state of the next shorter beginning, kNone for the empty one
-        std::int32_t id;          // longest piece that ends with this state, -1 for none
+        std::uint32_t symbol;   // last one read
+        std::uint32_t shorter;  // state of the next shorter beginning, kNone for the empty one
+        std::int32_t id;        // longest piece that ends with this state, -1 for none
     };
 
     struct Edge {

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "text/id_cache.h"
 #include "t2t/longest.h"
 #include "t2t/tokens.h"
 #include "t2t/trie.h"
 #include "text/batch.h"
+#include "text/id_cache.h"
 
 namespace nmt_prep::t2t {
 
@@ -64,7 +64,7 @@ class Model {
     std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
                         const Poll& poll) const;
     std::int32_t* match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
-                                  const Poll& poll) const;
+                                 const Poll& poll) const;
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
 
     std::vector<std::string> pieces_;

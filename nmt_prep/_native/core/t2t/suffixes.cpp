@@ -50,8 +50,7 @@ void radix_sort(T* items, T* spare, std::size_t size, std::size_t bits, const Po
         for (std::size_t block = 0; block < size; block += kPollEvery) {
             poll();
             const std::size_t end = std::min(size, block + kPollEvery);
-            for (std::size_t i = block; i < end; ++i)
-                to[start[key_of(from[i]) >> shift & (kDigits - 1)]++] = from[i];
+            for (std::size_t i = block; i < end; ++i) to[start[key_of(from[i]) >> shift & (kDigits - 1)]++] = from[i];
         }
         std::swap(from, to);
     }

@@ -47,8 +47,9 @@ Trainer::Trainer(const CountTable& counts, const std::vector<std::string>& reser
                  const Poll& poll)
     : max_depth_(max_depth) {
     if (counts.entries().empty())
-        throw TrainingError("there are no tokens to build a vocabulary from: every line is empty; "
-                            "give lines with text");
+        throw TrainingError(
+            "there are no tokens to build a vocabulary from: every line is empty; "
+            "give lines with text");
     read_alphabet(counts, reserved, poll);
     for (const std::string& token : reserved) {
         reserved_.emplace_back();
@@ -294,8 +295,7 @@ std::vector<std::string> Trainer::pieces(const Candidate& candidate) const {
             append_utf8(*piece, alphabet_[found.depth - 1]);
         } else {
             const std::size_t begin = suffixes_.position[found.leaf];
-            for (std::size_t i = 0; i < found.depth; ++i)
-                append_utf8(*piece, alphabet_[tokens_.text[begin + i] - 1]);
+            for (std::size_t i = 0; i < found.depth; ++i) append_utf8(*piece, alphabet_[tokens_.text[begin + i] - 1]);
         }
         ++piece;
     }

@@ -60,9 +60,8 @@ class Trie::Builder {
             for (end = begin; end < edges_.size() && edges_[end].node == edges_[begin].node;) ++end;
             nodes.push_back({begin, end});
         }
-        std::stable_sort(nodes.begin(), nodes.end(), [](const Siblings& a, const Siblings& b) {
-            return a.end - a.begin > b.end - b.begin;
-        });
+        std::stable_sort(nodes.begin(), nodes.end(),
+                         [](const Siblings& a, const Siblings& b) { return a.end - a.begin > b.end - b.begin; });
         add_block();
         std::vector<std::uint32_t> bases(nodes_ + 1, 0);
         for (const Siblings& each : nodes) {
@@ -139,8 +138,8 @@ Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& 
     for (std::size_t i = 0; i < order.size(); ++i) {
         const Symbols& piece = pieces[order[i]];
         const std::size_t next_shared = i + 1 < order.size() ? common_prefix(piece, pieces[order[i + 1]]) : 0;
-        const bool again = i + 1 < order.size() && next_shared == piece.size() &&
-                           pieces[order[i + 1]].size() == piece.size();
+        const bool again =
+            i + 1 < order.size() && next_shared == piece.size() && pieces[order[i + 1]].size() == piece.size();
         if (piece.empty() || again) continue;  // `shared` stays: the last of equals has the same neighbour before it
         builder.add(piece, ids[order[i]], shared, std::max(shared, next_shared));
         shared = next_shared;

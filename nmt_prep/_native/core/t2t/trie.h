@@ -10,9 +10,9 @@ namespace nmt_prep::t2t {
 using Symbols = std::vector<std::uint32_t>;
 
 // A node is known by its base, a number of its own: its edge with a symbol is at place `base ^ symbol` of one table if
-// that place says that it belongs to the base (a double array, after Aoe 1989). So one look at four bytes finds an edge,
-// or that there is none. A long end of a piece that nothing shares is compared as a string, so that no piece costs more
-// than its length.
+// that place says that it belongs to the base (a double array, after Aoe 1989). So one look at four bytes finds an
+// edge, or that there is none. A long end of a piece that nothing shares is compared as a string, so that no piece
+// costs more than its length.
 class Trie {
    public:
     Trie() = default;
@@ -22,8 +22,8 @@ class Trie {
 
     // Cuts [begin, stop) into the longest pieces that fit within [begin, end), from left to right, writes their ids to
     // `ids` (which has room for one a symbol) and returns the end of these. `begin` moves to where it got: past `stop`
-    // at most by the last piece, or to a symbol where no piece fits. `patience` falls by every symbol that was looked at
-    // beyond the piece taken; at 0 it stops as well, since where that goes on time is not linear.
+    // at most by the last piece, or to a symbol where no piece fits. `patience` falls by every symbol that was looked
+    // at beyond the piece taken; at 0 it stops as well, since where that goes on time is not linear.
     std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* stop, const std::uint32_t* end,
                         std::int32_t* ids, std::size_t& patience) const;
 

@@ -4,8 +4,8 @@
 #include <new>
 #include <string>
 
-#include "text/parallel.h"
 #include "text/errors.h"
+#include "text/parallel.h"
 #include "text/utf8.h"
 
 namespace nmt_prep {
@@ -22,9 +22,7 @@ constexpr std::size_t kMaxRoom = std::size_t{1} << 24;
 
 }  // namespace
 
-void IdBuffer::reserve(std::size_t extra) {
-    resize(std::max(size_ + extra, capacity_ + capacity_ / 2));
-}
+void IdBuffer::reserve(std::size_t extra) { resize(std::max(size_ + extra, capacity_ + capacity_ / 2)); }
 
 void IdBuffer::resize(std::size_t capacity) {
     void* const ids = std::realloc(ids_.get(), capacity * sizeof(std::int32_t));

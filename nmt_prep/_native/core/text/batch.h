@@ -89,8 +89,8 @@ using EncodeLine = std::function<void(std::size_t i, std::size_t thread, IdBuffe
 RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll);
 
 // Appends the ids of lines [first, last), and writes to ends[i] how many there are after line i.
-using EncodeRun = std::function<void(std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids,
-                                     std::int64_t* ends)>;
+using EncodeRun =
+    std::function<void(std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids, std::int64_t* ends)>;
 
 // Rows of ids as from encode_lines, for encoders that work at many lines at a time.
 RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun& encode, const Poll& poll);

@@ -9,8 +9,7 @@
 
 namespace nmt_prep {
 
-void parallel_for(std::size_t tasks, std::size_t threads,
-                  const std::function<void(std::size_t, std::size_t)>& body) {
+void parallel_for(std::size_t tasks, std::size_t threads, const std::function<void(std::size_t, std::size_t)>& body) {
     std::atomic<std::size_t> next{0};
     std::atomic<bool> failed{false};
     std::mutex error_mutex;

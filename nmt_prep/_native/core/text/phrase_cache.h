@@ -32,7 +32,8 @@ class PhraseCache {
           capacity_(bytes / sizeof(std::uint32_t)),
           words_(allocate(capacity_ + kLine)) {}
 
-    // Asks for the memory that says where a phrase is if it is here; what comes before `prefetch_phrase` hides the wait.
+    // Asks for the memory that says where a phrase is if it is here; what comes before `prefetch_phrase` hides the
+    // wait.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
 
     // Asks for the memory of the phrase itself; what comes before `find` hides the wait.
@@ -91,7 +92,8 @@ class PhraseCache {
     };
     using Words = std::unique_ptr<std::uint32_t[], Free>;
 
-    // In huge pages where the system has them: to touch ordinary ones for the first time takes longer than to fill them.
+    // In huge pages where the system has them: to touch ordinary ones for the first time takes longer than to fill
+    // them.
     static Words allocate(std::size_t count) {
         const std::size_t bytes = count * sizeof(std::uint32_t);
         Words words(static_cast<std::uint32_t*>(::operator new(bytes, std::align_val_t{kHugePage})));

@@ -31,6 +31,7 @@ constexpr std::uint8_t kAnyLow = kTooShort | kTooLong | kTwoContinue;
 constexpr std::uint8_t kLargeLow = kAnyLow | kTooLarge | kFarTooLarge;
 
 // By the upper half of the byte before, its lower half, and the upper half of the byte itself.
+// clang-format off
 constexpr std::uint8_t kBeforeHigh[16] = {
     kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // ASCII
     kTwoContinue, kTwoContinue, kTwoContinue, kTwoContinue,                          // continuations
@@ -51,6 +52,7 @@ constexpr std::uint8_t kHigh[16] = {
     kContinues | kOverlong3 | kTooLarge,                                   // 90 to 9F
     kContinues | kSurrogate | kTooLarge, kContinues | kSurrogate | kTooLarge,
     kTooShort, kTooShort, kTooShort, kTooShort};
+// clang-format on
 
 // The errors of each byte of a block, 0 for none; `one`, `two`, `three`: the bytes that many before it.
 __attribute__((target("ssse3"))) __m128i errors_of(__m128i block, __m128i one, __m128i two, __m128i three) {
@@ -63,8 +65,8 @@ __attribute__((target("ssse3"))) __m128i errors_of(__m128i block, __m128i one, _
                                                       _mm_shuffle_epi8(table(kBeforeLow), before_low)),
                                         _mm_shuffle_epi8(table(kHigh), high));
     // The highest bit where a lead asks for a second or third continuation: there and only there two are right.
-    const __m128i asked = _mm_or_si128(_mm_subs_epu8(two, _mm_set1_epi8(0xE0 - 0x80)),
-                                       _mm_subs_epu8(three, _mm_set1_epi8(0xF0 - 0x80)));
+    const __m128i asked =
+        _mm_or_si128(_mm_subs_epu8(two, _mm_set1_epi8(0xE0 - 0x80)), _mm_subs_epu8(three, _mm_set1_epi8(0xF0 - 0x80)));
     return _mm_xor_si128(_mm_and_si128(asked, _mm_set1_epi8(static_cast<char>(kTwoContinue))), named);
 }
 

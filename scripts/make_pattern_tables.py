@@ -1,4 +1,4 @@
-"""Writes nmt_prep/_native/core/byte_bpe/gpt2_tables.cpp: letters, numbers and white space as the ``regex`` package sees them.
+"""Writes nmt_prep/_native/core/byte_bpe/gpt2_tables.cpp: letters, numbers, white space as ``regex`` sees them.
 
 Run it with the version of ``regex`` wanted; the version of Unicode is part of every tokenizer's fingerprint, so a new
 one changes what vocabularies mean. ``--check`` only compares.

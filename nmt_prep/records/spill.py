@@ -1,7 +1,7 @@
 """First half of the shuffle on disk: a task's pairs as records, grouped by bucket, in one spill file.
 
-A spill file holds groups of spilled records (see ``core/records/spill.h``), then the index: where the entries of each bucket
-start (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset and bytes of a
+A spill file holds groups of spilled records (see ``core/records/spill.h``), then the index: where the entries of each
+bucket start (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset and bytes of a
 group), and a trailer that names the plan.
 """
 

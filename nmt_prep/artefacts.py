@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.errors import OutputError
+
+_PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
 
 def output_error(error: OSError, path: Path) -> OutputError:
@@ -112,7 +115,7 @@ def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
 
 def is_partial(path: Path) -> bool:
     """Whether a file is one that :func:`published` writes before it has its name."""
-    return path.name.startswith(".") and path.name.endswith(".partial")
+    return _PARTIAL.fullmatch(path.name) is not None
 
 
 def remove_partial(directory: Path) -> None:
@@ -125,4 +128,5 @@ def remove_partial(directory: Path) -> None:
     """
     with writing(directory):
         for path in directory.rglob(".*.partial"):
-            path.unlink(missing_ok=True)
+            if is_partial(path):
+                path.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ published; a file counts only while its digest is the one in the note.
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from nmt_prep.artefacts import publish_json, writing
 from nmt_prep.digests import DigestCache, digest_of
 
 _NOTES = ".notes"
+_NOTE = re.compile(r"[0-9a-f]{64}\.json")
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,16 @@ class Store:
     def forget(self) -> None:
         """Removes all notes, so that whatever was asked for is made again; the files stay until then.
 
+        Files that are no notes stay too: the directory may be the user's.
+
         Raises:
             OutputError: they cannot be removed.
         """
         notes = self.directory / _NOTES
         with writing(notes):
-            if notes.is_dir():
-                shutil.rmtree(notes)
+            for note in notes.iterdir() if notes.is_dir() else ():
+                if _NOTE.fullmatch(note.name):
+                    note.unlink(missing_ok=True)
 
     def _files(self, sha256: str) -> Iterator[Path]:
         below = self.directory / sha256

@@ -58,16 +58,16 @@ def test_publish_json_bytes_do_not_depend_on_the_order_of_keys(tmp_path: Path) -
 
 def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    for name in (".x.1-2.partial", "sub/.y.3-4.partial", "kept.partial", ".kept"):
+    for name in (".x.0123456789abcdef.partial", "sub/.y.fedcba9876543210.partial", "kept.partial", ".mine.partial"):
         (tmp_path / name).touch()
     remove_partial(tmp_path)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == [".kept", "kept.partial", "sub"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".mine.partial", "kept.partial", "sub"]
 
 
 def test_remove_partial_does_not_mind_files_that_go_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".x.1-2.partial").touch()
+    (tmp_path / ".x.0123456789abcdef.partial").touch()
     listed = list(tmp_path.rglob("*"))
-    (tmp_path / ".x.1-2.partial").unlink()
+    (tmp_path / ".x.0123456789abcdef.partial").unlink()
     monkeypatch.setattr(Path, "rglob", lambda *_: listed)
     remove_partial(tmp_path)
     assert not list(tmp_path.iterdir())

@@ -54,7 +54,7 @@ class Roster:
         self.client = client
         self.threads = 0
         self.most_threads = expected_workers
-        self._sign = directory.absolute() / ".nmt_prep" / f".{time.time_ns():x}.partial"
+        self._sign = directory.absolute() / ".nmt_prep" / f".dask.{time.time_ns():016x}.partial"
         self._expected = expected_workers
         self._seconds = worker_seconds
         self._progress = progress

@@ -7,11 +7,14 @@ so that no draft ever has notes of files that it lacks.
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from nmt_prep.artefacts import flush, flush_tree, remove_partial, writing
+from nmt_prep.pipeline.ownership import note_made
 
 
 class Draft:
@@ -60,11 +63,16 @@ class Draft:
                 if root != self._root:
                     throw_away(self._private, root)
 
-    def publish(self, final: Path) -> None:
+    def publish(self, final: Path, files: Iterable[str]) -> None:
         """Puts the output in the place of an older one; from then on there is no draft.
 
         A worker that was given up and does a task once more finds no draft any more; what it had begun goes.
-        A kill in between leaves one of the two in the place, or none.
+        A kill in between leaves one of the two in the place, or none. The note of what is made is renewed while
+        neither is there, so that it never tells of another output than the one in the place.
+
+        Args:
+            final: the place; whatever is there must have been made by nmt_prep.
+            files: the output's, relative to it.
 
         Raises:
             OutputError: a rename or flush failed.
@@ -72,6 +80,7 @@ class Draft:
         throw_away(self._private, self.notes)
         flush_tree(self.output)
         throw_away(self._private, final)
+        note_made(self._private, final.name, files)
         with writing(final):
             self.output.rename(final)
             flush(final.parent)
@@ -85,12 +94,12 @@ def drafts_of(private: Path, directory: str) -> Path:
 
 
 def throw_away(private: Path, path: Path) -> None:
-    """Moves a file or directory to the trash, if it is there, and empties that.
+    """Moves a file or directory to the trash, if it is there, and empties that; of a link, the link alone.
 
     Raises:
         OutputError: it cannot be moved.
     """
-    if path.exists():
+    if os.path.lexists(path):
         trash = _trash(private)
         with writing(path):
             trash.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,9 @@ from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
 from nmt_prep.pipeline.freshness import Freshness
-from nmt_prep.pipeline.manifest import Manifest, Workspace
+from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.task_share import ListedTasks, RoundReachedError, RoundState, Share, SharedTasks
 from nmt_prep.pipeline.tasks import TaskLog
@@ -71,7 +72,11 @@ class Pipeline:
         Args:
             force: stages to run even if they are fresh.
             verify: read every published file again instead of trusting its size and times.
+
+        Raises:
+            OutputError: a directory that nmt_prep did not make is in a stage's place.
         """
+        check_places(self.workspace, self.stages)
         self._fresh.trust = not verify
         manifests: dict[str, Manifest] = {}
         steps: list[Step] = []
@@ -85,6 +90,18 @@ class Pipeline:
                 manifests[stage.name] = self._fresh.manifest(stage)
             steps.append(Step(stage.name, not reason, reason or "nothing changed"))
         return steps
+
+    def check_places(self, last: str | None) -> None:
+        """Sees to it that no stage down to ``last``, or of all, would replace what nmt_prep did not make.
+
+        Args:
+            last: name of a stage, or of one of its rounds; None is the last of all.
+
+        Raises:
+            OutputError: some would.
+        """
+        end = next((place for place, stage in enumerate(self.stages, 1) if last in (stage.name, *stage.rounds)), None)
+        check_places(self.workspace, self.stages[:end])
 
     def tasks(self) -> list[StageTasks]:
         """How far the tasks of each stage have come; runs nothing, writes nothing."""
@@ -249,8 +266,11 @@ class Pipeline:
             self._withdraw(making.stage)
 
     def _withdraw(self, stage: Stage) -> None:
-        """Removes a stage's manifest: it is not fresh from then on."""
+        """Removes a stage's manifest: it is not fresh from then on. What it made stays noted."""
         path = self.workspace.manifest(stage.name)
+        manifest = read_manifest(path)
+        if manifest is not None and not stage.keeps:
+            note_made(self.workspace.private, stage.directory, manifest.files)
         with writing(path):
             path.unlink(missing_ok=True)
 
@@ -258,11 +278,12 @@ class Pipeline:
         """Puts a stage's output in its place, and its manifest last."""
         stage = making.stage
         final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
+        check_places(self.workspace, [stage])  # somebody may have put something there since the run began
         self._withdraw(stage)
         if stage.keeps:
             throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
         else:
-            making.draft.publish(final)
+            making.draft.publish(final, manifest.files)
         for name, digest in manifest.files.items():
             self._digests.remember(final / name, digest)
         manifest.write(path)

@@ -14,6 +14,7 @@ from nmt_prep.errors import ConfigError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import Stage
 from nmt_prep.pipeline.task_share import Share
@@ -82,7 +83,7 @@ def run(
     progress.stopping.clear()
     stages = _stages(config, [*force, *([] if until is None else [until])])
     pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
-    with _held(pipeline, wait=wait):
+    with _held(pipeline, until, wait=wait):
         with _failure_told(progress), open_engine(config, executor, workers, progress) as engine:
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify)
         progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))
@@ -123,7 +124,7 @@ def run_share(
     progress = progress or Progress()
     progress.stopping.clear()
     pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), progress, LockFile(lock_file))
-    with _held(pipeline, wait=wait, shared=True), _failure_told(progress):
+    with _held(pipeline, share.round, wait=wait, shared=True), _failure_told(progress):
         return pipeline.share(local_engine(config, workers, progress), share)
 
 
@@ -140,13 +141,18 @@ def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: 
 
 
 @contextmanager
-def _held(pipeline: Pipeline, *, wait: bool, shared: bool = False) -> Iterator[None]:
-    """Holds the run's directory."""
+def _held(pipeline: Pipeline, last: str | None, *, wait: bool, shared: bool = False) -> Iterator[None]:
+    """Holds the run's directory, if no stage down to ``last`` would replace what nmt_prep did not make there."""
 
     def waiting(holder: str) -> None:
         pipeline.progress.event("waiting", holder=holder, directory=pipeline.config.output_dir)
 
+    if not pipeline.workspace.private.exists():  # nothing is left in a directory that is refused
+        pipeline.check_places(last)
     with run_lock(pipeline.workspace, wait=wait, waiting=waiting, shared=shared):
+        pipeline.check_places(last)
+        if not shared:
+            mark_output_directory(pipeline.workspace)
         yield
 
 

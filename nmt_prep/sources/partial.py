@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from nmt_prep.artefacts import publish_json, writing
+from nmt_prep.artefacts import is_partial, publish_json, writing
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.limits import Limits, Pace
 
 _CHUNK = 1 << 20
+_NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
+"""Names of partial files, which the fetcher chooses, and of their notes."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -170,6 +174,18 @@ class Partial:
 
     def _write_note(self, note: _Note) -> None:
         publish_json(self._note_path, asdict(note))
+
+
+def remove_partials(directory: Path) -> None:
+    """Removes what came of files that are no longer wanted, and the directory if nothing else is in it.
+
+    Failing to is no failure of the run: the files are only in the way of disk space.
+    """
+    with suppress(OSError):
+        for path in directory.iterdir():
+            if is_partial(path) or _NAME.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        directory.rmdir()
 
 
 def check_size(shown_url: str, size: int, limits: Limits) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
+from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import Supply, Wanted
 from nmt_prep.store import Store, Stored
 
@@ -158,7 +158,7 @@ def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any
     wanted = [Wanted(file.mirrors, file.name, file.sha256) for file in files]
     results = _get_all(supply, wanted, options.parallel)
     context.lock.finish()
-    shutil.rmtree(incoming, ignore_errors=True)
+    remove_partials(incoming)
     return {file.mirrors[0]: vars(results[file]) for file in wanted}
 
 

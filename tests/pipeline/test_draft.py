@@ -13,6 +13,7 @@ from nmt_prep import artefacts
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash
 
 FIRST, SECOND = "1" * 64, "2" * 64
+FILES = ["file-0", "file-1", "file-2"]
 
 
 class Killed(BaseException):
@@ -90,7 +91,7 @@ def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) 
     draft = Draft(tmp_path / "private", "records", FIRST)
     draft.open()
     fill(draft)
-    draft.publish(tmp_path / "records")
+    draft.publish(tmp_path / "records", FILES)
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     assert not drafts_of(tmp_path / "private", "records").exists()
     assert not (tmp_path / "private" / "trash").exists()
@@ -111,7 +112,7 @@ def test_what_a_worker_begins_again_while_the_output_is_published_does_not_stay_
 
     with monkeypatch.context() as patch:
         patch.setattr(artefacts, "flush", flushing)
-        draft.publish(tmp_path / "records")
+        draft.publish(tmp_path / "records", FILES)
     assert begun.name not in flushed
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
 
@@ -125,11 +126,11 @@ def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_de
     fill(draft)
     with monkeypatch.context() as patch:
         patch.setattr(os, "rmdir", failing)
-        draft.publish(tmp_path / "records")
+        draft.publish(tmp_path / "records", FILES)
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     empty_trash(tmp_path / "private")
     assert [path.name for path in tmp_path.iterdir() if path.name != "records"] == ["private"]
-    assert [*(tmp_path / "private").rglob("*")] == [tmp_path / "private" / "drafts"]
+    assert sorted(path.name for path in (tmp_path / "private").iterdir()) == ["drafts", "made"]
 
 
 def failing(*_: object, **__: object) -> None:
@@ -149,7 +150,7 @@ def test_a_kill_while_throwing_away_never_leaves_notes_of_missing_files(
             other.discard_others()
             other.open()
             fill(other)
-            other.publish(tmp_path / "records")
+            other.publish(tmp_path / "records", FILES)
         except Killed:
             pass
     for fingerprint in (FIRST, SECOND, FIRST):

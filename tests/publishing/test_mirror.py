@@ -79,7 +79,7 @@ def test_only_what_is_missing_or_damaged_is_fetched(scene: Scene, monkeypatch: p
     scene.fetched()
     (scene.directory / "report" / "summary.txt").unlink()
     (scene.directory / "vocab" / "vocab.json").write_text("damaged")
-    (scene.directory / "records" / ".x.1234.partial").write_text("from a killed process")
+    (scene.directory / "records" / ".x.0123456789abcdef.partial").write_text("from a killed process")
     opened: list[str] = []
     original = type(scene.system)._open
 

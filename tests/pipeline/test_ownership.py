@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.draft import Draft
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
+from nmt_prep.pipeline.ownership import MARKER, check_places, mark_output_directory, note_made
+from nmt_prep.pipeline.runner import plan, run, run_share
+from nmt_prep.pipeline.task_share import Share
+from nmt_prep.stages import STAGES
+from nmt_prep.stages.download import Download
+from nmt_prep.stages.report import Report
+from tests.corpus import corpus_config, tree, write_corpus
+from tests.pipeline.test_draft import FILES, FIRST, SECOND, Killed, fill, killed_at
+
+THESIS = {"report/thesis.txt": "years of work", "records/r.csv": "1,2", "sample/s.wav": "RIFF"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A directory with a corpus, and with files of the user where stages have theirs."""
+    write_corpus(tmp_path)
+    for name, text in THESIS.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def refused(workspace: Workspace) -> bool:
+    try:
+        check_places(workspace, [Report()])
+    except OutputError:
+        return True
+    return False
+
+
+def report_manifest(*files: str) -> Manifest:
+    return Manifest("report", 1, "0" * 64, {}, {}, dict.fromkeys(files, "0" * 64), Counts(), {})
+
+
+def test_directories_of_the_user_are_refused_together_before_any_work(project: Path) -> None:
+    before = tree(project)
+    with pytest.raises(OutputError) as caught:
+        run(corpus_config(project), base_dir=project)
+    assert str(caught.value) == (
+        "a run would replace these, and nothing shows that nmt_prep made them:\n"
+        f"  {project}/sample\n  {project}/records\n  {project}/report\n"
+        "move them away, or set output_dir to another directory; they were left as they are"
+    )
+    assert tree(project) == before
+    assert not (project / ".nmt_prep").exists()
+
+
+def test_plan_and_shares_refuse_them_too(project: Path) -> None:
+    with pytest.raises(OutputError, match=r"(?s)/sample\n.*/records\n.*/report\n"):
+        plan(corpus_config(project), base_dir=project)
+    with pytest.raises(OutputError, match=r"(?s)/sample\n.*/records\n"):
+        run_share(corpus_config(project), Share("encode", 0, 1), base_dir=project)
+    assert not (project / ".nmt_prep").exists()
+
+
+def test_stages_that_are_not_run_are_not_in_the_way(project: Path) -> None:
+    run(corpus_config(project), base_dir=project, until="compile")
+    assert (project / "compiled").is_dir()
+    assert (project / "report" / "thesis.txt").read_text() == "years of work"
+
+
+def test_once_moved_away_the_run_works_and_repeats(project: Path) -> None:
+    config = corpus_config(project)
+    for name in ("report", "records", "sample"):
+        (project / name).rename(project / f"my-{name}")
+    run(config, base_dir=project)
+    first = tree(project)
+    run(config, base_dir=project, force=["report", "sample"])
+    assert tree(project) == first
+    assert not (project / MARKER).exists()
+    assert (project / "my-report" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_directory_that_comes_while_the_run_is_at_work_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_corpus(tmp_path)
+    config, thesis = corpus_config(tmp_path / "run"), tmp_path / "run" / "report" / "thesis.txt"
+
+    def too_early(stage: Report, context: object) -> object:
+        thesis.parent.mkdir()
+        thesis.write_text("years of work")
+        return original(stage, context)
+
+    original: Callable[..., object] = Report.run
+    with monkeypatch.context() as patch:
+        patch.setattr(Report, "run", too_early)
+        with pytest.raises(OutputError, match="/run/report\n"):
+            run(config, base_dir=tmp_path)
+    assert thesis.read_text() == "years of work"
+    thesis.parent.rename(tmp_path / "mine")
+    assert [outcome.stage for outcome in run(config, base_dir=tmp_path) if outcome.ran] == ["report"]
+
+
+def test_runs_of_versions_without_notes_go_on(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    config = corpus_config(tmp_path / "run")
+    run(config, base_dir=tmp_path)
+    whole = tree(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / ".nmt_prep" / "made")
+    run(config, base_dir=tmp_path, force=[stage.name for stage in STAGES if stage.applies(config)])
+    assert tree(tmp_path / "run") == whole
+
+
+@pytest.mark.parametrize("damage", ["", "[" * 200_000, '{"files": 1}', '{"files": [[]]}', "null", "{}"])
+def test_a_damaged_note_shows_nothing(tmp_path: Path, damage: str) -> None:
+    workspace = Workspace(tmp_path)
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "summary.txt").touch()
+    note_made(workspace.private, "report", ["summary.txt"])
+    assert not refused(workspace)
+    (workspace.private / "made" / "report.json").write_text(damage)
+    assert refused(workspace)
+    report_manifest("summary.txt").write(workspace.manifest("report"))
+    assert not refused(workspace)
+
+
+def test_what_replaced_our_directory_is_not_ours(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    note_made(workspace.private, "report", ["summary.txt"])
+    report_manifest("summary.txt").write(workspace.manifest("report"))
+    assert not refused(workspace)
+    (tmp_path / "report" / "empty").mkdir(parents=True)
+    assert not refused(workspace)
+    (tmp_path / "report" / "empty" / "thesis.txt").touch()
+    assert refused(workspace)
+
+
+def test_a_file_or_a_link_in_the_place_of_a_stage_is_refused(tmp_path: Path) -> None:
+    workspace, place = Workspace(tmp_path), tmp_path / "report"
+    place.touch()
+    assert refused(workspace)
+    place.unlink()
+    place.symlink_to(tmp_path / "nowhere")
+    assert refused(workspace)
+    (tmp_path / "nowhere").mkdir()
+    assert refused(workspace)
+
+
+def test_of_a_linked_stage_directory_only_the_link_is_replaced(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    config, report = corpus_config(tmp_path / "run"), tmp_path / "run" / "report"
+    run(config, base_dir=tmp_path)
+    report.rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "mine").touch()
+    report.symlink_to(tmp_path / "elsewhere")
+    run(config, base_dir=tmp_path, force=["report"])
+    assert not report.is_symlink()
+    names = sorted(path.name for path in (tmp_path / "elsewhere").iterdir())
+    assert names == ["mine", "summary.json", "summary.txt"]
+
+
+def test_stores_that_are_added_to_keep_what_is_in_them(project: Path) -> None:
+    for name in ("report", "records", "sample"):
+        shutil.rmtree(project / name)
+    kept = ["downloads/.incoming/mine", "downloads/.notes/mine", "downloads/.mine.partial", "extracted/.mine.partial"]
+    for name in kept:
+        (project / name).parent.mkdir(exist_ok=True, parents=True)
+        (project / name).write_text("mine")
+    run(corpus_config(project), base_dir=project)
+    run(corpus_config(project), base_dir=project, force=["download", "extract"])
+    assert [(project / name).read_text() for name in kept] == ["mine"] * 4
+    check_places(Workspace(project), [Download()])
+
+
+def test_an_output_directory_that_has_nothing_else_is_marked(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    (root / ".nmt_prep").mkdir(parents=True)
+    (root / f".{MARKER}.0123456789abcdef.partial").touch()
+    mark_output_directory(Workspace(root))
+    assert sorted(path.name for path in root.iterdir()) == [".nmt_prep", MARKER]
+    assert "Runs replace the directories of their stages" in (root / MARKER).read_text()
+    mark_output_directory(Workspace(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_marked_directory_without_notes_is_refused_with_what_may_have_happened(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+    shutil.rmtree(tmp_path / "run" / ".nmt_prep")
+    with pytest.raises(OutputError, match=r"its \.nmt_prep was deleted, delete them too"):
+        run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
+
+
+@pytest.mark.parametrize("number", range(1, 40))
+def test_after_a_kill_our_directory_is_known_and_that_of_the_user_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    workspace, place = Workspace(tmp_path), tmp_path / "report"
+    place.mkdir()
+    (place / "old").touch()
+    note_made(workspace.private, "report", ["old"])
+    draft = Draft(workspace.private, "report", SECOND if number % 2 else FIRST)
+    draft.open()
+    fill(draft)
+    with killed_at(number, monkeypatch, backwards=False), suppress(Killed):
+        draft.publish(place, FILES)
+    assert not refused(workspace)
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / "thesis.txt").touch()
+    assert refused(workspace)

@@ -20,7 +20,8 @@ from nmt_prep.errors import InvalidTextError
 Lines: TypeAlias = "Iterable[str] | Iterable[pa.Array] | pa.Array | pa.ChunkedArray"
 """What training and batch encoding accept: strings, an Arrow string array, or a stream of such arrays."""
 
-_LINES_PER_CHUNK = 65_536
+LINES_PER_CHUNK = 65_536
+"""Lines that are handled together at most: a line costs memory beside its bytes, however short it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
             if isinstance(first, pa.Array):
                 yield TextColumn.from_arrow(first)
             else:
-                yield TextColumn.from_strings([first, *islice(items, _LINES_PER_CHUNK - 1)])
+                yield TextColumn.from_strings([first, *islice(items, LINES_PER_CHUNK - 1)])
 
 
 def joined_lines(lines: pa.Array) -> memoryview:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.encodings import UTF8_MARK, decoded, text_error
-from nmt_prep.corpora.pieces import LineSlice, raw_chunks, unreadable, whole_lines
+from nmt_prep.corpora.pieces import LineSlice, few_lines, raw_chunks, unreadable, whole_lines
 from nmt_prep.errors import CorpusError
 
 Faults: TypeAlias = npt.NDArray[np.uint8]
@@ -87,7 +87,9 @@ def iter_blocks(
     counts: Counter[str] | None = None,
     lines: LineSlice | None = None,
 ) -> Iterator[Block]:
-    """Cuts a file into blocks of about 2 MiB; a longer line is a block of its own, if it is kept.
+    """Cuts a file into blocks of about 2 MiB and at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines.
+
+    A longer line is a block of its own, if it is kept.
 
     Args:
         path: the file.
@@ -102,7 +104,7 @@ def iter_blocks(
     counts = Counter() if counts is None else counts
     position, end, line = lines or (0, None, 1)
     chunks = decoded(raw_chunks(path, position, end), policy.encoding, policy.invalid, path, counts, position, line)
-    for piece in whole_lines(chunks, policy.max_line_bytes):
+    for piece in few_lines(whole_lines(chunks, policy.max_line_bytes)):
         data, size = piece.data, piece.size
         if position == 0 and policy.mark == "strip" and data.startswith(UTF8_MARK):
             del data[: len(UTF8_MARK)]

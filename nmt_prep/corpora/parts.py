@@ -1,7 +1,7 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target`` and ``corpus``.
 
-Row groups hold about :data:`ROW_GROUP_BYTES` of text and are what is read at once; parts hold about
-:data:`PART_BYTES`. Where one ends depends on nothing but the pairs.
+Row groups hold about :data:`ROW_GROUP_BYTES` of text and are read as a whole; parts hold about :data:`PART_BYTES`.
+Where one ends depends on nothing but the pairs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import published
+from nmt_prep.columns import LINES_PER_CHUNK
+from nmt_prep.config.section import SIDES
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
@@ -54,7 +56,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
         CorpusError: a line has 2 GiB or more.
         OutputError: a part cannot be written, or read back.
     """
-    groups = _row_groups(batches)
+    groups = _row_groups(batches, corpus)
     parts: list[Part] = []
     group = next(groups, None)
     while group is not None:
@@ -62,9 +64,10 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
         pairs = size = 0
         with published(directory / name) as beside, _writer(beside) as writer:
             while group is not None and size < PART_BYTES:
-                writer.write_batch(_record_batch(group, corpus), row_group_size=len(group))
+                writer.write_batch(group, row_group_size=len(group))
                 pairs += len(group)
-                size += int(_sizes(group).sum())
+                size += text_bytes(group.column("source")) + text_bytes(group.column("target"))
+                group = None  # of very short lines a group is large: it is freed before the next one is gathered
                 group = next(groups, None)
         parts.append(Part(name, pairs, size, sha256_of(directory / name)))
     return parts
@@ -84,7 +87,9 @@ def row_groups(path: Path) -> list[int]:
 
 
 def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """Reads a part one row group at a time, each as one batch of :data:`SCHEMA`; several threads may each read one.
+    """Reads a part one row group at a time, as batches of :data:`SCHEMA`; several threads may each read one.
+
+    A batch has at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` pairs, however short they are.
 
     Args:
         path: the part.
@@ -97,7 +102,7 @@ def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[
         with pq.ParquetFile(path) as part:
             for number in range(part.num_row_groups) if row_groups is None else row_groups:
                 table = part.read_row_group(number, use_threads=False).combine_chunks()
-                yield from table.to_batches()
+                yield from table.to_batches(max_chunksize=LINES_PER_CHUNK)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, error) from error
 
@@ -107,7 +112,7 @@ def _writer(path: Path) -> pq.ParquetWriter:
     return pq.ParquetWriter(path, SCHEMA, **options)
 
 
-def _row_groups(batches: Iterable[PairBatch]) -> Iterator[PairBatch]:
+def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:
     """Cuts pairs anew: each group is the shortest that reaches :data:`ROW_GROUP_BYTES`, save the last."""
     held: list[PairBatch] = []
     size = 0
@@ -117,23 +122,35 @@ def _row_groups(batches: Iterable[PairBatch]) -> Iterator[PairBatch]:
         while first < len(batch):
             last = int(np.searchsorted(ends, taken + ROW_GROUP_BYTES - size))
             piece = PairBatch(batch.source[first : last + 1], batch.target[first : last + 1])
-            held.append(piece)
+            held.append(_narrow(piece, corpus))
             first += len(piece)
             if last < len(batch):
-                yield _join(held)
-                held, size, taken = [], 0, int(ends[last])
+                yield _taken(held, corpus)
+                size, taken = 0, int(ends[last])
             else:
                 size += int(ends[-1]) - taken
     if held:
-        yield _join(held)
+        yield _taken(held, corpus)
 
 
-def _join(batches: list[PairBatch]) -> PairBatch:
-    if len(batches) == 1:
-        return batches[0]
-    return PairBatch(
-        pa.concat_arrays([batch.source for batch in batches]), pa.concat_arrays([batch.target for batch in batches])
-    )
+def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
+    """The pairs with 32-bit offsets, which take half the memory."""
+    if max(text_bytes(pairs.source), text_bytes(pairs.target)) > _LARGEST_COLUMN:
+        raise _too_long(corpus)
+    return PairBatch(pairs.source.cast(pa.string()), pairs.target.cast(pa.string()))
+
+
+def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
+    """All pairs that are held as one batch of :data:`SCHEMA`; empties the list."""
+    columns: list[pa.Array] = []
+    for side in SIDES:
+        pieces = [pairs.side(side) for pairs in held]
+        if sum(map(text_bytes, pieces)) > _LARGEST_COLUMN:
+            raise _too_long(corpus)
+        columns.append(pa.concat_arrays(pieces))
+    held.clear()
+    names = pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus]))
+    return pa.record_batch([*columns, names], schema=SCHEMA)
 
 
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
@@ -142,11 +159,8 @@ def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
     return np.asarray(sizes.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _record_batch(group: PairBatch, corpus: str) -> pa.RecordBatch:
-    if max(text_bytes(group.source), text_bytes(group.target)) > _LARGEST_COLUMN:
-        raise CorpusError(f"corpus {corpus}: a line has 2 GiB or more, which no part can hold; remove or split it")
-    names = pa.DictionaryArray.from_arrays(np.zeros(len(group), np.int32), pa.array([corpus]))
-    return pa.record_batch([group.source.cast(pa.string()), group.target.cast(pa.string()), names], schema=SCHEMA)
+def _too_long(corpus: str) -> CorpusError:
+    return CorpusError(f"corpus {corpus}: a line has 2 GiB or more, which no part can hold; remove or split it")
 
 
 def _damaged(path: Path, error: Exception) -> CorpusError:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.errors import CorpusError
 
 BLOCK_BYTES = 2 << 20
@@ -93,6 +97,18 @@ def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[Piece]:
         yield Piece(bytearray(b"\n"), skipped, too_long=True)
     if pending:
         yield Piece(pending, len(pending))
+
+
+def few_lines(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Cuts pieces so that none has more than :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines."""
+    for piece in pieces:
+        data = piece.data
+        if data.count(b"\n") <= LINES_PER_CHUNK:
+            yield piece
+            continue
+        last_ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))[LINES_PER_CHUNK - 1 :: LINES_PER_CHUNK]
+        for start, end in pairwise(dict.fromkeys([0, *(last_ends + 1).tolist(), len(data)])):
+            yield Piece(data[start:end], end - start)
 
 
 def unreadable(path: Path, error: OSError) -> CorpusError:

@@ -52,8 +52,8 @@ class SpillWriter:
     Args:
         path: the spill file.
         plan: shared by all tasks of the split.
-        buffer_bytes: records are held back to this size before they are grouped and written; a task needs about twice
-            this and a batch.
+        buffer_bytes: records are held back until they take this much memory, then grouped and written; a task needs
+            about twice this and a batch.
 
     Raises:
         OutputError: the file cannot be written; here and in all methods.
@@ -88,7 +88,7 @@ class SpillWriter:
         """
         self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
         self._stats += PairStats.of(inputs, targets)
-        if self._buffer.bytes >= self._buffer_bytes:
+        if self._buffer.held >= self._buffer_bytes:
             with writing(self._path):
                 self._flush()
 

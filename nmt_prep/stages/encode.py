@@ -34,8 +34,9 @@ from nmt_prep.records import (
 from nmt_prep.stages.encode_tasks import ShardTask, SpillTask, bucket_share, encode_part, order_shard, spill_name
 from nmt_prep.stages.vocab import built_vocabularies
 
-_BYTES_PER_RECORD = 64
-"""What a record has beside its text, roughly: framing, keys, index."""
+_BYTES_PER_RECORD = 128
+"""Memory that a record takes beside its text while its bucket is put in order, roughly: 75 in the spill file, the rest
+for its place, its size and its entry in the index."""
 
 Parts: TypeAlias = "Mapping[str, list[dict[str, Any]]]"
 """Compiled parts by split, in order, as the compile stage lists them."""

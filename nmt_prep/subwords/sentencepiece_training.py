@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 _LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on the number
 # Of memory for each byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
 _BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
+# Beside that for each line, however short: 125 and 43 in all were measured with lines of two bytes.
+_BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
 
 _ERRORS_ONLY = 2  # a level of the library's log, which goes to stderr past logging
 
@@ -186,8 +188,9 @@ class _Room(NamedTuple):
         Raises:
             TrainingError: it would not.
         """
-        kept = size if self.most_lines is None or lines <= self.most_lines else size * self.most_lines // lines
-        needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0)
+        kept_lines = lines if self.most_lines is None else min(lines, self.most_lines)
+        kept = size * kept_lines // max(lines, 1)
+        needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0) + kept_lines * _BYTES_PER_LINE.get(self.model_type, 0)
         if self.memory is not None and needed > self.memory:
             raise TrainingError(
                 f"these lines, of which {kept / 1e6:.0f} MB were read so far, need {needed / 1e9:.1f} GB or more to "

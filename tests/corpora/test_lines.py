@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.corpora import pieces as module
-from nmt_prep.corpora.lines import AS_IS, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
+from nmt_prep.corpora.lines import AS_IS, TextPolicy, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
 from nmt_prep.errors import CorpusError, InvalidTextError
 from tests.reference import corpora as reference
 
@@ -57,18 +57,30 @@ def test_no_other_separator_ends_a_line(tmp_path: Path, separator: str) -> None:
 @given(
     text=st.text(st.sampled_from("ab\n\r\x85\u2028é中𠮷\0"), max_size=60),
     block=st.integers(1, 12),
+    most=st.integers(1, 4),
 )
 def test_blocks_of_any_size_give_the_same_lines(
-    tmp_path_factory: pytest.TempPathFactory, text: str, block: int
+    tmp_path_factory: pytest.TempPathFactory, text: str, block: int, most: int
 ) -> None:
     path = tmp_path_factory.mktemp("lines") / "a"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_BYTES", block)
+        patch.setattr(module, "LINES_PER_CHUNK", most)
         assert read(path) == reference.lines(text.encode())
         numbers = [b.first_line for b in iter_blocks(path)]
         counts = [len(b.starts) for b in iter_blocks(path)]
     assert numbers == [1 + sum(counts[:i]) for i in range(len(counts))]
+    assert all(count <= most + 1 for count in counts)  # one more where the file does not end with a newline
+
+
+def test_a_block_has_few_lines_however_short_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LINES_PER_CHUNK", 4)
+    path = tmp_path / "a"
+    path.write_bytes(b"\xef\xbb\xbfa\n" + b"\n" * 9)
+    blocks = list(iter_blocks(path, TextPolicy(mark="strip")))
+    assert [(block.first_line, len(block.starts)) for block in blocks] == [(1, 4), (5, 4), (9, 2)]
+    assert blocks[0].data == b"a\n\n\n\n"
 
 
 @pytest.mark.parametrize(

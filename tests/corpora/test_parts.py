@@ -47,6 +47,16 @@ def test_reading(tmp_path: Path) -> None:
     ]
 
 
+def test_a_row_group_of_short_lines_is_read_in_batches_of_few_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_parts([batch(list("abcdefg"), [""] * 7)], "c", tmp_path, "p")
+    path = tmp_path / "p-00000.parquet"
+    assert row_groups(path) == [7]
+    monkeypatch.setattr(module, "LINES_PER_CHUNK", 3)
+    assert [read.column("source").to_pylist() for read in iter_pairs(path)] == [list("abc"), list("def"), ["g"]]
+
+
 @settings(deadline=None)
 @given(data=st.data(), lengths=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=30))
 def test_bytes_do_not_depend_on_the_batches(

@@ -44,12 +44,12 @@ def test_a_gigabyte_on_four_cores() -> None:
         "compile": (7.14, 1.0, 14),  # 2.68 s for 256 MiB whose lines are counted; nine slices of at most 112 MB
         "sample": (5.35, 1.23, 2),  # 400 of 600 MB are read, and 400 of 400; 100 and 133 MB taken, and joined
         "vocab": (469.01, 467.67, 4),  # 2 s for each of the 233 MB, one after the other; counted in four slices
-        "encode": (6.96, 1.0, 22),  # 18 parts; 4 shards of 250 MB, each in four buckets from 18 spill files
+        "encode": (6.98, 1.0, 22),  # 18 parts; 4 shards of 250 MB, each in five buckets from 18 spill files
         "report": (1.0, 1.0, 0),
     }
-    assert found.seconds == pytest.approx(498.06, abs=0.01)
+    assert found.seconds == pytest.approx(498.08, abs=0.01)
     assert found.parts == {"train": 18}
-    assert found.plans["train"].buckets_per_shard == 4
+    assert found.plans["train"].buckets_per_shard == 5
 
 
 def test_memory_and_disk_of_a_gigabyte() -> None:

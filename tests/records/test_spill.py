@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _nmt_prep_core import crc32c
+from _nmt_prep_core import SpillBuffer, crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +49,17 @@ def test_bad_offsets_are_refused(offsets: list[int], tmp_path: Path) -> None:
         append_id(bad, 1)
     with SpillWriter(tmp_path / "spill", plan(10)) as spill, pytest.raises(ValueError, match="offsets must"):
         spill.add(0, bad, bad)
+
+
+def test_what_is_noted_of_each_record_counts_as_held() -> None:
+    one = np.array([0, 1], np.int64)
+    for raw, size in ((False, 73), (True, 44)):
+        buffer = SpillBuffer(plan(10).shuffle.keys, 10, 2, 2, raw)
+        for row in range(3):
+            buffer.add(row, np.array([5], np.int32), one, np.array([7], np.int32), one, 0)
+        assert (buffer.bytes, buffer.held) == (3 * size, 3 * (size + 24))
+        buffer.drain(np.empty(3 * size, np.uint8))
+        assert (buffer.bytes, buffer.held) == (0, 0)
 
 
 def test_rows_outside_the_split_are_refused(tmp_path: Path) -> None:

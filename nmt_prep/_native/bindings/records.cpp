@@ -124,6 +124,8 @@ auto index(const HeldBucket& held) {
     std::vector<std::uint16_t> pairs;
     {
         nb::gil_scoped_release unlocked;
+        bytes.reserve(held.bucket.size());
+        pairs.reserve(3 * held.bucket.size());
         for (std::size_t i = 0; i < held.bucket.size(); ++i) {
             const PairInfo info = held.bucket.info(i);
             bytes.push_back(static_cast<std::int64_t>(info.bytes));
@@ -145,6 +147,7 @@ void bind_spill(nb::module_& module) {
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
              nb::arg("target_offsets"), nb::arg("corpus"))
         .def_prop_ro("bytes", &SpillBuffer::bytes)
+        .def_prop_ro("held", &SpillBuffer::held)
         .def("drain", &drain, nb::arg("out"));
     nb::class_<HeldBucket>(module, "Bucket")
         .def(

@@ -70,6 +70,9 @@ class SpillBuffer {
 
     std::size_t bytes() const { return size_; }
 
+    // Bytes of memory in use: the records and what is noted of each.
+    std::size_t held() const { return size_ + entries_.size() * sizeof(Entry); }
+
     // Writes bytes() bytes to `out`, empties the buffer, and returns the segments in order of bucket.
     std::vector<Segment> drain(std::uint8_t* out);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import lzma
 import re
 import tarfile
@@ -16,6 +17,7 @@ from typing import cast
 
 import pyarrow as pa
 
+from nmt_prep.archives.checked import CheckedFile
 from nmt_prep.archives.compression import decompressed
 from nmt_prep.archives.entry import Archive, Bounded, Budget, Entry, Peekable
 from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name, nearest, without_suffix
@@ -70,6 +72,27 @@ def extract_members(
             no regular file; or a name is absolute or climbs out with ``..``.
         OutputError: a file cannot be written.
     """
+    with ExitStack() as stack:
+
+        def write(name: str, chunks: Iterable[bytes]) -> Extracted:
+            beside = stack.enter_context(published(place(name)))
+            with writing(place(name)), beside.open("wb") as file:
+                return _copy(chunks, file.write, advance)
+
+        return _read_members(archive, wanted, limits, write)
+
+
+def digest_members(archive: Archive, wanted: Iterable[str], limits: Limits) -> dict[str, dict[str, Extracted]]:
+    """Reads the wanted members as :func:`extract_members` does, with the same errors, and writes nothing."""
+    return _read_members(
+        archive, wanted, limits, lambda _, chunks: _copy(chunks, lambda chunk: None, lambda size: None)
+    )
+
+
+def _read_members(
+    archive: Archive, wanted: Iterable[str], limits: Limits, keep: Callable[[str, Iterable[bytes]], Extracted]
+) -> dict[str, dict[str, Extracted]]:
+    """Passes the wanted members on, then checks that the archive is the one that its digest names."""
     patterns = {name: matcher(name) for name in wanted}
     for name in patterns:
         if climbs_out(name):
@@ -79,8 +102,10 @@ def extract_members(
     total = 0
     with _reading(archive):
         budget = Budget(archive, limits)
-    with ExitStack() as stack:
-        for entry in stack.enter_context(closing(_entries(archive, budget, patterns))):
+        raw = CheckedFile(archive.path)
+        buffered: io.BufferedReader = io.BufferedReader(raw, _CHUNK)
+    with buffered as file, closing(_entries(archive, file, budget, patterns)) as entries:
+        for entry in entries:
             name = member_name(entry.name)
             if len(names) < _NAMES_KEPT:
                 names.append(name)
@@ -92,14 +117,15 @@ def extract_members(
                 raise ArchiveError(f"{archive.path}: {name!r} is in it twice, so which one is meant cannot be told")
             if climbs_out(name) or entry.refused:
                 raise _refused(archive, name, entry.refused or "not inside the archive")
-            beside = stack.enter_context(published(place(name)))
-            found[name] = _copy(_chunks(entry, archive), beside, place(name), budget, advance)
+            found[name] = keep(name, _chunks(entry, archive, budget))
             total += found[name].size
             budget.check_total(total)
         result = {name: _matches(pattern, found) for name, pattern in patterns.items()}
         for name, matched in result.items():
             if not matched:
                 raise _missing(name, names, archive)
+        with _reading(archive):
+            raw.check(archive.sha256)
     return result
 
 
@@ -110,12 +136,14 @@ def _matches(pattern: re.Pattern[str], found: dict[str, Extracted]) -> dict[str,
     return {name: found[name] for name in sorted(found) if pattern.fullmatch(name)}
 
 
-def _entries(archive: Archive, budget: Budget, wanted: Iterable[str]) -> Generator[Entry, None, None]:
+def _entries(
+    archive: Archive, file: io.BufferedReader, budget: Budget, wanted: Iterable[str]
+) -> Generator[Entry, None, None]:
     """The entries in the order of the archive; of a tar each is read past when the next is asked for."""
-    with _reading(archive), archive.path.open("rb") as file:
+    with _reading(archive):
         if file.peek(4)[:4] in STARTS:
             yield from zip_entries(file, budget)
-        elif _is_tar(archive.path):
+        elif _is_tar(file):
             yield from tar_entries(Bounded(decompressed(file), budget), budget)
         else:
             names = {WHOLE_FILE, archive.name, without_suffix(archive.name)}
@@ -123,32 +151,34 @@ def _entries(archive: Archive, budget: Budget, wanted: Iterable[str]) -> Generat
             yield Entry(name, "", lambda: cast(Peekable, file))
 
 
-def _is_tar(path: Path) -> bool:
-    with path.open("rb") as file:
+def _is_tar(file: io.BufferedReader) -> bool:
+    """Returns whether a file at its start is a tar, compressed or not; leaves it there."""
+    try:
         return is_tar(decompressed(file).read(tarfile.BLOCKSIZE))
+    finally:
+        file.seek(0)
 
 
-def _chunks(entry: Entry, archive: Archive) -> Iterator[bytes]:
-    """The content of an entry, decompressed."""
+def _chunks(entry: Entry, archive: Archive, budget: Budget) -> Iterator[bytes]:
+    """The content of an entry, decompressed, no more than the limits allow."""
+    size = 0
     with _reading(archive):
         stream = decompressed(entry.open())
         while chunk := stream.read(_CHUNK):
+            size += len(chunk)
+            budget.check_member(entry.name, size)
+            budget.check_total(size)
             yield chunk
 
 
-def _copy(
-    chunks: Iterable[bytes], beside: Path, final: Path, budget: Budget, advance: Callable[[int], None]
-) -> Extracted:
-    """Writes the content of a member: every byte that is extracted passes here."""
+def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Callable[[int], None]) -> Extracted:
+    """Hands on the content of a member: every byte that is extracted passes here."""
     digest, size = hashlib.sha256(), 0
-    with writing(final), beside.open("wb") as file:
-        for chunk in chunks:
-            size += len(chunk)
-            budget.check_member(final.name, size)
-            budget.check_total(size)
-            file.write(chunk)
-            digest.update(chunk)
-            advance(len(chunk))
+    for chunk in chunks:
+        size += len(chunk)
+        write(chunk)
+        digest.update(chunk)
+        advance(len(chunk))
     return Extracted(digest.hexdigest(), size)
 
 

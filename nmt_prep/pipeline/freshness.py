@@ -18,7 +18,7 @@ class Freshness:
     """Compares the stages of a config with what is in its workspace.
 
     Attributes:
-        trust: whether published files whose sizes and times are as remembered need not be read again.
+        trust: whether published and local files whose sizes and times are as remembered need not be read again.
     """
 
     def __init__(
@@ -48,6 +48,9 @@ class Freshness:
             return "was interrupted" if begun else "never run here"
         reasons = differences(manifest, stage.version, stage.settings(self._config), inputs)
         damage = "; ".join(reasons) or self._damage(stage, manifest)
+        if not damage and not self.trust:
+            known = {**above, stage.name: manifest}
+            damage = stage.misnamed(self._config, self._base_dir, self._workspace, known)
         return damage or stage.outdated(manifest, self._config, self._lock)
 
     def follow(self, stage: Stage, above: Sequence[str]) -> str:
@@ -63,7 +66,7 @@ class Freshness:
         inputs = {name: above[name].output_digest for name in stage.reads(self._config)}
         for name, path in stage.local_files(self._config, self._base_dir).items():
             try:
-                inputs[f"file {name}"] = self._digests.digest(path)
+                inputs[f"file {name}"] = self._digests.digest(path, trust=self.trust)
             except OSError as error:
                 raise DownloadError(
                     f"cannot read {path} (url {name} in the config): {error.strerror}; "

@@ -144,9 +144,11 @@ class Pipeline:
             for stage in self.stages:
                 reason = self._fresh.reason(stage, manifests, force)
                 started = time.monotonic()
-                if not reason or stage.name in force:
+                # What a store noted is no proof when it is being verified.
+                anew = stage.name in force or (verify and stage.keeps and bool(reason))
+                if not reason or anew:
                     throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
-                if stage.keeps and stage.name in force:
+                if stage.keeps and anew:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
                     self.progress.event("stage_started", stage=stage.name, reason=reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -100,6 +101,19 @@ class Stage(ABC):
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
         """Why the stage must run though its fingerprint and files are as they should be; empty where it need not."""
+        return ""
+
+    def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
+        """Why what the stage published is not what the digests in its names say; empty where it is.
+
+        Asked with ``--verify`` only, of a stage whose files are those of its manifest: everything may be read again.
+
+        Args:
+            config: the config.
+            base_dir: what local paths of the config are relative to.
+            workspace: of the run.
+            manifests: of this stage and those above.
+        """
         return ""
 
     @abstractmethod

@@ -12,7 +12,7 @@ from nmt_prep.config import Config
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.errors import DownloadError
 from nmt_prep.lockfile import LockFile
-from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
@@ -85,6 +85,12 @@ class Download(Stage):
             raise DownloadError("\n".join(["files that no program can fetch are not there yet:", *lines]))
         return {needed.key: path for needed, path in paths.items()}
 
+    def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
+        for name, digest in manifests[self.name].files.items():
+            if name.partition("/")[0] != digest:
+                return f"{workspace.root / self.directory / name} is not the file that its name says"
+        return ""
+
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
         for needed in needed_files(config):
             entry: Any = manifest.details[needed.key]
@@ -127,11 +133,13 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
             yield Needed(key, mirrors, getattr(corpus.sha256, part), corpus.manual)
 
 
-def downloaded_file(context: Context, file: Needed) -> tuple[Path, dict[str, Any]]:
+def downloaded_file(
+    file: Needed, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]
+) -> tuple[Path, dict[str, Any]]:
     """Where a needed file is, and its details, for a stage that has download above it."""
-    entry = context.manifests["download"].details[file.key]
-    local = file.local(context.base_dir)
-    path = context.workspace.root / Download.directory / entry["sha256"] / entry["name"] if local is None else local
+    entry = manifests["download"].details[file.key]
+    local = file.local(base_dir)
+    path = workspace.root / Download.directory / entry["sha256"] / entry["name"] if local is None else local
     return path, entry
 
 

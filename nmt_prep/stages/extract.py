@@ -10,13 +10,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, is_pattern, member_name, without_suffix
+from nmt_prep.archives import (
+    WHOLE_FILE,
+    Archive,
+    digest_members,
+    extract_members,
+    is_pattern,
+    member_name,
+    without_suffix,
+)
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import Extract as Limits
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError
-from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.download import Needed, downloaded_file, needed_by
@@ -66,15 +74,22 @@ class Extract(Stage):
         wanted = (wanted for split, corpora in config.splits.items() for c in corpora for wanted in wanted_by(split, c))
         return {f"splits.{file.key.replace('/', '.')}": [file.container.key, file.member] for file in wanted}
 
+    def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
+        archives: dict[Archive, dict[str, list[dict[str, Any]]]] = {}
+        for key, (archive, member) in _places(config, base_dir, workspace, manifests).items():
+            archives.setdefault(archive, {})[member] = manifests[self.name].details[key]
+        for archive, members in archives.items():
+            for member, found in digest_members(archive, members, config.extract).items():
+                stored = [(entry["sha256"], entry["size"]) for entry in members[member]]
+                if stored != [(each.sha256, each.size) for each in found.values()]:
+                    return f"{workspace.root / self.directory / archive.sha256} is not what is in {archive.path}"
+        return ""
+
     def run(self, context: Context) -> Result:
+        places = _places(context.config, context.base_dir, context.workspace, context.manifests)
         members: dict[Archive, list[str]] = {}
-        places: dict[str, tuple[Archive, str]] = {}
-        for split, corpora in context.config.splits.items():
-            for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
-                path, entry = downloaded_file(context, wanted.container)
-                archive = Archive(path, entry["name"], entry["sha256"])
-                places[wanted.key] = archive, wanted.member
-                members.setdefault(archive, []).append(wanted.member)
+        for archive, member in places.values():
+            members.setdefault(archive, []).append(member)
         tasks = [
             ExtractTask(
                 key=f"{number:05d}-{archive.sha256}",
@@ -93,6 +108,18 @@ class Extract(Stage):
         digests = {entry["file"]: entry["sha256"] for files in details.values() for entry in files}
         counts = Counts(other={"archives": len(tasks), "files": len(digests)})
         return Result(counts, files=sorted(digests), digests=digests, details={**details})
+
+
+def _places(
+    config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]
+) -> dict[str, tuple[Archive, str]]:
+    """The archive and the member, or pattern, that each wanted file comes from, by :attr:`Wanted.key`."""
+    places: dict[str, tuple[Archive, str]] = {}
+    for split, corpora in config.splits.items():
+        for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
+            path, entry = downloaded_file(wanted.container, base_dir, workspace, manifests)
+            places[wanted.key] = Archive(path, entry["name"], entry["sha256"]), wanted.member
+    return places
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:

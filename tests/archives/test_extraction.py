@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
 import stat
 import tarfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, member_name
+from nmt_prep.archives import WHOLE_FILE, Archive, Extracted, digest_members, extract_members, member_name
 from nmt_prep.errors import ArchiveError
 from tests.archives.builders import LIMITS, PACKERS, TEXT, extract, outputs, tar_of, zip_of
 
@@ -193,11 +194,46 @@ def test_an_archive_that_is_gone(tmp_path: Path) -> None:
 def test_progress(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(b"x" * (3 << 20)))
+    archive = Archive(path, "x.gz", hashlib.sha256(path.read_bytes()).hexdigest())
     advances: list[int] = []
-    extract_members(Archive(path, "x.gz", "0" * 64), [WHOLE_FILE], lambda _: tmp_path / "a", LIMITS, advances.append)
+    extract_members(archive, [WHOLE_FILE], lambda _: tmp_path / "a", LIMITS, advances.append)
     assert advances == [1 << 20] * 3
 
 
 @pytest.mark.parametrize(("given", "name"), [("a/b", "a/b"), ("./a", "a"), (".//././a", "a"), (".hidden", ".hidden")])
 def test_member_name(given: str, name: str) -> None:
     assert member_name(given) == name
+
+
+@pytest.mark.parametrize("pack", [tar_of, zip_of])
+@pytest.mark.parametrize("size", [1, 3 << 20])
+def test_a_file_that_is_not_the_one_its_digest_names(tmp_path: Path, pack: Callable[..., bytes], size: int) -> None:
+    archive = Archive(tmp_path / "x.tgz", "x.tgz", hashlib.sha256(b"another").hexdigest())
+    archive.path.write_bytes(pack(("a", os.urandom(size)), ("b", b"rest")))
+    with pytest.raises(ArchiveError, match=rf"changed after it was checked: expected SHA-256 {archive.sha256}, found"):
+        extract_members(archive, ["a"], lambda _: tmp_path / "out" / "a", LIMITS, lambda _: None)
+    assert outputs(tmp_path) == []
+
+
+def test_a_zip_that_is_written_to_while_it_is_read(tmp_path: Path) -> None:
+    content = zip_of(("a", os.urandom(3 << 20)))
+    archive = Archive(tmp_path / "x.zip", "x.zip", hashlib.sha256(content).hexdigest())
+    archive.path.write_bytes(content)
+
+    def write_again(size: int) -> None:
+        archive.path.write_bytes(content)
+        os.utime(archive.path, (1, 1))
+
+    with pytest.raises(ArchiveError, match=r"x\.zip was changed while it was read; run again"):
+        extract_members(archive, ["a"], lambda _: tmp_path / "out" / "a", LIMITS, write_again)
+    assert outputs(tmp_path) == []
+
+
+def test_digest_members_writes_nothing(tmp_path: Path) -> None:
+    content = tar_of(("a", b"one\n"), ("b", b"two\n"))
+    archive = Archive(tmp_path / "x.tar", "x.tar", hashlib.sha256(content).hexdigest())
+    archive.path.write_bytes(content)
+    assert digest_members(archive, ["b"], LIMITS) == {
+        "b": {"b": Extracted("27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a", 4)}
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]

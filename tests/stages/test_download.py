@@ -10,6 +10,9 @@ import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, DownloadError
+from nmt_prep.pipeline.manifest import Workspace
+from nmt_prep.pipeline.runner import plan
+from nmt_prep.pipeline.runner import run as verified_run
 from tests.server import Answer, WebServer, web_server
 from tests.stages.runs import config_of, manifest, run
 
@@ -183,3 +186,18 @@ def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
 def test_other_schemes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot fetch ftp://host/a"):
         download(config_of(tmp_path, corpus("c", "ftp://host/a", "b")))
+
+
+def test_verify_finds_a_download_that_is_not_the_file_its_name_says(server: WebServer, tmp_path: Path) -> None:
+    config = config_of(tmp_path, corpus("c", server.give("/a", b"a\n"), server.give("/b", b"b\n")))
+    before = download(config)
+    digest, other = hashlib.sha256(b"a\n").hexdigest(), hashlib.sha256(b"x\n").hexdigest()
+    (config.run_dir / "downloads" / digest / "a").write_bytes(b"x\n")
+    path = Workspace(config.run_dir).manifest("download")
+    path.write_text(path.read_text().replace(f'/a": "{digest}"', f'/a": "{other}"'))
+    assert plan(config, base_dir=tmp_path)[0].reason == "nothing changed"
+    reason = f"{config.run_dir}/downloads/{digest}/a is not the file that its name says"
+    assert plan(config, base_dir=tmp_path, verify=True)[0].reason == reason
+    assert verified_run(config, base_dir=tmp_path, until="download", verify=True)[0].reason == reason
+    assert download(config) == before
+    assert plan(config, base_dir=tmp_path, verify=True)[0].reason == "nothing changed"

@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from nmt_prep.config import Config
+from nmt_prep.digests import DigestCache
 from nmt_prep.errors import ArchiveError
+from nmt_prep.pipeline.manifest import Workspace
+from nmt_prep.pipeline.runner import plan
+from nmt_prep.pipeline.runner import run as verified_run
 from nmt_prep.stages import extract as module
+from tests.archives.builders import zip_of
 from tests.corpus import write_tgz
 from tests.stages.runs import config_of, manifest, run
 
@@ -95,3 +100,64 @@ def test_a_damaged_archive(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match=rf"x\.tgz is damaged .* SHA-256 is {hashlib.sha256(content).hexdigest()}"):
         extracted(config_of(tmp_path, CORPUS))
     assert not any(path.is_file() for path in (tmp_path / "run" / "extracted").rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["x.tgz", "x.zip"])
+def test_a_file_that_changes_after_its_digest_was_taken_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(members: dict[str, bytes]) -> None:
+        if name == "x.tgz":
+            write_tgz(tmp_path / name, members)
+        else:
+            (tmp_path / name).write_bytes(zip_of(*members.items()))
+
+    def changing(stage: Any, context: Any) -> Any:
+        write({**MEMBERS, "d/a.en": b"evil\n"})
+        return original(stage, context)
+
+    original = module.Extract.run
+    write(MEMBERS)
+    content = (tmp_path / name).read_bytes()
+    config = config_of(tmp_path, {**CORPUS, "url": name, "sha256": hashlib.sha256(content).hexdigest()})
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Extract, "run", changing)
+        with pytest.raises(ArchiveError, match="was changed after it was checked"):
+            run(config, until="extract")
+    assert not any(path.is_file() for path in (tmp_path / "run" / "extracted").rglob("*"))
+    (tmp_path / name).write_bytes(content)
+    assert extracted(config) == {"train/c/source": b"a\n", "train/c/target": b"b\n"}
+
+
+def verify(config: Config) -> list[str]:
+    outcomes = verified_run(config, base_dir=config.run_dir.parent, until="extract", verify=True)
+    return [outcome.reason for outcome in outcomes if outcome.ran]
+
+
+def test_verify_finds_what_is_stored_under_the_digest_of_an_archive_that_does_not_hold_it(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", MEMBERS)
+    config = config_of(tmp_path, CORPUS)
+    whole = extracted(config)
+    root = config.run_dir / "extracted"
+    entry = manifest(config, "extract").details["train/c/source"][0]
+    (root / entry["file"]).write_bytes(b"e\n")
+    for path in (Workspace(config.run_dir).manifest("extract"), *(root / ".notes").iterdir()):
+        path.write_text(path.read_text().replace(entry["sha256"], hashlib.sha256(b"e\n").hexdigest()))
+    assert extracted(config)["train/c/source"] == b"e\n"
+    planned = {step.stage: step.reason for step in plan(config, base_dir=tmp_path, verify=True)}
+    archive = hashlib.sha256((tmp_path / "x.tgz").read_bytes()).hexdigest()
+    assert planned["extract"] == f"{root / archive} is not what is in {tmp_path / 'x.tgz'}"
+    assert verify(config) == [planned["extract"]]
+    assert extracted(config) == whole
+    assert verify(config) == []
+
+
+def test_verify_reads_local_files_whatever_their_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tgz(tmp_path / "x.tgz", MEMBERS)
+    config = config_of(tmp_path, CORPUS)
+    extracted(config)
+    monkeypatch.setattr(DigestCache, "_stamp", staticmethod(lambda path: [path.exists()]))
+    run(config, until="extract")
+    write_tgz(tmp_path / "x.tgz", {**MEMBERS, "d/a.en": b"new\n"})
+    assert not any(outcome.ran for outcome in run(config, until="extract"))
+    assert verify(config)[0] == "file train/c/both changed"

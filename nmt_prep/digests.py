@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -23,8 +25,24 @@ def cache_directory() -> Path:
     return Path(base or os.path.expanduser("~/.cache")) / "nmt_prep"  # noqa: PTH111 - Path's fails where there is no home
 
 
+def check_regular(path: Path) -> None:
+    """Refuses what a path can name that may have no end, or wait for a writer: devices, pipes and sockets.
+
+    Raises:
+        OSError: the path names one, or nothing.
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """SHA-256 of a file's bytes, in hexadecimal.
+
+    Raises:
+        OSError: the file cannot be read, or is no regular file.
+    """
+    check_regular(path)
     digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
         while chunk := file.read(_CHUNK):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -22,6 +22,7 @@ class Answer:
         ranges: honour Range and If-Range, against the ETag or Last-Modified among the headers.
         claim: what Content-Range says in place of the truth; empty is no such header.
         slow: seconds between pieces, whose size is ``piece``.
+        slow_head: seconds between the bytes of the head.
     """
 
     body: bytes = b""
@@ -35,6 +36,7 @@ class Answer:
     claim: str | None = None
     slow: float = 0.0
     piece: int = 1
+    slow_head: float = 0.0
 
     def ranged(self, asked: dict[str, str]) -> Answer:
         """The part that was asked for, where ranges are honoured."""
@@ -85,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Transfer-Encoding", "chunked")
         elif answer.length is not None:
             self.send_header("Content-Length", str(len(answer.body) if answer.length < 0 else answer.length))
-        self.end_headers()
+        self.send_head(answer.slow_head)
         body = answer.body if answer.cut is None else answer.body[: answer.cut]
         if answer.chunked:
             chunks = (body[start : start + 1000] for start in range(0, len(body), 1000))
@@ -99,6 +101,17 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             return  # the other side has heard enough
         self.running.closing.wait(answer.stall)
+
+    def send_head(self, slow: float) -> None:
+        if not slow:
+            return self.end_headers()
+        head = b"".join([*self._headers_buffer, b"\r\n"])  # type: ignore[attr-defined]
+        self._headers_buffer: list[bytes] = []
+        with suppress(OSError):
+            for byte in head:
+                self.wfile.write(bytes([byte]))
+                self.running.closing.wait(slow)
+        return None
 
     log_message: Callable[..., None] = lambda *_: None
 

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.digests import digest_of
+from nmt_prep.digests import check_regular, digest_of
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.cloud import opened_object
-from nmt_prep.sources.limits import Clock, Limits, Pace, RestartError, Stop, TransientError, pause_before
+from nmt_prep.sources.limits import Clock, Limits, Pace, RestartError, TransientError, pause_before
 from nmt_prep.sources.opus import resolve
 from nmt_prep.sources.partial import Answer, Partial, check_size
+from nmt_prep.sources.watch import Stop
 from nmt_prep.sources.web import asked, first_words, looks_like_html
 
 _CHUNK = 1 << 20
@@ -31,7 +32,7 @@ class Fetched:
         sha256: of its bytes.
         size: in bytes.
         url: the address that it came from at last, without secrets.
-        etag: the server's name of that state of the file, where it has one.
+        etag: the server's name of exactly these bytes, where it has one: a strong ETag.
         time: when it had arrived, in UTC, such as 2026-01-31T23:59:59Z.
     """
 
@@ -77,6 +78,14 @@ class Fetcher:
         """Ends all fetches under way, and any to come, with :class:`StoppedError`; what came of files is kept."""
         self._stop.now()
 
+    def check(self) -> None:
+        """Does nothing until :meth:`stop` is called.
+
+        Raises:
+            StoppedError: it was.
+        """
+        self._stop.check()
+
     def fetch(self, mirrors: Sequence[str], expected: Expected | None = None) -> Fetched:
         """Brings the file that the first mirror which can gives, as it is kept there.
 
@@ -109,6 +118,7 @@ class Fetcher:
             try:
                 return self._once(address, partial, label, expected)
             except TransientError as error:
+                self._stop.check()
                 reached = partial.size
                 if isinstance(error, RestartError):
                     partial.drop()
@@ -134,7 +144,8 @@ class Fetcher:
         self._check_size(address, partial, answer)
         self._check_content(address, partial, sha256, expected, resumed=answer.start > 0)
         time = self._clock.today().strftime("%Y-%m-%dT%H:%M:%SZ")
-        return Fetched(partial.path, sha256, partial.size, shown(answer.url), answer.etag, time)
+        etag = None if (answer.etag or "").startswith("W/") else answer.etag
+        return Fetched(partial.path, sha256, partial.size, shown(answer.url), etag, time)
 
     @contextmanager
     def _opened(self, address: str, partial: Partial) -> Iterator[Answer]:
@@ -185,6 +196,7 @@ class Fetcher:
 def _opened_file(path: Path) -> Iterator[Answer]:
     """A local mirror of a file that others have on servers."""
     try:
+        check_regular(path)
         with path.open("rb") as file:
             size = path.stat().st_size
             chunks = iter(lambda: file.read(_CHUNK), b"")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-import socket
 import threading
 import time
-import weakref
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from nmt_prep.errors import DownloadError, NmtPrepError
+from nmt_prep.errors import DownloadError
+from nmt_prep.sources.watch import Stop
 
 LONGEST_PAUSE = 60.0
 """Seconds beyond which pauses do not grow."""
@@ -68,47 +66,6 @@ class Limits:
     retries: int = 5
     max_file_bytes: int = 100_000_000_000
     max_bytes_per_second: int | None = None
-
-
-class StoppedError(NmtPrepError):
-    """The fetch was ended from outside; whoever did so knows why."""
-
-
-class Stop:
-    """Ends all fetches that watch it, those too that wait for a server. Safe to use from threads."""
-
-    def __init__(self) -> None:
-        self._set = threading.Event()
-        self._lock = threading.Lock()
-        self._connections: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-
-    def now(self) -> None:
-        """Ends them: a connection that is read from is shut down under its reader."""
-        self._set.set()
-        with self._lock:
-            connections = [*self._connections]
-        for connection in connections:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def watch(self, connection: socket.socket | None) -> None:
-        """Notes a connection to shut down."""
-        if connection is not None:
-            with self._lock:
-                self._connections.add(connection)
-
-    def wait(self, seconds: float) -> None:
-        """Sleeps, but no longer than until the end."""
-        self._set.wait(seconds)
-
-    def check(self) -> None:
-        """Does nothing until the end.
-
-        Raises:
-            StoppedError: the end has come.
-        """
-        if self._set.is_set():
-            raise StoppedError("stopped")
 
 
 class Pace:

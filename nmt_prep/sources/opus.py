@@ -16,7 +16,8 @@ from urllib.parse import urlencode, urlsplit
 
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, Limits, Stop
+from nmt_prep.sources.limits import Clock, Limits
+from nmt_prep.sources.watch import Stop
 from nmt_prep.sources.web import asked
 
 SERVICE = "https://opus.nlpl.eu/opusapi/"

@@ -33,7 +33,7 @@ class Answer:
         start: position in the file of the first byte of the body.
         total: size of the whole file in bytes; None where the server does not say.
         delimited: whether the end of the body can be told from a broken connection.
-        etag: a strong ETag; None for a weak one, or none.
+        etag: ETag as the server gives it, strong or weak.
         modified: Last-Modified.
         chunks: the body as it is served; an archive's own compression is left alone.
     """
@@ -58,8 +58,18 @@ class Resume:
 
     @property
     def validator(self) -> str:
-        """What If-Range holds, so that a file that changed is sent whole."""
-        return self.etag or self.modified or ""
+        """The value of If-Range, which makes a server send a file that changed whole: a strong ETag, else the date."""
+        strong = self.etag is not None and re.fullmatch(r'"[^"]*"', self.etag)
+        return (self.etag if strong else self.modified) or ""
+
+    def is_of(self, etag: str | None, modified: str | None) -> bool:
+        """Whether a part with these headers is of the same state of the file.
+
+        A server that ignores If-Range sends a part of what it has now. So the ETag must be what it was, a weak one too:
+        it changes with the bytes, as a rule. The date may be missing beside an ETag (RFC 9110, 15.3.7).
+        """
+        dated = modified == self.modified or (modified is None and etag is not None)
+        return etag == self.etag and dated
 
 
 @dataclass(frozen=True)
@@ -103,12 +113,13 @@ class Partial:
         Of a file that is all there the last byte is asked for again, so that the server has its say.
         """
         note = self._note()
-        if note is None or not (note.etag or note.modified):
+        if note is None:
             return None
         size = self.size if note.boot is not None and note.boot == _boot() else min(self.size, note.flushed)
         if note.total is not None:
             size = min(size, note.total - 1)
-        return Resume(size, note.total, note.etag, note.modified) if size > 0 else None
+        resume = Resume(size, note.total, note.etag, note.modified)
+        return resume if size > 0 and resume.validator else None
 
     def drop(self) -> None:
         """Forgets all of it."""

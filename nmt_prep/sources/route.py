@@ -22,7 +22,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Stop
+from nmt_prep.sources.watch import Stop, Watch
 
 MAX_REDIRECTS = 10
 
@@ -33,23 +33,32 @@ class Route:
     def __init__(self, url: str, stop: Stop) -> None:
         self.url = url
         """Where the way has come to."""
-        self._given = url
+        self.given = url
+        """Where it began."""
         self._from_public = False
+        self.watch = Watch(stop)
+        """Of the connections that are made."""
         self._stop = stop
         self._session = _Session()
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, _Adapter(self._connected))
 
     def __enter__(self) -> Route:
+        self.watch.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._session.close()
+        self.watch.__exit__()
 
     def get(self, headers: dict[str, str], timeout: tuple[float, float]) -> requests.Response:
         """Asks for the URL and follows redirects; the body is left to read.
 
         Certificates are always verified: a variable of the environment can name others to trust, not turn that off.
+
+        Args:
+            headers: to send.
+            timeout: seconds until a connection is made, and then until the whole head of the answer is there.
 
         Raises:
             DownloadError: a redirect is refused.
@@ -60,9 +69,10 @@ class Route:
         for _ in range(MAX_REDIRECTS + 1):
             if self._proxied():
                 self._reached(urlsplit(self.url).hostname or "")
-            response = self._session.get(
-                self.url, headers=headers, timeout=timeout, stream=True, allow_redirects=False, verify=True
-            )
+            with self.watch.within(timeout[1]):
+                response = self._session.get(
+                    self.url, headers=headers, timeout=timeout, stream=True, allow_redirects=False, verify=True
+                )
             location = self._session.get_redirect_target(response)
             if location is None:
                 return response
@@ -88,15 +98,14 @@ class Route:
             target = after._replace(netloc=before.netloc).geturl()
         return target
 
-    def _connected(self, connection: socket.socket | None) -> None:
-        self._stop.watch(connection)
-        if connection is not None:
-            self._reached(str(connection.getpeername()[0]))
+    def _connected(self, connection: socket.socket) -> None:
+        self.watch.add(connection)
+        self._reached(str(connection.getpeername()[0]))
 
     def _reached(self, address: str) -> None:
         """Looks at the address of a connection that was just made, or at a host where a proxy makes it."""
         private = is_private(address)
-        if self.url == self._given:
+        if self.url == self.given:
             self._from_public = not private
         elif private and self._from_public:
             raise self._refusal(
@@ -104,7 +113,7 @@ class Route:
             )
 
     def _refusal(self, reason: str) -> DownloadError:
-        return DownloadError(f"{shown(self._given)}: {reason}; refused: use another mirror")
+        return DownloadError(f"{shown(self.given)}: {reason}; refused: use another mirror")
 
     def _proxied(self) -> bool:
         settings = self._session.merge_environment_settings(self.url, {}, True, None, None)
@@ -121,7 +130,7 @@ class _Session(requests.Session):
 class _Adapter(HTTPAdapter):
     """requests' own transport, but that each connection's address is looked at before anything is sent."""
 
-    def __init__(self, connected: Callable[[socket.socket | None], None]) -> None:
+    def __init__(self, connected: Callable[[socket.socket], None]) -> None:
         self._connected = connected
         super().__init__()
 
@@ -130,14 +139,12 @@ class _Adapter(HTTPAdapter):
         connected = self._connected
 
         class Plain(HTTPConnection):
-            def connect(self) -> None:
-                super().connect()
-                connected(self.sock)
+            def _new_conn(self) -> socket.socket:
+                return _told(super()._new_conn(), connected)
 
         class Secure(HTTPSConnection):
-            def connect(self) -> None:
-                super().connect()
-                connected(self.sock)
+            def _new_conn(self) -> socket.socket:
+                return _told(super()._new_conn(), connected)
 
         class PlainPool(HTTPConnectionPool):
             ConnectionCls = Plain
@@ -146,6 +153,15 @@ class _Adapter(HTTPAdapter):
             ConnectionCls = Secure
 
         self.poolmanager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+
+
+def _told(connection: socket.socket, connected: Callable[[socket.socket], None]) -> socket.socket:
+    try:
+        connected(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def is_private(address: str) -> bool:

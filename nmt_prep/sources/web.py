@@ -13,9 +13,10 @@ import urllib3
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, Limits, RestartError, Stop, TransientError, retry_after
+from nmt_prep.sources.limits import Clock, Limits, RestartError, TransientError, retry_after
 from nmt_prep.sources.partial import Answer, Resume
 from nmt_prep.sources.route import Route
+from nmt_prep.sources.watch import Stop
 
 _CHUNK = 1 << 18
 _STALL_BYTES = 1024
@@ -47,7 +48,8 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
     if resume is not None:
         headers |= {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
     with Route(url, stop) as route, _get(route, url, headers, limits) as response:
-        fault = _fault(response, url, clock)
+        with route.watch.within(limits.stall_seconds):
+            fault = _fault(response, url, clock)
         if fault is not None:
             raise fault
         start, total = 0, _length(response)
@@ -55,15 +57,14 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
             if resume is None:
                 raise DownloadError(f"{shown(url)}: sent a part of the file, unasked; use another mirror")
             start, total = resume.size, _checked_total(response, resume, url)
-        etag = response.headers.get("ETag")
         yield Answer(
             url=route.url,
             start=start,
             total=total,
             delimited=total is not None or "chunked" in response.headers.get("Transfer-Encoding", "").lower(),
-            etag=etag if etag is not None and re.fullmatch(r'"[^"]*"', etag) else None,
+            etag=response.headers.get("ETag"),
             modified=response.headers.get("Last-Modified"),
-            chunks=_chunks(response, url, limits, clock),
+            chunks=_chunks(route, response, limits, clock, stop),
         )
 
 
@@ -82,30 +83,29 @@ def first_words(page: bytes) -> str:
 def _get(route: Route, url: str, headers: dict[str, str], limits: Limits) -> requests.Response:
     try:
         return route.get(headers, (limits.connect_seconds, limits.stall_seconds))
-    except requests.exceptions.SSLError as error:
-        raise DownloadError(
-            f"{shown(url)}: the server's certificate was not accepted ({_cause(error)}); use another mirror"
-        ) from error
-    except requests.exceptions.Timeout as error:
-        connecting = isinstance(error, requests.exceptions.ConnectTimeout)
+    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+        raise _no_answer(error, route, url, limits) from error
+
+
+def _no_answer(error: Exception, route: Route, url: str, limits: Limits) -> DownloadError:
+    """Says why there is no answer; whether another try may help shows in the type of the error."""
+    connecting = isinstance(error, requests.exceptions.ConnectTimeout)
+    if connecting or route.watch.overdue or isinstance(error, requests.exceptions.Timeout):
         seconds = limits.connect_seconds if connecting else limits.stall_seconds
-        raise TransientError(
-            f"{shown(url)}: no answer within {seconds:g} s; try again later or add a mirror"
-        ) from error
-    except requests.exceptions.ConnectionError as error:
+        return TransientError(f"{shown(url)}: no answer within {seconds:g} s; try again later or add a mirror")
+    if isinstance(error, requests.exceptions.SSLError):
+        return DownloadError(
+            f"{shown(url)}: the server's certificate was not accepted ({_cause(error)}); use another mirror"
+        )
+    if isinstance(error, requests.exceptions.ConnectionError):
         if _caused_by(error, socket.gaierror):
             host = urlsplit(route.url).hostname
-            raise DownloadError(
-                f"{shown(url)}: the name {host} cannot be resolved; check the url and the network"
-            ) from error
-        raise TransientError(
-            f"{shown(url)}: cannot connect ({_cause(error)}); check the network or add a mirror"
-        ) from error
-    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
-        raise DownloadError(
-            f"{shown(url)}: this cannot be asked for, or the answer is not HTTP ({type(error).__name__}); "
-            "check the url in the config"
-        ) from error
+            return DownloadError(f"{shown(url)}: the name {host} cannot be resolved; check the url and the network")
+        return TransientError(f"{shown(url)}: cannot connect ({_cause(error)}); check the network or add a mirror")
+    return DownloadError(
+        f"{shown(url)}: this cannot be asked for, or the answer is not HTTP ({type(error).__name__}); "
+        "check the url in the config"
+    )
 
 
 def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError | None:
@@ -155,8 +155,7 @@ def _checked_total(response: requests.Response, resume: Resume, url: str) -> int
         raise RestartError(
             f"{shown(url)}: asked for bytes from {resume.size} of {resume.total or 'all'}, got {found!r}; try again"
         )
-    header = "ETag" if resume.etag is not None else "Last-Modified"
-    if response.headers.get(header, resume.validator) != resume.validator:
+    if not resume.is_of(response.headers.get("ETag"), response.headers.get("Last-Modified")):
         raise RestartError(f"{shown(url)}: the file changed while it was fetched; try again")
     length = _length(response)
     if length is not None and length != last - first + 1:
@@ -164,22 +163,32 @@ def _checked_total(response: requests.Response, resume: Resume, url: str) -> int
     return total
 
 
-def _chunks(response: requests.Response, url: str, limits: Limits, clock: Clock) -> Iterator[bytes]:
+def _chunks(route: Route, response: requests.Response, limits: Limits, clock: Clock, stop: Stop) -> Iterator[bytes]:
     response.raw.enforce_content_length = False
-    begun, came = clock.now(), 0
-    stalled = f"{shown(url)}: next to nothing came for {limits.stall_seconds:g} s; try again later"
+    begun, came, where = clock.now(), 0, shown(route.given)
+    stalled = f"{where}: next to nothing came for {limits.stall_seconds:g} s; try again later"
     try:
-        while chunk := response.raw.read1(_CHUNK, decode_content=False):
+        while chunk := _next_chunk(route, response, limits):
             yield chunk
             came += len(chunk)
             if (now := clock.now()) - begun >= limits.stall_seconds:
                 if came < _STALL_BYTES:
                     raise TransientError(stalled)
                 begun, came = now, 0
-    except urllib3.exceptions.ReadTimeoutError as error:
-        raise TransientError(stalled) from error
     except (urllib3.exceptions.HTTPError, OSError) as error:
-        raise TransientError(f"{shown(url)}: the connection broke ({_cause(error)}); try again") from error
+        if route.watch.overdue or isinstance(error, urllib3.exceptions.ReadTimeoutError):
+            raise TransientError(stalled) from error
+        raise TransientError(f"{where}: the connection broke ({_cause(error)}); try again") from error
+    stop.check()
+    if route.watch.overdue:
+        raise TransientError(stalled)
+
+
+def _next_chunk(route: Route, response: requests.Response, limits: Limits) -> bytes:
+    """What came; empty at the end, and where the connection was shut down."""
+    with route.watch.within(limits.stall_seconds):
+        chunk: bytes = response.raw.read1(_CHUNK, decode_content=False)
+    return chunk
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,9 +17,10 @@ from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
+from nmt_prep.sources.parallel import get_all
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import Supply, Wanted
-from nmt_prep.store import Store, Stored
+from nmt_prep.store import Store
 
 
 @dataclass(frozen=True)
@@ -164,22 +164,10 @@ def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any
         lock=context.lock,
     )
     wanted = [Wanted(file.mirrors, file.name, file.sha256) for file in files]
-    results = _get_all(supply, wanted, options.parallel)
+    results = get_all(supply, wanted, options.parallel)
     context.lock.finish()
     remove_partials(incoming)
     return {file.mirrors[0]: vars(results[file]) for file in wanted}
-
-
-def _get_all(supply: Supply, wanted: list[Wanted], parallel: int) -> dict[Wanted, Stored]:
-    """All files, so many at once. One that cannot be had ends the others at once: what came of them is kept."""
-    with ThreadPoolExecutor(parallel, thread_name_prefix="nmt-prep-download") as pool:
-        futures = {pool.submit(supply.get, file): file for file in wanted}
-        try:
-            return {futures[future]: future.result() for future in as_completed(futures)}
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            supply.fetcher.stop()
-            raise
 
 
 def _distinct(files: list[Needed]) -> list[Needed]:

@@ -3,12 +3,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import yaml
 
 from tests.interrupting import interruptible
 from tests.server import Answer, WebServer, web_server
+from tests.sources.stalling import stalling
 
 ABC = hashlib.sha256(b"abc").hexdigest()
 
@@ -98,23 +100,78 @@ def test_the_lock_is_made_kept_and_renewed(server: WebServer, tmp_path: Path) ->
     assert plan.stdout.splitlines()[1].split() == ["download", "fresh", "nothing", "changed"]
 
 
-def test_ctrl_c_does_not_wait_for_a_server(server: WebServer, tmp_path: Path) -> None:
-    url = server.give("/a", Answer(b"x" * 5000, length=9000, headers={"ETag": '"one"'}, stall=60))
-    config = write_config(tmp_path, "one", url)
+def interrupted(config: Path, reached: Callable[[], object], start: str = "") -> None:
+    """Sends SIGINT to a download that has come to some point, and sees that it ends by itself with a word.
+
+    Args:
+        config: what to download.
+        reached: returns once the point has come.
+        start: Python that the program executes first.
+    """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
-    command = [sys.executable, "-m", "nmt_prep", "download", str(config), "--quiet"]
-    with interruptible(command, environment) as process:
-        incoming = tmp_path / "runs" / "one" / "downloads" / ".incoming"
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and not any(incoming.glob("*.json")):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        _, error = process.communicate(timeout=30)
-    assert time.monotonic() - began < 10
+    program = f"{start}\nimport sys, nmt_prep.cli.app as app\nsys.exit(app.run_app())"
+    with interruptible([sys.executable, "-c", program, "download", str(config), "--quiet"], environment) as process:
+        try:
+            reached()
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, error) == (130, "interrupted; run the same command again to go on where it stopped\n")
+
+
+def test_ctrl_c_keeps_what_came(server: WebServer, tmp_path: Path) -> None:
+    url = server.give("/a", Answer(b"x" * 5000, length=9000, headers={"ETag": '"one"'}, stall=3600))
+    config = write_config(tmp_path, "one", url)
+    incoming = tmp_path / "runs" / "one" / "downloads" / ".incoming"
+
+    def reached() -> None:
+        while not any(incoming.glob("*.json")):
+            time.sleep(0.01)
+
+    interrupted(config, reached)
     [partial] = (path for path in incoming.iterdir() if path.suffix != ".json")
     assert partial.stat().st_size == 5000
+
+
+@pytest.mark.parametrize("point", ["handshake", "head", "page", "body", "retry"])
+def test_ctrl_c_does_not_wait_for_a_server(tmp_path: Path, point: str) -> None:
+    with stalling(point) as server:
+        scheme = "https" if point == "handshake" else "http"
+        address = f"{scheme}://127.0.0.1:{server.port}"
+        corpora = [{"name": f"c{n}", "url": f"{address}/{n}", "source": "a", "target": "b"} for n in range(4)]
+        patient = {"parallel": 4, "connect_seconds": 3600, "stall_seconds": 3600}
+        config = write_config(tmp_path, "one", address, splits={"train": corpora}, download=patient)
+        interrupted(config, lambda: [server.reached.acquire() for _ in corpora])
+
+
+def test_ctrl_c_does_not_wait_for_a_connection(tmp_path: Path) -> None:
+    with stalling("connect") as server:
+        patient = {"connect_seconds": 3600}
+        config = write_config(tmp_path, "one", f"http://127.0.0.1:{server.port}/a", download=patient)
+        asked = re.compile(rf"^ *\d+: \w+:\w+ \w+:{server.port:04X} 02 ", re.MULTILINE)  # SYN_SENT
+
+        def reached() -> None:
+            while not asked.search(Path("/proc/net/tcp").read_text()):
+                time.sleep(0.01)
+
+        interrupted(config, reached)
+
+
+def test_ctrl_c_does_not_wait_for_a_name(tmp_path: Path) -> None:
+    """Nothing ends the resolution of a name, so the program must end without the thread that waits for it."""
+    came = tmp_path / "came"
+    start = (
+        "import pathlib, socket, threading\n"
+        f"def resolve(*_, **__):\n    pathlib.Path({str(came)!r}).touch()\n    threading.Event().wait()\n"
+        "socket.getaddrinfo = resolve\n"
+    )
+
+    def reached() -> None:
+        while not came.exists():
+            time.sleep(0.01)
+
+    interrupted(write_config(tmp_path, "one", "http://host.invalid/a"), reached, start)
 
 
 def test_a_missing_extra(tmp_path: Path) -> None:

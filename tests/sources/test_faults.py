@@ -91,6 +91,44 @@ def test_two_faults_and_then_the_file(server: WebServer, scene: Scene, first: st
         assert content == honest.body
 
 
+DATE = {"Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ({"ETag": 'W/"old"', **DATE}, {"ETag": 'W/"new"', **DATE}),
+        ({"ETag": 'W/"old"', **DATE}, DATE),
+        ({"ETag": '"old"', **DATE}, DATE),
+        ({"ETag": '"old"'}, {}),
+        ({"ETag": '"old"'}, {"ETag": 'W/"old"'}),
+        ({"ETag": '"old"', **DATE}, {"ETag": '"old"', "Last-Modified": "Sat, 31 Jan 2026 11:00:01 GMT"}),
+        (DATE, {}),
+        (DATE, {"ETag": '"new"', **DATE}),
+    ],
+)
+def test_a_part_that_may_be_of_another_version(
+    server: WebServer, scene: Scene, first: dict[str, str], then: dict[str, str]
+) -> None:
+    """A server that ignores If-Range, and gives the rest of a file that was replaced by one of the same length."""
+    part = liar(NEW[10_000:], then, "bytes 10000-29999/30000")
+    url = server.give("/a.tgz", old(first, cut=10_000), part, Answer(NEW, headers=then))
+    assert scene.attempt(url) == (NEW, "")
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [({"ETag": '"old"', **DATE}, {"ETag": '"old"'}), ({"ETag": 'W/"old"', **DATE}, {"ETag": 'W/"old"'})],
+)
+def test_the_date_may_be_missing_beside_an_etag(
+    server: WebServer, scene: Scene, first: dict[str, str], then: dict[str, str]
+) -> None:
+    url = server.give("/a.tgz", old(first, cut=10_000), liar(OLD[10_000:], then, "bytes 10000-29999/30000"))
+    assert scene.attempt(url) == (OLD, "")
+    assert len(server.asked) == 2
+
+
 @pytest.mark.parametrize("second", SECOND)
 @pytest.mark.parametrize("cut", [1, 9_999, 10_000, 29_999])
 def test_with_a_checksum_only_that_file_will_do(server: WebServer, scene: Scene, cut: int, second: str) -> None:

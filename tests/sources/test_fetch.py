@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import socket
+import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -207,6 +210,44 @@ def test_bytes_that_drip(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"x" * 1000, slow=0.01))
     with pytest.raises(DownloadError, match=r"next to nothing came for 0\.1 s; .*\(tried 1 times\)$"):
         scene.fetch(url, stall_seconds=0.1, retries=0)
+
+
+def test_a_head_that_drips(server: WebServer, scene: Scene) -> None:
+    url = server.give("/a", Answer(b"abc", slow_head=0.02))
+    with pytest.raises(
+        DownloadError, match=r"a: no answer within 0\.2 s; try again later or add a mirror \(tried 1 times\)$"
+    ):
+        scene.fetch(url, stall_seconds=0.2, retries=0)
+
+
+def test_a_page_that_drips(server: WebServer, scene: Scene) -> None:
+    page = Answer(b"x" * 4000, 404, {"Content-Type": "text/plain"}, slow=0.02)
+    with pytest.raises(DownloadError, match=r"status 404 Not Found.*; check the url"):
+        scene.fetch(server.give("/a", page), stall_seconds=0.2, retries=0)
+
+
+def test_the_size_of_a_chunk_that_drips(scene: Scene) -> None:
+    def answer(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(10_000)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+            while True:
+                connection.sendall(b"0")
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=lambda: answer(listening.accept()[0]))
+        thread.start()
+        with pytest.raises(DownloadError, match=r"a: next to nothing came for 0\.2 s; try again later"):
+            scene.fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a", stall_seconds=0.2, retries=0)
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_a_local_mirror_that_is_no_file(scene: Scene, name: str) -> None:
+    os.mkfifo(scene.directory / "pipe")
+    with pytest.raises(DownloadError, match=rf"^cannot read .*{name}: it is not a regular file; check the url in the"):
+        scene.fetch(name)
 
 
 def test_a_full_disk_is_not_the_servers_fault(server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,6 +183,15 @@ def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
         download(config_of(tmp_path, corpus("c", "a.en", "a.zh")))
 
 
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_a_local_path_that_is_no_file(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(
+        DownloadError, match=r"cannot read .* \(url train/c/source in the config\): it is not a regular file"
+    ):
+        download(config_of(tmp_path, corpus("c", name, "a")))
+
+
 def test_other_schemes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot fetch ftp://host/a"):
         download(config_of(tmp_path, corpus("c", "ftp://host/a", "b")))

@@ -1,0 +1,139 @@
+"""Ending requests to servers from outside: at a deadline, at Ctrl-C, or when another file has failed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from nmt_prep.errors import NmtPrepError
+
+
+class StoppedError(NmtPrepError):
+    """The fetch was ended from outside; whoever did so knows why."""
+
+
+class Stop:
+    """Ends all fetches that watch it, including those that wait for a server. Safe to use from threads."""
+
+    def __init__(self) -> None:
+        self._set = threading.Event()
+        self._lock = threading.Lock()
+        self._watches: set[Watch] = set()
+
+    def now(self) -> None:
+        """Ends them: connections are shut down under their readers."""
+        self._set.set()
+        with self._lock:
+            watches = [*self._watches]
+        for watch in watches:
+            watch.shut_down()
+
+    def wait(self, seconds: float) -> None:
+        """Sleeps, but no longer than until the end."""
+        self._set.wait(seconds)
+
+    def check(self) -> None:
+        """Does nothing until the end.
+
+        Raises:
+            StoppedError: the end has come.
+        """
+        if self._set.is_set():
+            raise StoppedError("stopped")
+
+    def enlist(self, watch: Watch) -> None:
+        """Has a request's connections shut down at the end."""
+        with self._lock:
+            self._watches.add(watch)
+
+    def release(self, watch: Watch) -> None:
+        """Forgets a request."""
+        with self._lock:
+            self._watches.discard(watch)
+
+
+class Watch:
+    """Shuts the connections of one request down at a deadline or a stop. Use it in a ``with`` statement.
+
+    A socket's own timeout starts anew with every byte, so a server that sends one byte now and then never reaches it.
+    """
+
+    def __init__(self, stop: Stop) -> None:
+        self.overdue = False
+        """Whether the last deadline passed."""
+        self._stop = stop
+        self._state = threading.Condition()
+        self._sockets: list[socket.socket] = []
+        self._seconds: float | None = None
+        self._due: float | None = None
+        self._wakes: float | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def __enter__(self) -> Watch:
+        self._stop.enlist(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.release(self)
+        with self._state:
+            self._closed = True
+            self._state.notify()
+            for connection in self._sockets:
+                connection.close()
+            self._sockets.clear()
+
+    def add(self, connection: socket.socket) -> None:
+        """Watches a connection that was just made; the time of a deadline starts anew.
+
+        The connection is duplicated, since a TLS handshake takes the socket over before it is done.
+
+        Raises:
+            StoppedError: fetching is to end.
+        """
+        with self._state:
+            self._sockets.append(connection.dup())
+            if self._seconds is not None:
+                self._arm(self._seconds)
+        self._stop.check()  # after the connection is listed: a stop sees the connection, or is seen here
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Shuts the connections down if what is done inside takes longer; :attr:`overdue` then says so."""
+        with self._state:
+            self._seconds = seconds
+            self._arm(seconds)
+        try:
+            yield
+        finally:
+            with self._state:
+                self._seconds = self._due = None
+
+    def shut_down(self) -> None:
+        """Ends the connections; whoever reads from one finds its end."""
+        with self._state:
+            for connection in self._sockets:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def _arm(self, seconds: float) -> None:
+        self.overdue = False
+        self._due = time.monotonic() + seconds
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._keep_time, name="nmt-prep-deadline", daemon=True)
+            self._thread.start()
+        elif self._wakes is None or self._due < self._wakes:
+            self._state.notify()
+
+    def _keep_time(self) -> None:
+        with self._state:
+            while not self._closed:
+                now = time.monotonic()
+                if self._due is not None and self._due <= now:
+                    self.overdue, self._due = True, None
+                    self.shut_down()
+                self._wakes = self._due
+                self._state.wait(None if self._due is None else self._due - now)

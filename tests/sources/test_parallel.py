@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import linecache
+import socket
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any, cast
+
+import pytest
+
+from nmt_prep.errors import DownloadError
+from nmt_prep.progress import Progress
+from nmt_prep.sources import parallel
+from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.limits import Limits
+from nmt_prep.sources.parallel import get_all
+from nmt_prep.sources.supply import Supply, Wanted
+from nmt_prep.sources.watch import StoppedError
+from nmt_prep.store import Stored
+from tests.sources.stalling import stalling
+
+
+class FakeSupply:
+    """Gives files by name; one of the name ``stuck`` comes when fetching is to end, or ``never`` even then."""
+
+    def __init__(self, place: Path) -> None:
+        self.fetcher = Fetcher(place, place, Limits(), Progress())
+        self.got: list[str] = []
+        self.released = threading.Event()
+
+    def get(self, file: Wanted) -> Stored:
+        self.got.append(file.name)
+        if file.name == "stuck":
+            self.fetcher._stop.wait(60)
+            self.fetcher.check()
+        if file.name == "never":
+            self.released.wait(60)
+        if file.name == "missing":
+            raise DownloadError("missing: no such file")
+        return Stored(file.name, "0" * 64, 1)
+
+
+def get(supply: FakeSupply, names: list[str], at_once: int = 2) -> list[str]:
+    wanted = [Wanted((name,), name, None) for name in names]
+    return sorted(file.name for file in get_all(cast(Supply, supply), wanted, at_once))
+
+
+def workers() -> list[threading.Thread]:
+    """Threads that fetch, but for those whose start was broken off before there was a thread."""
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("nmt-prep-download")]
+    return [thread for thread in threads if thread.ident is not None]
+
+
+def test_all_files_come(tmp_path: Path) -> None:
+    supply = FakeSupply(tmp_path)
+    assert get(supply, ["a", "b", "c", "d", "e"]) == ["a", "b", "c", "d", "e"]
+    assert get(FakeSupply(tmp_path), []) == []
+    assert workers() == []
+
+
+def test_a_failure_ends_the_others(tmp_path: Path) -> None:
+    supply = FakeSupply(tmp_path)
+    with pytest.raises(DownloadError, match=r"^missing: no such file$"):
+        get(supply, ["stuck", "missing", "a", "b"])
+    assert supply.got == ["stuck", "missing"]
+    assert workers() == []
+
+
+def test_a_call_that_nothing_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "PATIENCE", 0.1)
+    supply = FakeSupply(tmp_path)
+    with pytest.raises(DownloadError, match=r"^missing: no such file$"):
+        get(supply, ["never", "missing"])
+    [left] = workers()
+    assert left.daemon
+    supply.released.set()
+    left.join()
+
+
+INTERRUPTIBLE = {get_all.__code__, threading.Thread.start.__code__, threading.Thread.join.__code__}
+
+
+def interrupted_at(line: int, supply: FakeSupply) -> bool:
+    """Gets files that do not come, and raises KeyboardInterrupt at the given line, counted as they are executed.
+
+    Lines count in ``get_all`` and in the starting and joining of threads, but for those of ``with``, where Python does
+    not look for signals. Returns whether there were so many.
+    """
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if frame.f_code not in INTERRUPTIBLE:
+            return None
+        if event != "line" or linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip().startswith("with "):
+            return trace
+        count += 1
+        if count == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    timer = threading.Timer(0.2, supply.fetcher.stop)  # ends a run that was not interrupted
+    timer.start()
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        get(supply, ["stuck", "stuck"])
+    except KeyboardInterrupt:
+        return True
+    except StoppedError:  # all lines were executed
+        return False
+    finally:
+        sys.settrace(before)
+        timer.cancel()
+    raise AssertionError("files came that should not")
+
+
+def test_wherever_ctrl_c_comes_no_thread_is_waited_for(tmp_path: Path) -> None:
+    line = 0
+    more = True
+    while more:
+        line += 1
+        supply = FakeSupply(tmp_path)
+        more = interrupted_at(line, supply)
+        for thread in workers():
+            assert thread.daemon  # so the interpreter does not wait for it
+        if supply.got:
+            with pytest.raises(StoppedError):
+                supply.fetcher.check()
+        supply.fetcher.stop()
+        for thread in workers():
+            while thread.is_alive():
+                thread.join()
+    assert line > 25
+
+
+@pytest.mark.parametrize("point", ["handshake", "head", "page", "body", "chunk", "retry"])
+def test_a_stop_ends_a_fetch_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    with stalling(point) as server:
+        scheme = "https" if point == "handshake" else "http"
+        fetcher = Fetcher(tmp_path, tmp_path, Limits(connect_seconds=3600, stall_seconds=3600), Progress())
+        ended: list[BaseException] = []
+
+        def fetch() -> None:
+            try:
+                fetcher.fetch([f"{scheme}://127.0.0.1:{server.port}/a"])
+            except BaseException as error:  # noqa: BLE001 - looked at below
+                ended.append(error)
+
+        thread = threading.Thread(target=fetch, daemon=True)
+        thread.start()
+        assert server.reached.acquire(timeout=60)
+        fetcher.stop()
+        thread.join(60)
+        assert not thread.is_alive()
+        assert isinstance(ended[0], StoppedError | DownloadError)
+
+
+def test_a_connection_that_is_made_after_a_stop_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    with stalling("head") as server:
+        fetcher = Fetcher(tmp_path, tmp_path, Limits(connect_seconds=3600, stall_seconds=3600), Progress())
+        made = threading.Event()
+        resolve = socket.getaddrinfo
+
+        def resolve_and_stop(*arguments: Any, **options: Any) -> Any:
+            fetcher.stop()  # after the fetch looked for a stop, and before there is a connection to shut down
+            made.set()
+            return resolve(*arguments, **options)
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve_and_stop)
+        with pytest.raises(StoppedError):
+            fetcher.fetch([f"http://127.0.0.1:{server.port}/a"])
+        assert made.is_set()

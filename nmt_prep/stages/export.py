@@ -1,7 +1,7 @@
 """export: the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
 
-tensorflow/nmt, fairseq and Marian read aligned files, a sentence a line, its pieces between spaces, and lists of
-pieces, one a line. Lines are in the order of the compiled pairs; toolkits shuffle for themselves.
+tensorflow/nmt reads aligned files, a sentence a line, its pieces between spaces, and lists of pieces, one a line. Lines
+are in the order of the compiled pairs; toolkits shuffle for themselves.
 """
 
 from __future__ import annotations

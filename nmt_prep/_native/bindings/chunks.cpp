@@ -15,11 +15,11 @@
 namespace nmt_prep {
 namespace {
 
-constexpr std::int32_t LONGEST_ROW = 1024;
-constexpr std::int32_t LONGEST_ROUND = 1 << 24;  // sums of two lengths stay far below the limit of int32
+constexpr std::int32_t kLongestRow = 1024;
+constexpr std::int32_t kLongestRound = 1 << 24;  // sums of two lengths stay far below the limit of int32
 
 void check_row_length(std::int32_t length) {
-    if (length < 1 || length > LONGEST_ROW) throw std::invalid_argument("rows are 1 to 1024 ids long");
+    if (length < 1 || length > kLongestRow) throw std::invalid_argument("rows are 1 to 1024 ids long");
 }
 
 using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std::span<const std::int32_t>,
@@ -48,7 +48,7 @@ Result<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Arra
 }
 
 Result<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
-    if (length < 1 || length > LONGEST_ROUND) throw std::invalid_argument("rows are 1 to 2**24 ids long");
+    if (length < 1 || length > kLongestRound) throw std::invalid_argument("rows are 1 to 2**24 ids long");
     return pack(&pack_rounds, sources, targets, length, length);
 }
 

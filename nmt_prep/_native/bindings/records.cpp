@@ -116,7 +116,7 @@ std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
     return held.bucket.copy(out.data(), out.size());
 }
 
-Payload payload(bool raw) { return raw ? Payload::RAW : Payload::EXAMPLE; }
+Payload payload(bool raw) { return raw ? Payload::kRaw : Payload::kExample; }
 
 // Bytes of each framed record, and what the index says of each pair, three values each.
 auto index(const HeldBucket& held) {

@@ -12,8 +12,8 @@
 namespace nmt_prep {
 namespace {
 
-constexpr std::size_t PACKED_TOGETHER = 16384;
-constexpr std::size_t COLUMNS = 3;  // of each pair, before the ids
+constexpr std::size_t kPackedTogether = 16384;
+constexpr std::size_t kColumns = 3;  // of each pair, before the ids
 
 std::uint16_t saturated(std::uint32_t value) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 0xffff));
@@ -28,14 +28,14 @@ struct Counts {
 };
 
 std::string check_header(std::span<const std::uint8_t> record, Counts& counts) {
-    if (record.size() % 4 || record.size() / 4 < CHUNK_HEADER || load<std::int32_t>(record.data()) != CHUNK_MAGIC) {
+    if (record.size() % 4 || record.size() / 4 < kChunkHeader || load<std::int32_t>(record.data()) != kChunkMagic) {
         return "it is not a chunk";
     }
-    if (load<std::int32_t>(record.data() + 4) != CHUNK_VERSION) return "it is a chunk of another version";
+    if (load<std::int32_t>(record.data() + 4) != kChunkVersion) return "it is a chunk of another version";
     const auto pairs = load<std::int32_t>(record.data() + 8);
     const auto rows = load<std::int32_t>(record.data() + 12);
-    const std::size_t room = record.size() / 4 - CHUNK_HEADER;
-    if (pairs < 0 || rows < 0 || COLUMNS * static_cast<std::size_t>(pairs) + static_cast<std::size_t>(rows) > room) {
+    const std::size_t room = record.size() / 4 - kChunkHeader;
+    if (pairs < 0 || rows < 0 || kColumns * static_cast<std::size_t>(pairs) + static_cast<std::size_t>(rows) > room) {
         return "its counts reach beyond it";
     }
     counts = {static_cast<std::size_t>(pairs), static_cast<std::size_t>(rows)};
@@ -63,14 +63,14 @@ void append_values(const std::uint8_t* from, std::size_t count, std::vector<std:
 std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chunks) {
     Counts counts{};
     if (std::string error = check_header(record, counts); !error.empty()) return error;
-    const std::uint8_t* at = record.data() + 4 * CHUNK_HEADER;
+    const std::uint8_t* at = record.data() + 4 * kChunkHeader;
     const std::size_t sources = append_offsets(at, counts.pairs, chunks.input_offsets);
     const std::size_t targets = append_offsets(at + 4 * counts.pairs, counts.pairs, chunks.target_offsets);
-    const std::size_t values = record.size() / 4 - CHUNK_HEADER - COLUMNS * counts.pairs - counts.rows;
+    const std::size_t values = record.size() / 4 - kChunkHeader - kColumns * counts.pairs - counts.rows;
     if (sources > values || targets > values || sources + targets != values)
         return "its lengths do not make up its ids";
     append_values(at + 8 * counts.pairs, counts.pairs, chunks.corpora);
-    at += 4 * COLUMNS * counts.pairs;
+    at += 4 * kColumns * counts.pairs;
     append_values(at, counts.rows, chunks.row_pairs);
     at += 4 * counts.rows;
     append_values(at, sources, chunks.inputs);
@@ -91,8 +91,8 @@ IndexedPair indexed(const PairInfo& pair) {
 }
 
 void ChunkWriter::add(const Bucket& bucket) {
-    if (bucket.payload() != Payload::RAW) throw std::invalid_argument("the bucket has no raw ids");
-    const std::size_t together = row_length_ ? PACKED_TOGETHER : pairs_;
+    if (bucket.payload() != Payload::kRaw) throw std::invalid_argument("the bucket has no raw ids");
+    const std::size_t together = row_length_ ? kPackedTogether : pairs_;
     for (std::size_t index = 0; index < bucket.size(); ++index) {
         const PairInfo info = bucket.info(index);
         const std::uint8_t* const ids = bucket.ids(index);
@@ -142,12 +142,12 @@ void ChunkWriter::emit_pending() {
 }
 
 void ChunkWriter::emit(std::span<const std::size_t> order, std::span<const std::int32_t> row_pairs) {
-    std::size_t size = 4 * (CHUNK_HEADER + COLUMNS * order.size() + row_pairs.size());
+    std::size_t size = 4 * (kChunkHeader + kColumns * order.size() + row_pairs.size());
     for (const std::size_t pair : order) size += bytes_of(infos_[pair].source) + bytes_of(infos_[pair].target);
-    if (size > MAX_RECORD_BYTES) throw std::runtime_error("a chunk of pairs is above 2 GiB");
+    if (size > kMaxRecordBytes) throw std::runtime_error("a chunk of pairs is above 2 GiB");
     const std::size_t before = frames_.size();
-    frames_.resize(before + FRAME_BYTES + size);
-    std::uint8_t* const data = frames_.data() + before + FRAME_HEADER;
+    frames_.resize(before + kFrameBytes + size);
+    std::uint8_t* const data = frames_.data() + before + kFrameHeader;
     std::uint8_t* at = data;
     const auto put = [&at](auto value) {
         store(at, static_cast<std::int32_t>(value));
@@ -157,8 +157,8 @@ void ChunkWriter::emit(std::span<const std::size_t> order, std::span<const std::
         if (bytes) std::memcpy(at, from, bytes);
         at += bytes;
     };
-    put(CHUNK_MAGIC);
-    put(CHUNK_VERSION);
+    put(kChunkMagic);
+    put(kChunkVersion);
     put(order.size());
     put(row_pairs.size());
     for (const std::size_t pair : order) put(infos_[pair].source);
@@ -176,7 +176,7 @@ void ChunkWriter::emit(std::span<const std::size_t> order, std::span<const std::
         if (row_length_ && std::max(info.source, info.target) > static_cast<std::uint32_t>(row_length_)) --rows;
         written_.push_back(indexed(info));
     }
-    blocks_.push_back({static_cast<std::int64_t>(FRAME_BYTES + size), static_cast<std::int64_t>(order.size()), rows});
+    blocks_.push_back({static_cast<std::int64_t>(kFrameBytes + size), static_cast<std::int64_t>(order.size()), rows});
 }
 
 ParsedChunks parse_chunks(std::span<const std::uint8_t> data, std::size_t max_records) {
@@ -187,7 +187,7 @@ ParsedChunks parse_chunks(std::span<const std::uint8_t> data, std::size_t max_re
         chunks.error = parse_chunk(record, chunks);
         if (!chunks.error.empty()) break;
         ++chunks.records;
-        chunks.consumed += FRAME_BYTES + record.size();
+        chunks.consumed += kFrameBytes + record.size();
     }
     return chunks;
 }

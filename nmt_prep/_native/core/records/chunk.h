@@ -16,9 +16,9 @@
 
 namespace nmt_prep {
 
-inline constexpr std::int32_t CHUNK_MAGIC = 0x43544d4e;
-inline constexpr std::int32_t CHUNK_VERSION = 1;
-inline constexpr std::size_t CHUNK_HEADER = 4;  // values
+inline constexpr std::int32_t kChunkMagic = 0x43544d4e;
+inline constexpr std::int32_t kChunkVersion = 1;
+inline constexpr std::size_t kChunkHeader = 4;  // values
 
 // What an index says of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for all above.
 using IndexedPair = std::array<std::uint16_t, 3>;

@@ -30,7 +30,7 @@ constexpr Tables make_tables() {
     return tables;
 }
 
-constexpr Tables TABLES = make_tables();
+constexpr Tables kTables = make_tables();
 
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(const std::uint8_t* data, std::size_t size) {
@@ -49,9 +49,9 @@ std::uint32_t crc32c_portable(const std::uint8_t* data, std::size_t size) {
     for (; size >= 8; data += 8, size -= 8) {
         const std::uint64_t word = load<std::uint64_t>(data) ^ crc;
         crc = 0;
-        for (std::size_t k = 0; k < 8; ++k) crc ^= TABLES[7 - k][(word >> (8 * k)) & 0xffU];
+        for (std::size_t k = 0; k < 8; ++k) crc ^= kTables[7 - k][(word >> (8 * k)) & 0xffU];
     }
-    for (; size > 0; ++data, --size) crc = (crc >> 8) ^ TABLES[0][(crc ^ *data) & 0xffU];
+    for (; size > 0; ++data, --size) crc = (crc >> 8) ^ kTables[0][(crc ^ *data) & 0xffU];
     return ~crc;
 }
 

@@ -9,29 +9,29 @@
 namespace nmt_prep {
 namespace {
 
-constexpr std::string_view INPUTS = "inputs";
-constexpr std::string_view TARGETS = "targets";
+constexpr std::string_view kInputs = "inputs";
+constexpr std::string_view kTargets = "targets";
 
-// Tags of the fields in use: field number and wire type. All are length-delimited but INT64_VALUE.
-constexpr std::uint64_t EXAMPLE_FEATURES = 0x0a;
-constexpr std::uint64_t FEATURES_ENTRY = 0x0a;
-constexpr std::uint64_t ENTRY_KEY = 0x0a;
-constexpr std::uint64_t ENTRY_FEATURE = 0x12;
-constexpr std::uint64_t FEATURE_BYTES_LIST = 0x0a;
-constexpr std::uint64_t FEATURE_FLOAT_LIST = 0x12;
-constexpr std::uint64_t FEATURE_INT64_LIST = 0x1a;
-constexpr std::uint64_t INT64_PACKED = 0x0a;
-constexpr std::uint64_t INT64_VALUE = 0x08;
+// Tags of the fields in use: field number and wire type. All are length-delimited but kInt64Value.
+constexpr std::uint64_t kExampleFeatures = 0x0a;
+constexpr std::uint64_t kFeaturesEntry = 0x0a;
+constexpr std::uint64_t kEntryKey = 0x0a;
+constexpr std::uint64_t kEntryFeature = 0x12;
+constexpr std::uint64_t kFeatureBytesList = 0x0a;
+constexpr std::uint64_t kFeatureFloatList = 0x12;
+constexpr std::uint64_t kFeatureInt64List = 0x1a;
+constexpr std::uint64_t kInt64Packed = 0x0a;
+constexpr std::uint64_t kInt64Value = 0x08;
 
-constexpr std::uint32_t FOUR_BYTE_LIMIT = 1U << 28;
-constexpr std::size_t NEGATIVE_BYTES = 10;
+constexpr std::uint32_t kFourByteLimit = 1U << 28;
+constexpr std::size_t kNegativeBytes = 10;
 
 std::size_t packed_size(Ids ids) {
     std::size_t size = ids.size();
     for (const std::int32_t id : ids) {
         const auto value = static_cast<std::uint32_t>(id);
         size += static_cast<std::size_t>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff) +
-                (value >= FOUR_BYTE_LIMIT) + (id < 0 ? NEGATIVE_BYTES - 5 : 0);
+                (value >= kFourByteLimit) + (id < 0 ? kNegativeBytes - 5 : 0);
     }
     return size;
 }
@@ -52,7 +52,7 @@ std::uint8_t* write_varint(std::uint8_t* out, std::uint64_t value) {
 std::uint8_t* write_packed(std::uint8_t* out, Ids ids) {
     for (const std::int32_t id : ids) {
         const auto value = static_cast<std::uint32_t>(id);
-        if (value >= FOUR_BYTE_LIMIT) {
+        if (value >= kFourByteLimit) {
             out = write_varint(out, static_cast<std::uint64_t>(static_cast<std::int64_t>(id)));
             continue;
         }
@@ -81,24 +81,24 @@ struct EntrySize {
 
 std::uint8_t* write_entry(std::uint8_t* out, std::string_view key, Ids ids, std::size_t packed) {
     const EntrySize size(key, packed);
-    *out++ = FEATURES_ENTRY;
+    *out++ = kFeaturesEntry;
     out = write_varint(out, size.entry);
-    *out++ = ENTRY_KEY;
+    *out++ = kEntryKey;
     *out++ = static_cast<std::uint8_t>(key.size());
     std::memcpy(out, key.data(), key.size());
     out += key.size();
-    *out++ = ENTRY_FEATURE;
+    *out++ = kEntryFeature;
     out = write_varint(out, size.feature);
-    *out++ = FEATURE_INT64_LIST;
+    *out++ = kFeatureInt64List;
     out = write_varint(out, size.list);
     if (!packed) return out;
-    *out++ = INT64_PACKED;
+    *out++ = kInt64Packed;
     out = write_varint(out, packed);
     return write_packed(out, ids);
 }
 
 std::size_t features_size(const ExampleSize& size) {
-    return EntrySize(INPUTS, size.inputs).with_header() + EntrySize(TARGETS, size.targets).with_header();
+    return EntrySize(kInputs, size.inputs).with_header() + EntrySize(kTargets, size.targets).with_header();
 }
 
 using Bytes = std::span<const std::uint8_t>;
@@ -155,11 +155,11 @@ class Fields {
     const std::uint8_t* end_;
 };
 
-constexpr const char* NOT_INT32 = "an id does not fit 32 bits";
+constexpr const char* kNotInt32 = "an id does not fit 32 bits";
 
 const char* append_id(std::uint64_t number, std::vector<std::int32_t>& ids) {
     const auto value = static_cast<std::int64_t>(number);
-    if (value != static_cast<std::int32_t>(value)) return NOT_INT32;
+    if (value != static_cast<std::int32_t>(value)) return kNotInt32;
     ids.push_back(static_cast<std::int32_t>(value));
     return nullptr;
 }
@@ -184,7 +184,7 @@ const char* append_packed(Bytes data, std::vector<std::int32_t>& ids) {
             }
         }
         const auto id = static_cast<std::int64_t>(value);
-        if (id != static_cast<std::int32_t>(id)) return NOT_INT32;
+        if (id != static_cast<std::int32_t>(id)) return kNotInt32;
         *out++ = static_cast<std::int32_t>(id);
     }
     ids.resize(static_cast<std::size_t>(out - ids.data()));
@@ -210,8 +210,8 @@ const char* parse_int64_list(Bytes data, Side& side) {
     Fields fields(data);
     while (fields.next()) {
         const char* error = nullptr;
-        if (fields.tag == INT64_PACKED) error = append_packed(fields.bytes, side.ids);
-        if (fields.tag == INT64_VALUE) error = append_id(fields.number, side.ids);
+        if (fields.tag == kInt64Packed) error = append_packed(fields.bytes, side.ids);
+        if (fields.tag == kInt64Value) error = append_id(fields.number, side.ids);
         if (error) return error;
     }
     return fields.error;
@@ -220,9 +220,9 @@ const char* parse_int64_list(Bytes data, Side& side) {
 const char* parse_feature(Bytes data, Side& side) {
     Fields fields(data);
     while (fields.next()) {
-        if (fields.tag == FEATURE_BYTES_LIST || fields.tag == FEATURE_FLOAT_LIST) {
+        if (fields.tag == kFeatureBytesList || fields.tag == kFeatureFloatList) {
             side.clear();
-        } else if (fields.tag == FEATURE_INT64_LIST) {
+        } else if (fields.tag == kFeatureInt64List) {
             side.found = true;
             if (const char* error = parse_int64_list(fields.bytes, side)) return error;
         }
@@ -234,16 +234,16 @@ const char* parse_entry(Bytes data, Side& inputs, Side& targets) {
     Bytes key;
     Fields keys(data);
     while (keys.next()) {
-        if (keys.tag == ENTRY_KEY) key = keys.bytes;
+        if (keys.tag == kEntryKey) key = keys.bytes;
     }
     if (keys.error) return keys.error;
     const std::string_view name(reinterpret_cast<const char*>(key.data()), key.size());
-    if (name != INPUTS && name != TARGETS) return nullptr;
-    Side& side = name == INPUTS ? inputs : targets;
+    if (name != kInputs && name != kTargets) return nullptr;
+    Side& side = name == kInputs ? inputs : targets;
     side.clear();
     Fields values(data);
     while (values.next()) {
-        if (values.tag != ENTRY_FEATURE) continue;
+        if (values.tag != kEntryFeature) continue;
         if (const char* error = parse_feature(values.bytes, side)) return error;
     }
     return nullptr;
@@ -252,7 +252,7 @@ const char* parse_entry(Bytes data, Side& inputs, Side& targets) {
 const char* parse_features(Bytes data, Side& inputs, Side& targets) {
     Fields fields(data);
     while (fields.next()) {
-        if (fields.tag != FEATURES_ENTRY) continue;
+        if (fields.tag != kFeaturesEntry) continue;
         if (const char* error = parse_entry(fields.bytes, inputs, targets)) return error;
     }
     return fields.error;
@@ -268,10 +268,10 @@ ExampleSize example_size(Ids inputs, Ids targets) {
 }
 
 std::uint8_t* write_example(std::uint8_t* out, Ids inputs, Ids targets, const ExampleSize& size) {
-    *out++ = EXAMPLE_FEATURES;
+    *out++ = kExampleFeatures;
     out = write_varint(out, features_size(size));
-    out = write_entry(out, INPUTS, inputs, size.inputs);
-    return write_entry(out, TARGETS, targets, size.targets);
+    out = write_entry(out, kInputs, inputs, size.inputs);
+    return write_entry(out, kTargets, targets, size.targets);
 }
 
 std::string parse_example(Bytes data, std::vector<std::int32_t>& inputs, std::vector<std::int32_t>& targets) {
@@ -279,7 +279,7 @@ std::string parse_example(Bytes data, std::vector<std::int32_t>& inputs, std::ve
     Side target(targets);
     Fields fields(data);
     while (fields.next()) {
-        if (fields.tag != EXAMPLE_FEATURES) continue;
+        if (fields.tag != kExampleFeatures) continue;
         if (const char* error = parse_features(fields.bytes, source, target)) return error;
     }
     if (fields.error) return fields.error;

@@ -23,11 +23,11 @@ void store(std::uint8_t* to, T value) {
     std::memcpy(to, &value, sizeof value);
 }
 
-inline constexpr std::size_t FRAME_HEADER = 12;
-inline constexpr std::size_t FRAME_FOOTER = 4;
-inline constexpr std::size_t FRAME_BYTES = FRAME_HEADER + FRAME_FOOTER;
+inline constexpr std::size_t kFrameHeader = 12;
+inline constexpr std::size_t kFrameFooter = 4;
+inline constexpr std::size_t kFrameBytes = kFrameHeader + kFrameFooter;
 
 // No protocol buffer may be larger, so neither may a record.
-inline constexpr std::size_t MAX_RECORD_BYTES = 0x7fffffff;
+inline constexpr std::size_t kMaxRecordBytes = 0x7fffffff;
 
 }  // namespace nmt_prep

@@ -10,12 +10,12 @@ namespace nmt_prep {
 
 // Writes the header before `data` and the footer at `end`, around the bytes between them; returns the footer's end.
 inline std::uint8_t* close_frame(std::uint8_t* data, std::uint8_t* end) {
-    std::uint8_t* const frame = data - FRAME_HEADER;
+    std::uint8_t* const frame = data - kFrameHeader;
     const auto length = static_cast<std::uint64_t>(end - data);
     store(frame, length);
     store(frame + 8, masked_crc32c(frame, 8));
     store(end, masked_crc32c(data, length));
-    return end + FRAME_FOOTER;
+    return end + kFrameFooter;
 }
 
 }  // namespace nmt_prep

@@ -7,18 +7,18 @@
 namespace nmt_prep {
 
 bool next_record(std::span<const std::uint8_t> data, std::span<const std::uint8_t>& record, std::string& error) {
-    if (data.size() < FRAME_HEADER) return false;
+    if (data.size() < kFrameHeader) return false;
     if (load<std::uint32_t>(data.data() + 8) != masked_crc32c(data.data(), 8)) {
         error = "the checksum of a record's length does not match";
         return false;
     }
     const auto length = load<std::uint64_t>(data.data());
-    if (length > MAX_RECORD_BYTES) {
+    if (length > kMaxRecordBytes) {
         error = "a record claims more than 2 GiB";
         return false;
     }
-    if (data.size() < FRAME_BYTES + length) return false;
-    record = data.subspan(FRAME_HEADER, length);
+    if (data.size() < kFrameBytes + length) return false;
+    record = data.subspan(kFrameHeader, length);
     if (load<std::uint32_t>(record.data() + length) != masked_crc32c(record.data(), length)) {
         error = "the checksum of a record's data does not match";
         return false;
@@ -35,7 +35,7 @@ ParsedPairs parse_pairs(std::span<const std::uint8_t> data, std::size_t max_reco
         if (!pairs.error.empty()) break;
         pairs.input_offsets.push_back(static_cast<std::int64_t>(pairs.inputs.size()));
         pairs.target_offsets.push_back(static_cast<std::int64_t>(pairs.targets.size()));
-        pairs.consumed += FRAME_BYTES + record.size();
+        pairs.consumed += kFrameBytes + record.size();
     }
     return pairs;
 }

@@ -32,7 +32,7 @@ std::uint64_t ceil_sqrt(std::uint64_t n) {
 }  // namespace
 
 Permutation::Permutation(const Keys& keys, std::int64_t rows) : keys_(keys), rows_(static_cast<std::uint64_t>(rows)) {
-    if (rows < 0 || rows > SHUFFLE_MAX_ROWS) throw std::invalid_argument("rows must be in 0..2^40");
+    if (rows < 0 || rows > kShuffleMaxRows) throw std::invalid_argument("rows must be in 0..2^40");
     // An even height: cycles of even length are odd permutations, without which half of all orders could not occur.
     height_ = (ceil_sqrt(rows_) + 1) & ~std::uint64_t{1};
     width_ = height_ ? (rows_ + height_ - 1) / height_ : 0;
@@ -43,7 +43,7 @@ std::int64_t Permutation::position(std::int64_t row) const {
     do {
         std::uint64_t y = cell / width_;
         std::uint64_t x = cell % width_;
-        for (std::size_t round = 0; round < SHUFFLE_ROUNDS; round += 2) {
+        for (std::size_t round = 0; round < kShuffleRounds; round += 2) {
             y += round_value(x, keys_[round], height_);
             y -= y >= height_ ? height_ : 0;
             x += round_value(y, keys_[round + 1], width_);
@@ -59,7 +59,7 @@ std::int64_t Permutation::row_at(std::int64_t position) const {
     do {
         std::uint64_t y = cell / width_;
         std::uint64_t x = cell % width_;
-        for (std::size_t round = SHUFFLE_ROUNDS; round > 0; round -= 2) {
+        for (std::size_t round = kShuffleRounds; round > 0; round -= 2) {
             x += width_ - round_value(y, keys_[round - 1], width_);
             x -= x >= width_ ? width_ : 0;
             y += height_ - round_value(x, keys_[round - 2], height_);

@@ -6,17 +6,17 @@
 
 namespace nmt_prep {
 
-inline constexpr std::size_t SHUFFLE_ROUNDS = 12;
-inline constexpr std::int64_t SHUFFLE_MAX_ROWS = std::int64_t{1} << 40;
+inline constexpr std::size_t kShuffleRounds = 12;
+inline constexpr std::int64_t kShuffleMaxRows = std::int64_t{1} << 40;
 
 // For fixed keys and rows, position() is a bijection of [0, rows) and row_at() its inverse. A Feistel network on the
 // grid of height x width >= rows cells, whose rounds add a hash of one coordinate to the other; cells beyond the rows
 // are walked through (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 class Permutation {
    public:
-    using Keys = std::array<std::uint64_t, SHUFFLE_ROUNDS>;
+    using Keys = std::array<std::uint64_t, kShuffleRounds>;
 
-    // Throws std::invalid_argument unless 0 <= rows <= SHUFFLE_MAX_ROWS.
+    // Throws std::invalid_argument unless 0 <= rows <= kShuffleMaxRows.
     Permutation(const Keys& keys, std::int64_t rows);
 
     std::int64_t rows() const { return static_cast<std::int64_t>(rows_); }

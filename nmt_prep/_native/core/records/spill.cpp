@@ -11,10 +11,10 @@
 namespace nmt_prep {
 namespace {
 
-constexpr std::size_t SPILL_HEADER = 20;
+constexpr std::size_t kSpillHeader = 20;
 
 std::size_t frame_size(const std::uint8_t* frame) {
-    return static_cast<std::size_t>(load<std::uint64_t>(frame)) + FRAME_BYTES;
+    return static_cast<std::size_t>(load<std::uint64_t>(frame)) + kFrameBytes;
 }
 
 std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
@@ -29,7 +29,7 @@ std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
 
 ShardLayout::ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t buckets_per_shard)
     : rows_(rows), shards_(shards), buckets_per_shard_(buckets_per_shard) {
-    if (shards < 1 || buckets_per_shard < 1 || shards > MAX_BUCKETS || buckets_per_shard > MAX_BUCKETS / shards) {
+    if (shards < 1 || buckets_per_shard < 1 || shards > kMaxBuckets || buckets_per_shard > kMaxBuckets / shards) {
         throw std::invalid_argument("shards times buckets a shard must be in 1..2^20");
     }
 }
@@ -76,23 +76,23 @@ void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdCo
     for (std::size_t index = 0; index < rows; ++index) {
         const Ids source = inputs.row(index);
         const Ids target = targets.row(index);
-        const bool raw = payload_ == Payload::RAW;
+        const bool raw = payload_ == Payload::kRaw;
         const ExampleSize size =
             raw ? ExampleSize{source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()}
                 : example_size(source, target);
-        if (size.total > MAX_RECORD_BYTES) {
+        if (size.total > kMaxRecordBytes) {
             throw std::invalid_argument("row " + std::to_string(first_row + static_cast<std::int64_t>(index)) +
                                         " makes a record above 2 GiB");
         }
-        const std::size_t bytes = SPILL_HEADER + FRAME_BYTES + size.total;
-        reserve(bytes + EXAMPLE_SLACK);
+        const std::size_t bytes = kSpillHeader + kFrameBytes + size.total;
+        reserve(bytes + kExampleSlack);
         const std::int64_t position = permutation_.position(first_row + static_cast<std::int64_t>(index));
         std::uint8_t* const header = data_.get() + size_;
         store(header, position);
         store(header + 8, static_cast<std::uint32_t>(source.size()));
         store(header + 12, static_cast<std::uint32_t>(target.size()));
         store(header + 16, corpus);
-        std::uint8_t* const data = header + SPILL_HEADER + FRAME_HEADER;
+        std::uint8_t* const data = header + kSpillHeader + kFrameHeader;
         std::uint8_t* const end = raw ? write_raw(data, source, target) : write_example(data, source, target, size);
         close_frame(data, end);
         entries_.push_back({layout_.bucket_of(position), size_, bytes});
@@ -123,27 +123,27 @@ std::vector<Segment> SpillBuffer::drain(std::uint8_t* out) {
 }
 
 PairInfo Bucket::info(std::size_t index) const {
-    const std::uint8_t* const header = frames_[index] - SPILL_HEADER;
+    const std::uint8_t* const header = frames_[index] - kSpillHeader;
     return {load<std::uint32_t>(header + 8), load<std::uint32_t>(header + 12), load<std::uint32_t>(header + 16),
             frame_size(frames_[index])};
 }
 
-const std::uint8_t* Bucket::ids(std::size_t index) const { return frames_[index] + FRAME_HEADER; }
+const std::uint8_t* Bucket::ids(std::size_t index) const { return frames_[index] + kFrameHeader; }
 
 Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload)
     : payload_(payload) {
     if (first < 0 || last < first) throw std::invalid_argument("a bucket's positions must be a range");
-    if (static_cast<std::uint64_t>(last - first) > data.size() / (SPILL_HEADER + FRAME_BYTES)) {
+    if (static_cast<std::uint64_t>(last - first) > data.size() / (kSpillHeader + kFrameBytes)) {
         throw std::runtime_error("records are missing");
     }
     frames_.assign(static_cast<std::size_t>(last - first), nullptr);
     std::size_t found = 0;
     while (!data.empty()) {
-        if (data.size() < SPILL_HEADER + FRAME_BYTES) throw std::runtime_error("a record is cut off");
-        const std::uint8_t* const frame = data.data() + SPILL_HEADER;
+        if (data.size() < kSpillHeader + kFrameBytes) throw std::runtime_error("a record is cut off");
+        const std::uint8_t* const frame = data.data() + kSpillHeader;
         const auto length = load<std::uint64_t>(frame);
-        if (length > data.size() - SPILL_HEADER - FRAME_BYTES) throw std::runtime_error("a record is cut off");
-        if (load<std::uint32_t>(frame + FRAME_HEADER + length) != masked_crc32c(frame + FRAME_HEADER, length)) {
+        if (length > data.size() - kSpillHeader - kFrameBytes) throw std::runtime_error("a record is cut off");
+        if (load<std::uint32_t>(frame + kFrameHeader + length) != masked_crc32c(frame + kFrameHeader, length)) {
             throw std::runtime_error("a record's checksum does not match");
         }
         const auto position = load<std::int64_t>(data.data());
@@ -154,13 +154,13 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
         ++found;
         const auto source = load<std::uint32_t>(data.data() + 8);
         const auto target = load<std::uint32_t>(data.data() + 12);
-        if (payload == Payload::RAW && length != 4 * (std::uint64_t{source} + target)) {
+        if (payload == Payload::kRaw && length != 4 * (std::uint64_t{source} + target)) {
             throw std::runtime_error("a record holds another number of ids than it claims");
         }
         source_tokens_ += source;
         target_tokens_ += target;
         largest_ = std::max(largest_, frame_size(frame));
-        data = data.subspan(SPILL_HEADER + frame_size(frame));
+        data = data.subspan(kSpillHeader + frame_size(frame));
     }
     if (found != frames_.size()) {
         throw std::runtime_error(std::to_string(frames_.size() - found) + " of " + std::to_string(frames_.size()) +
@@ -169,11 +169,11 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
 }
 
 std::size_t Bucket::copy(std::uint8_t* out, std::size_t capacity) {
-    constexpr std::size_t AHEAD = 8;
+    constexpr std::size_t kAhead = 8;
     std::size_t copied = 0;
     for (; next_ < frames_.size(); ++next_) {
-        if (next_ + AHEAD < frames_.size()) {
-            const std::uint8_t* const soon = frames_[next_ + AHEAD];
+        if (next_ + kAhead < frames_.size()) {
+            const std::uint8_t* const soon = frames_[next_ + kAhead];
             __builtin_prefetch(soon);
             __builtin_prefetch(soon + 64);
         }

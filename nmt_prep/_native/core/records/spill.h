@@ -16,12 +16,12 @@
 
 namespace nmt_prep {
 
-inline constexpr std::int64_t MAX_BUCKETS = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
 // Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards), and its buckets cut those likewise.
 class ShardLayout {
    public:
-    // Throws std::invalid_argument unless there are 1 to MAX_BUCKETS buckets in all.
+    // Throws std::invalid_argument unless there are 1 to kMaxBuckets buckets in all.
     ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t buckets_per_shard);
 
     std::int64_t buckets() const { return shards_ * buckets_per_shard_; }
@@ -35,7 +35,7 @@ class ShardLayout {
 
 // What a spilled record frames: the Example as it goes into a shard, or the raw ids of the source and of the target, of
 // which chunks are made.
-enum class Payload : bool { EXAMPLE, RAW };
+enum class Payload : bool { kExample, kRaw };
 
 // Rows of ids as they come in, not yet checked.
 struct IdColumn {

@@ -86,7 +86,7 @@ void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
 
 // Of equal sums that of the piece that begins first counts. The last sums are kept at hand, so that a step waits for no
 // more than an addition and a maximum.
-template <bool has_longs>
+template <bool kHasLongs>
 float Lattice::score_places(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
     const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // of pieces from four places before
@@ -100,7 +100,7 @@ float Lattice::score_places(const Run& run, const float* scores, float score) {
         const float sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
         float most = std::max({sum4, sum3, sum2, sum1});
         std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
-        if constexpr (has_longs) {
+        if constexpr (kHasLongs) {
             // The longer a piece, the later it was put in front.
             for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
                 const Long& piece = longs_[static_cast<std::size_t>(i)];

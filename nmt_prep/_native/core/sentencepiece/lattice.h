@@ -66,7 +66,7 @@ class Lattice {
 
     void reserve(std::size_t size);
     void add_long(std::size_t size, std::size_t end, const Long& piece);
-    template <bool has_longs>
+    template <bool kHasLongs>
     float score_places(const Run& run, const float* scores, float score);
     Path trace(const Run& run);
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "bpe/trainer.h"
 #include "byte_bpe/counts.h"
@@ -30,8 +31,7 @@ std::vector<PairRule> read_merges(const Int32Array& flat, std::size_t tokens) {
     for (std::size_t i = 0; i < flat.size(); i += 3) {
         const PairRule rule{flat.data()[i], flat.data()[i + 1], flat.data()[i + 2]};
         for (const std::int32_t id : {rule.left, rule.right, rule.merged})
-            if (id < 0 || static_cast<std::size_t>(id) >= tokens)
-                throw nb::value_error("a merge names an id that is none");
+            if (id < 0 || std::cmp_greater_equal(id, tokens)) throw nb::value_error("a merge names an id that is none");
         merges.push_back(rule);
     }
     return merges;
@@ -183,6 +183,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
         texts = trainer.symbols();
     }
     std::vector<nb::bytes> tokens;
+    tokens.reserve(texts.size());
     for (const std::string& text : texts) tokens.emplace_back(text.data(), text.size());
     return {std::move(tokens), merges_array(merges)};
 }

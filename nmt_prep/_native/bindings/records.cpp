@@ -73,7 +73,7 @@ auto append_id(const Int32Array& values, const Int64Array& offsets, std::int32_t
         bounds.push_back(0);
         for (std::size_t row = 0; row < rows.rows(); ++row) {
             const Ids ids = rows.row(row);
-            to = std::copy(ids.begin(), ids.end(), to);
+            to = std::ranges::copy(ids, to).out;
             *to++ = id;
             bounds.push_back(to - longer.get());
         }

@@ -32,9 +32,8 @@ struct Loaded {
     // Id of a control piece, -1 where the model has none by this name.
     std::int64_t control(const std::string& text) const { return find(text, PieceType::kControl); }
     std::int64_t find(const std::string& text, PieceType type) const {
-        const auto found = std::find_if(file.pieces.begin(), file.pieces.end(), [&](const sentencepiece::Piece& piece) {
-            return piece.text == text && piece.type == type;
-        });
+        const auto found = std::ranges::find_if(
+            file.pieces, [&](const sentencepiece::Piece& piece) { return piece.text == text && piece.type == type; });
         return found == file.pieces.end() ? -1 : found - file.pieces.begin();
     }
 };

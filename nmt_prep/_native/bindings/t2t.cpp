@@ -4,6 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "t2t/counts.h"
 #include "t2t/model.h"
 #include "t2t/trainer.h"
@@ -44,7 +46,9 @@ void make_trainer(Trainer* place, TokenCounter& counter, const std::vector<std::
                   std::int64_t max_depth) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    const auto depth = max_depth < 0 || max_depth >= t2t::kNone ? t2t::kNone : static_cast<std::uint32_t>(max_depth);
+    const auto depth = max_depth < 0 || std::cmp_greater_equal(max_depth, t2t::kNone)
+                           ? t2t::kNone
+                           : static_cast<std::uint32_t>(max_depth);
     new (place) Trainer(counter.merged(), reserved, depth, poll);
 }
 

@@ -1,5 +1,7 @@
 #include "text.h"
 
+#include <utility>
+
 namespace nb = nanobind;
 
 namespace nmt_prep {
@@ -33,7 +35,7 @@ void translate_text_errors() {
 void check_rows(const std::int64_t* offsets, std::size_t size, std::size_t values) {
     bool ascending = size > 0 && offsets[0] >= 0;
     for (std::size_t i = 1; ascending && i < size; ++i) ascending = offsets[i] >= offsets[i - 1];
-    if (!ascending || static_cast<std::uint64_t>(offsets[size - 1]) > values)
+    if (!ascending || std::cmp_greater(offsets[size - 1], values))
         throw EncodeError("the offsets of rows of ids must ascend from 0 or more and stay within their " +
                           std::to_string(values) + " values");
 }

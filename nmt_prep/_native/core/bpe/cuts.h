@@ -43,7 +43,7 @@ class CutTable {
 
     // What tokens cross the boundary between the two: none for sure; perhaps some, with the whole of both characters at
     // least; perhaps some.
-    enum Crossing { kNone, kWholeOnly, kAny };
+    enum Crossing : std::uint8_t { kNone, kWholeOnly, kAny };
     Crossing crossing(const Character& left, const Character& right) const {
         const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
         if (ways == 0) return kNone;

@@ -57,14 +57,14 @@ class Merger {
     template <class Lookup>
     void offer(std::uint32_t left, const std::int32_t* symbols, const Lookup& lookup);
     std::uint64_t pop() {
-        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+        std::ranges::pop_heap(heap_, std::greater<>());
         const std::uint64_t top = heap_.back();
         heap_.pop_back();
         return top;
     }
     void push(std::uint64_t entry) {
         heap_.push_back(entry);
-        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+        std::ranges::push_heap(heap_, std::greater<>());
     }
 
     std::vector<Node> nodes_;
@@ -107,7 +107,7 @@ void Merger::link(const std::int32_t* symbols, std::size_t size, const Lookup& l
         nodes_[i] = {i - 1, last ? kEnd : i + 1, last ? kNoMerge : lookup(symbols[i], symbols[i + 1])};
         if (nodes_[i].merge != kNoMerge) heap_.push_back(std::uint64_t{merge_priority(nodes_[i].merge)} << 32 | i);
     }
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+    std::ranges::make_heap(heap_, std::greater<>());
 }
 
 template <class Lookup>

@@ -1,6 +1,8 @@
 #include "bpe/trainer.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "text/errors.h"
 
@@ -43,7 +45,7 @@ void Trainer::queue(const Candidate& candidate) {
         return;
     }
     queue_.push_back(candidate);
-    std::push_heap(queue_.begin(), queue_.end());
+    std::ranges::push_heap(queue_, std::less<>());
 }
 
 // Takes what occurs often enough by now from the deferred candidates into the queue.
@@ -53,10 +55,10 @@ void Trainer::lower_floor() {
         candidate.count = pair_counts_[candidate.pair];
         return candidate.count < floor_;
     };
-    const auto frequent = std::partition(deferred_.begin(), deferred_.end(), rare);
+    const auto frequent = std::ranges::partition(deferred_, rare).begin();
     queue_.assign(frequent, deferred_.end());
     deferred_.erase(frequent, deferred_.end());
-    std::make_heap(queue_.begin(), queue_.end());
+    std::ranges::make_heap(queue_, std::less<>());
 }
 
 // The best candidate, with its count as it is now; false if there is none.
@@ -66,7 +68,7 @@ bool Trainer::next(Candidate& top) {
             if (floor_ == 1) return false;
             lower_floor();
         }
-        std::pop_heap(queue_.begin(), queue_.end());
+        std::ranges::pop_heap(queue_, std::less<>());
         top = queue_.back();
         queue_.pop_back();
         const std::int64_t count = pair_counts_[top.pair];
@@ -190,7 +192,7 @@ std::vector<LearntMerge> Trainer::learn(std::size_t size, std::uint64_t min_freq
     std::vector<LearntMerge> merges;
     Candidate top{};
     while (symbols_.size() < size && next(top)) {
-        if (top.count < 1 || static_cast<std::uint64_t>(top.count) < min_frequency) break;
+        if (top.count < 1 || std::cmp_less(top.count, min_frequency)) break;
         const LearntMerge pair{static_cast<std::int32_t>(top.key >> 32),
                                static_cast<std::int32_t>(top.key & 0xFFFFFFFFu),
                                static_cast<std::int32_t>(symbols_.size())};

@@ -33,11 +33,11 @@ struct LearntMerge {
 // Numbers pairs of symbols in the order in which they come.
 class PairIndex {
    public:
-    PairIndex() : slots_(std::size_t{1} << 16), shift_(64 - 16) {}
+    PairIndex() : slots_(std::size_t{1} << 16) {}
 
     // Number of a pair, which is the count so far if it is new.
     std::uint32_t operator()(std::uint64_t key) {
-        if (2 * (count_ + 1) > slots_.size()) grow();
+        if (2 * (std::size_t{count_} + 1) > slots_.size()) grow();
         Slot& slot = find(key);
         if (slot.number == kNone) slot = {key, count_++};
         return slot.number;
@@ -60,7 +60,7 @@ class PairIndex {
 
     std::vector<Slot> slots_;
     std::uint32_t count_ = 0;
-    unsigned shift_;
+    unsigned shift_ = 64 - 16;
 };
 
 // Called now and then with the size of the vocabulary so far; ends the training by throwing.

@@ -18,8 +18,8 @@ namespace nmt_prep::gpt2 {
 // Classes of bytes: those of ASCII characters; kBeyond for all others, which takes decoding.
 inline constexpr std::uint8_t kBeyond = 4;
 struct ByteClasses {
-    std::uint8_t of[256];
-    constexpr ByteClasses() : of{} {
+    std::uint8_t of[256] = {};
+    constexpr ByteClasses() {
         for (int byte = 0; byte < 256; ++byte) of[byte] = class_of(byte);
     }
     static constexpr std::uint8_t class_of(int byte) {
@@ -60,7 +60,7 @@ inline std::size_t ascii_letters(const std::uint8_t* at, const std::uint8_t* end
         const __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
         const __m128i moved = _mm_add_epi8(lower, _mm_set1_epi8(static_cast<char>(0x80 - 'a')));
         const __m128i letters = _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(0x80 + 26)));
-        const unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(letters));
+        const auto mask = static_cast<unsigned>(_mm_movemask_epi8(letters));
         if (mask != 0xFFFF)
             return static_cast<std::size_t>(at - start) + static_cast<std::size_t>(std::countr_one(mask));
         at += 16;

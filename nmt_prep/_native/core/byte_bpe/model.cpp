@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "byte_bpe/ranks.h"
 #include "text/errors.h"
@@ -53,8 +54,7 @@ std::vector<bool> Model::reachable() const {
         if (token.empty()) continue;
         symbols.resize(token.size());
         for (std::size_t i = 0; i < token.size(); ++i) symbols[i] = byte_ids_[static_cast<std::uint8_t>(token[i])];
-        made[id] =
-            merger.merge(symbols.data(), symbols.size(), pairs_) == 1 && symbols[0] == static_cast<std::int32_t>(id);
+        made[id] = merger.merge(symbols.data(), symbols.size(), pairs_) == 1 && std::cmp_equal(symbols[0], id);
     }
     return made;
 }

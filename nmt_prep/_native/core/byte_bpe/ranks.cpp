@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "bpe/merge.h"
 
@@ -35,12 +36,12 @@ std::vector<bpe::PairRule> merges_of_ranks(const std::vector<std::string>& token
         if (id % 1024 == 0) poll();
         symbols.resize(token.size());
         for (std::size_t i = 0; i < token.size(); ++i) symbols[i] = byte_ids[static_cast<std::uint8_t>(token[i])];
-        if (std::find(symbols.begin(), symbols.end(), -1) != symbols.end()) continue;
+        if (std::ranges::find(symbols, -1) != symbols.end()) continue;
         // All merges but the token's own, which is the last: what they leave are its two halves.
         const auto others = [&](std::int32_t left, std::int32_t right) {
             const std::int32_t merged =
                 id_of(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);
-            return merged < 0 || merged == static_cast<std::int32_t>(id)
+            return merged < 0 || std::cmp_equal(merged, id)
                        ? bpe::kNoMerge
                        : bpe::make_merge(static_cast<std::uint32_t>(merged), merged);
         };

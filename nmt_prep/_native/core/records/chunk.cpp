@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "records/frame.h"
 #include "records/packing.h"
@@ -27,7 +28,7 @@ struct Counts {
     std::size_t rows;
 };
 
-std::string check_header(std::span<const std::uint8_t> record, Counts& counts) {
+std::string_view check_header(std::span<const std::uint8_t> record, Counts& counts) {
     if (record.size() % 4 || record.size() / 4 < kChunkHeader || load<std::int32_t>(record.data()) != kChunkMagic) {
         return "it is not a chunk";
     }
@@ -62,7 +63,7 @@ void append_values(const std::uint8_t* from, std::size_t count, std::vector<std:
 
 std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chunks) {
     Counts counts{};
-    if (std::string error = check_header(record, counts); !error.empty()) return error;
+    if (const std::string_view error = check_header(record, counts); !error.empty()) return std::string(error);
     const std::uint8_t* at = record.data() + 4 * kChunkHeader;
     const std::size_t sources = append_offsets(at, counts.pairs, chunks.input_offsets);
     const std::size_t targets = append_offsets(at + 4 * counts.pairs, counts.pairs, chunks.target_offsets);
@@ -76,8 +77,7 @@ std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chun
     append_values(at, sources, chunks.inputs);
     append_values(at + 4 * sources, targets, chunks.targets);
     const auto rows = std::span(chunks.row_pairs).last(counts.rows);
-    if (std::any_of(rows.begin(), rows.end(), [](std::int32_t pairs) { return pairs < 1; }))
-        return "it has a row without pairs";
+    if (std::ranges::any_of(rows, [](std::int32_t pairs) { return pairs < 1; })) return "it has a row without pairs";
     if (counts.rows && std::accumulate(rows.begin(), rows.end(), std::size_t{0}) != counts.pairs) {
         return "its rows do not make up its pairs";
     }
@@ -121,8 +121,7 @@ void ChunkWriter::emit_pending() {
             targets.push_back(static_cast<std::int32_t>(info.target));
         }
         const std::vector<std::int32_t> row_of = pack_best_fit(sources, targets, row_length_);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return row_of[a] < row_of[b]; });
+        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return row_of[a] < row_of[b]; });
         std::vector<std::int32_t> row_pairs;
         std::size_t first = 0;
         for (std::size_t at = 0; at < order.size(); ++at) {
@@ -173,7 +172,7 @@ void ChunkWriter::emit(std::span<const std::size_t> order, std::span<const std::
     auto rows = static_cast<std::int64_t>(row_pairs.size());
     for (const std::size_t pair : order) {
         const PairInfo& info = infos_[pair];
-        if (row_length_ && std::max(info.source, info.target) > static_cast<std::uint32_t>(row_length_)) --rows;
+        if (row_length_ && std::cmp_greater(std::max(info.source, info.target), row_length_)) --rows;
         written_.push_back(indexed(info));
     }
     blocks_.push_back({static_cast<std::int64_t>(kFrameBytes + size), static_cast<std::int64_t>(order.size()), rows});

@@ -1,6 +1,7 @@
 // CRC-32C (Castagnoli), the checksum of TFRecord files.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +16,7 @@ std::uint32_t crc32c_portable(const std::uint8_t* data, std::size_t size);
 // As TFRecord stores it: rotated and offset, so that a checksum of data that holds checksums stays sound.
 inline std::uint32_t masked_crc32c(const std::uint8_t* data, std::size_t size) {
     const std::uint32_t crc = crc32c(data, size);
-    return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
+    return std::rotr(crc, 15) + 0xa282ead8U;
 }
 
 }  // namespace nmt_prep

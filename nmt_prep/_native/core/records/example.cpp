@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "records/format.h"
 
@@ -134,7 +135,7 @@ class Fields {
     }
 
     bool skip(std::uint64_t size) {
-        if (size > static_cast<std::uint64_t>(end_ - at_)) return fail("a field reaches beyond its message");
+        if (std::cmp_greater(size, end_ - at_)) return fail("a field reaches beyond its message");
         bytes = {at_, static_cast<std::size_t>(size)};
         at_ += size;
         return true;

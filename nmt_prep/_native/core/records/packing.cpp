@@ -22,13 +22,13 @@ class Rooms {
     void add(std::size_t source, std::size_t target, std::int32_t row) {
         std::vector<std::int32_t>& rows = rows_[source * side_ + target];
         rows.push_back(row);
-        std::push_heap(rows.begin(), rows.end(), std::greater<>());
+        std::ranges::push_heap(rows, std::greater<>());
         bits_[source * words_ + target / 64] |= std::uint64_t{1} << (target % 64);
     }
 
     std::int32_t take(std::size_t source, std::size_t target) {
         std::vector<std::int32_t>& rows = rows_[source * side_ + target];
-        std::pop_heap(rows.begin(), rows.end(), std::greater<>());
+        std::ranges::pop_heap(rows, std::greater<>());
         const std::int32_t row = rows.back();
         rows.pop_back();
         if (rows.empty()) bits_[source * words_ + target / 64] &= ~(std::uint64_t{1} << (target % 64));
@@ -94,7 +94,7 @@ std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_len
                                         std::span<const std::int32_t> target_lengths, std::int32_t length) {
     std::vector<std::size_t> order(source_lengths.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
         const auto [short_a, long_a] = std::minmax(source_lengths[a], target_lengths[a]);
         const auto [short_b, long_b] = std::minmax(source_lengths[b], target_lengths[b]);
         return std::tie(long_a, short_a) > std::tie(long_b, short_b);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "records/crc32c.h"
 #include "records/frame.h"
@@ -44,8 +45,7 @@ std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
 
 void IdColumn::check() const {
     if (offsets.empty()) throw std::invalid_argument("offsets must have one element more than there are rows");
-    if (offsets.front() < 0 || offsets.back() > static_cast<std::int64_t>(values.size()) ||
-        !std::is_sorted(offsets.begin(), offsets.end())) {
+    if (offsets.front() < 0 || std::cmp_greater(offsets.back(), values.size()) || !std::ranges::is_sorted(offsets)) {
         throw std::invalid_argument("offsets must ascend within the values");
     }
 }

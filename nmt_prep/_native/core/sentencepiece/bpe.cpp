@@ -96,8 +96,9 @@ void Bpe::spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>&
         if (!frozen_.empty()) {
             Trie::Node node = frozen_.root();
             for (const std::uint8_t* at = text; at != end;) {
-                if (*at == 0 || (node = frozen_.step(node, *at)) == Trie::kNowhere) break;
-                ++at;
+                if (*at == 0) break;
+                node = frozen_.step(node, *at++);
+                if (node == Trie::kNowhere) break;
                 if (Trie::value(node) < 0) continue;
                 longest = at;
                 symbol = Trie::value(node);

@@ -58,7 +58,7 @@ void CharsMap::check_units() const {
 }
 
 std::string_view CharsMap::replacement_at(std::uint32_t value) const {
-    return std::string_view(replacements_.data() + value);  // all of it ends in NUL
+    return replacements_.data() + value;  // all of it ends in NUL
 }
 
 std::size_t CharsMap::match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {

@@ -163,7 +163,7 @@ void check_pieces(const ModelFile& file) {
 
 int byte_of_piece(const std::string& text) {
     constexpr std::string_view kDigits = "0123456789ABCDEF";
-    if (text.size() != 6 || text.compare(0, 3, "<0x") != 0 || text[5] != '>') return -1;
+    if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return -1;
     const std::size_t high = kDigits.find(text[3]), low = kDigits.find(text[4]);
     if (high == std::string_view::npos || low == std::string_view::npos) return -1;
     return static_cast<int>(16 * high + low);

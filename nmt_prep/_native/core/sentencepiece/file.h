@@ -10,9 +10,16 @@
 
 namespace nmt_prep::sentencepiece {
 
-enum class PieceType { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+enum class PieceType : std::uint8_t {
+    kNormal = 1,
+    kUnknown = 2,
+    kControl = 3,
+    kUserDefined = 4,
+    kUnused = 5,
+    kByte = 6
+};
 
-enum class ModelKind { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };
+enum class ModelKind : std::uint8_t { kUnigram = 1, kBpe = 2, kWord = 3, kChar = 4 };
 
 struct Piece {
     std::string text;

@@ -72,7 +72,7 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
             find([&](std::uint32_t start, std::int32_t id) { ids_[start + kShort][length - 1] = id + 1; });
         else
             find([&](std::uint32_t start, std::int32_t id) {
-                if (id >= 0) add_long(size, start + length, {start, id, -1, scores[static_cast<std::size_t>(id + 1)]});
+                if (id >= 0) add_long(size, start + length, {start, id, -1, scores[static_cast<std::size_t>(id) + 1]});
             });
     }
 }
@@ -90,8 +90,8 @@ template <bool kHasLongs>
 float Lattice::score_places(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
     const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // of pieces from four places before
-    float before1 = score, before2 = kNever, before3 = kNever,
-          before4 = kNever;  // to the place before, to two before, …
+    // The sums to the place before, to two places before, …
+    float before1 = score, before2 = kNever, before3 = kNever, before4 = kNever;
     best_[run.begin] = score;
     for (std::size_t end = run.begin + 1; end <= run.end; ++end, ++row) {
         const auto sum = [&](float before, std::size_t length) {

@@ -20,6 +20,7 @@ std::vector<std::string> verbatim_texts(const ModelFile& file) {
 
 std::vector<std::string> texts_of(const Vocabulary& vocabulary) {
     std::vector<std::string> texts;
+    texts.reserve(vocabulary.entries.size());
     for (const Vocabulary::Entry& entry : vocabulary.entries) texts.push_back(entry.text);
     return texts;
 }
@@ -34,16 +35,17 @@ std::string surface_of(std::string_view piece) {
     return surface;
 }
 
-const ModelFile& covered(const ModelFile& file) {
+// The pieces of a model. Throws NotCovered unless it is a BPE or unigram model.
+std::vector<Piece> covered_pieces(const ModelFile& file) {
     if (file.kind == ModelKind::kWord) throw NotCovered("it is a word model");
     if (file.kind == ModelKind::kChar) throw NotCovered("it is a character model");
-    return file;
+    return file.pieces;
 }
 
 }  // namespace
 
 Model::Model(const ModelFile& file)
-    : pieces_(covered(file).pieces),
+    : pieces_(covered_pieces(file)),
       unk_surface_(file.unk_surface),
       strips_first_space_(file.normalizer.add_dummy_prefix || file.normalizer.remove_extra_whitespaces),
       strips_all_first_spaces_(file.normalizer.remove_extra_whitespaces),
@@ -53,9 +55,9 @@ Model::Model(const ModelFile& file)
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
         denormalizer_.emplace(*file.denormalizer, false, std::vector<std::string>());
     if (file.kind == ModelKind::kBpe)
-        bpe_.emplace(vocabulary_);
+        bpe_ = std::make_unique<const Bpe>(vocabulary_);
     else
-        unigram_.emplace(vocabulary_);
+        unigram_ = std::make_unique<const Unigram>(vocabulary_);
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -103,8 +104,8 @@ class Model {
     std::optional<Normalizer> denormalizer_;
     Vocabulary vocabulary_;
     Joints joints_;
-    std::optional<Bpe> bpe_;
-    std::optional<Unigram> unigram_;
+    std::unique_ptr<const Bpe> bpe_;  // exactly one of the two is set
+    std::unique_ptr<const Unigram> unigram_;
     mutable ScratchPool<Scratch> scratch_;
 };
 

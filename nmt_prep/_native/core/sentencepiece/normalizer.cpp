@@ -16,6 +16,7 @@ const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<co
 
 Trie trie_of(const std::vector<std::string>& texts) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
+    entries.reserve(texts.size());
     for (const std::string& text : texts) entries.emplace_back(text, 0);
     return byte_trie(entries);
 }
@@ -144,12 +145,17 @@ std::size_t Normalizer::prefix(const std::uint8_t* text, std::size_t size, std::
     if (!verbatim_.empty()) {
         Trie::Node node = verbatim_.root();
         for (std::size_t i = 0; i < size; ++i) {
-            if (text[i] == 0 || (node = verbatim_.step(node, text[i])) == Trie::kNowhere) break;
+            if (text[i] == 0) break;
+            node = verbatim_.step(node, text[i]);
+            if (node == Trie::kNowhere) break;
             if (Trie::value(node) >= 0) longest = i + 1;
         }
     }
-    if (longest == 0 && (longest = rules_.match(text, size, replacement)) != 0) return longest;
-    if (longest == 0) longest = character_size(text[0]);
+    if (longest == 0) {
+        longest = rules_.match(text, size, replacement);
+        if (longest != 0) return longest;
+        longest = character_size(text[0]);
+    }
     replacement = std::string_view(reinterpret_cast<const char*>(text), longest);
     return longest;
 }

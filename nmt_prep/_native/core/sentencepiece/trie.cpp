@@ -79,7 +79,7 @@ class Trie::Builder {
                 chains.push_back(link);
             }
         }
-        std::stable_sort(forks.begin(), forks.end(), [&](std::size_t one, std::size_t other) {
+        std::ranges::stable_sort(forks, [&](std::size_t one, std::size_t other) {
             return nodes_[one].children() > nodes_[other].children();
         });
         for (const std::size_t i : forks) place(nodes_[i]);
@@ -148,7 +148,7 @@ class Trie::Builder {
 
 Trie::Trie(std::vector<Entry> entries, std::size_t symbols) {
     if (entries.empty()) return;
-    std::sort(entries.begin(), entries.end());
+    std::ranges::sort(entries);
     units_ = Builder(symbols).build(entries);
     labels_.reserve(units_.size());
     for (const Node node : units_) labels_.push_back(static_cast<std::uint16_t>(label(node)));
@@ -161,7 +161,7 @@ Trie byte_trie(const std::vector<std::pair<std::string, std::int32_t>>& entries)
         for (const char byte : text) symbols.push_back(static_cast<std::uint8_t>(byte));
         spelled.emplace_back(std::move(symbols), value);
     }
-    return Trie(std::move(spelled), UINT8_MAX);
+    return {std::move(spelled), UINT8_MAX};
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -21,8 +21,7 @@ double rounding(std::size_t additions, double largest) {
 
 }  // namespace
 
-Unigram::Unigram(const Vocabulary& vocabulary)
-    : vocabulary_(vocabulary), stranger_(0), longest_(0), trie_(build_trie()) {
+Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), trie_(build_trie()) {
     std::size_t ids = static_cast<std::size_t>(vocabulary.unk_id) + 1;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         ids = std::max(ids, static_cast<std::size_t>(entry.id) + 1);
@@ -33,7 +32,7 @@ Unigram::Unigram(const Vocabulary& vocabulary)
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
         const bool is_defined = entry.type == PieceType::kUserDefined;
         const float score = is_defined ? static_cast<float>(0.1 * static_cast<double>(entry.bytes - 1)) : entry.score;
-        scores_[static_cast<std::size_t>(entry.id + 1)] = score;
+        scores_[static_cast<std::size_t>(entry.id) + 1] = score;
         largest_ = std::max(largest_, static_cast<double>(std::abs(score)));
     }
     firsts_.push_back({Trie::kNowhere, vocabulary.unk_id});
@@ -61,7 +60,7 @@ Trie Unigram::build_trie() {
     }
     stranger_ = static_cast<std::uint32_t>(symbols) + 1;
     symbols_.set_others(symbols + 1);
-    return Trie(std::move(entries), stranger_);
+    return {std::move(entries), stranger_};
 }
 
 void Unigram::append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const {

@@ -120,7 +120,7 @@ class Unigram {
     static constexpr float kResetBeyond = 100000;                     // the library starts its sums anew from here on
     static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer stretches are not kept for reuse
 
-    float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(id + 1)]; }
+    float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(std::int64_t{id} + 1)]; }
     Trie build_trie();
     void append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const;
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
@@ -136,9 +136,9 @@ class Unigram {
                  const Scratch& scratch, IdBuffer& ids) const;
 
     const Vocabulary& vocabulary_;
-    CharacterTable symbols_;  // from 1 on, -1 for characters that no piece has
-    std::uint32_t stranger_;  // the symbol of these
-    std::uint32_t longest_;   // piece, in characters
+    CharacterTable symbols_;      // from 1 on, -1 for characters that no piece has
+    std::uint32_t stranger_ = 0;  // the symbol of these
+    std::uint32_t longest_ = 0;   // piece, in characters
     Trie trie_;
     std::vector<float> scores_;           // by id + 1, the first one minus infinity
     std::vector<Lattice::First> firsts_;  // by symbol

@@ -16,8 +16,7 @@ void Unigram::list_edges(Scratch& scratch) const {
         [&](std::uint32_t end, std::int32_t id, float score) {
             scratch.edges.push_back({start, end, id, static_cast<double>(score)});
         });
-    std::stable_sort(scratch.edges.begin(), scratch.edges.end(),
-                     [](const Edge& one, const Edge& other) { return one.end < other.end; });
+    std::ranges::stable_sort(scratch.edges, [](const Edge& one, const Edge& other) { return one.end < other.end; });
     scratch.edge_bounds.assign(size + 2, 0);
     for (const Edge& edge : scratch.edges) ++scratch.edge_bounds[edge.end + 1];
     for (std::size_t i = 0; i <= size; ++i) scratch.edge_bounds[i + 1] += scratch.edge_bounds[i];
@@ -85,11 +84,11 @@ void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size
             const std::vector<Way>& before = ways[scratch.edges[edge].start];
             if (rank >= before.size()) return;
             next.push_back({before[rank].score + scratch.edges[edge].score, edge, rank});
-            std::push_heap(next.begin(), next.end(), worse);
+            std::ranges::push_heap(next, worse);
         };
         for (std::size_t e = scratch.edge_bounds[end]; e < scratch.edge_bounds[end + 1]; ++e) offer(e, 0);
         while (!next.empty() && ways[end].size() < most) {
-            std::pop_heap(next.begin(), next.end(), worse);
+            std::ranges::pop_heap(next, worse);
             const Way way = next.back();
             next.pop_back();
             ways[end].push_back(way);

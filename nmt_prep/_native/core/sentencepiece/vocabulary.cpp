@@ -45,7 +45,7 @@ Joints::Joints(const std::vector<std::string>& texts) {
 }
 
 Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
-    : has_unused(false), byte_fallback(file.byte_fallback), spaces_escaped(escaped), unk_id(0) {
+    : byte_fallback(file.byte_fallback), spaces_escaped(escaped) {
     for (std::size_t i = 0; i < file.pieces.size(); ++i) {
         const Piece& piece = file.pieces[i];
         const auto id = static_cast<std::int32_t>(i);

@@ -24,7 +24,7 @@ class CharacterTable {
 
     // Makes the number where none was set another one.
     void set_others(std::int32_t value) {
-        std::replace(basic_.begin(), basic_.end(), none_, value);
+        std::ranges::replace(basic_, none_, value);
         none_ = value;
     }
 
@@ -84,10 +84,10 @@ struct Vocabulary {
     std::vector<Entry> entries;                              // unused pieces are among them in BPE models only
     CharacterTable characters;                               // id of the piece that is this one character
     float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, also those that no text can spell
-    bool has_unused;
+    bool has_unused = false;
     bool byte_fallback;
     bool spaces_escaped;
-    std::int32_t unk_id;
+    std::int32_t unk_id = 0;
     std::array<std::int32_t, 256> byte_ids{};
 };
 

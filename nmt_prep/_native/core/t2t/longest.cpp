@@ -38,7 +38,7 @@ LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vect
     // Shorter states first, as each builds on them.
     std::vector<std::uint32_t> order(states_.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return depths[a] < depths[b]; });
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return depths[a] < depths[b]; });
     for (const std::uint32_t each : order) {
         State& state = states_[each];
         if (each == 0) continue;

@@ -59,8 +59,8 @@ Model::Model(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {
 void Model::read_alphabet() {
     alphabet_.assign(std::begin(kEscapeCharacters), std::end(kEscapeCharacters));
     const auto unique = [&] {
-        std::sort(alphabet_.begin(), alphabet_.end());
-        alphabet_.erase(std::unique(alphabet_.begin(), alphabet_.end()), alphabet_.end());
+        std::ranges::sort(alphabet_);
+        alphabet_.erase(std::ranges::unique(alphabet_).begin(), alphabet_.end());
     };
     std::size_t limit = 1 << 16;
     for (const std::string& piece : pieces_) {
@@ -96,7 +96,7 @@ Model::SpelledPieces Model::spelled_pieces() const {
 }
 
 std::uint32_t Model::symbol_of(char32_t point) const {
-    const auto at = std::lower_bound(alphabet_.begin(), alphabet_.end(), point);
+    const auto at = std::ranges::lower_bound(alphabet_, point);
     return at != alphabet_.end() && *at == point ? static_cast<std::uint32_t>(at - alphabet_.begin()) + 1 : 0;
 }
 

@@ -134,7 +134,8 @@ class Sorter {
         std::size_t since_poll = 0;
         for (const Group group : groups_) {
             const std::size_t size = group.end - group.begin;
-            if ((since_poll += size) >= kPollEvery) {
+            since_poll += size;
+            if (since_poll >= kPollEvery) {
                 poll_();
                 since_poll = 0;
             }
@@ -203,7 +204,8 @@ class Sorter {
                 }
                 shared = result_.common[leaf];
             }
-            if ((since_poll += end - begin) >= kPollEvery) {
+            since_poll += end - begin;
+            if (since_poll >= kPollEvery) {
                 poll_();
                 since_poll = 0;
             }

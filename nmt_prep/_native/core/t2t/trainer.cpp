@@ -68,7 +68,8 @@ void Trainer::read_alphabet(const CountTable& counts, const std::vector<std::str
     std::size_t since_poll = 0;
     for (const TokenCount& entry : counts.entries()) {
         for_each_character(entry.token, [&](char32_t point) { symbols_[point] = 1; });
-        if ((since_poll += entry.token.size()) >= kPollEvery) {
+        since_poll += entry.token.size();
+        if (since_poll >= kPollEvery) {
             poll();
             since_poll = 0;
         }
@@ -94,7 +95,8 @@ void Trainer::read_tokens(const CountTable& counts, const Poll& poll) {
         for_each_symbol(entry.token, symbols_, [&](std::uint32_t each) { tokens_.text.push_back(each); });
         tokens_.ends.push_back(tokens_.text.size());
         counts_.push_back(entry.count);
-        if ((since_poll += entry.token.size()) >= kPollEvery) {
+        since_poll += entry.token.size();
+        if (since_poll >= kPollEvery) {
             poll();
             since_poll = 0;
         }
@@ -130,8 +132,8 @@ void Trainer::pin_reserved() {
         const auto [begin, end] = suffix(low);
         if (std::equal(begin, end, piece.begin(), piece.end())) pinned_.push_back(low);
     }
-    std::sort(pinned_.begin(), pinned_.end());
-    pinned_.erase(std::unique(pinned_.begin(), pinned_.end()), pinned_.end());
+    std::ranges::sort(pinned_);
+    pinned_.erase(std::ranges::unique(pinned_).begin(), pinned_.end());
 }
 
 void Trainer::plant(std::int64_t min_total, const Poll& poll) {
@@ -169,7 +171,7 @@ class Trainer::Passes {
             match_[node] = is_piece(node) || is_pinned(node) ? trainer_.tree_.depth[origin_[node]]
                            : parent_[node] == kNone          ? 1
                                                              : match_[parent_[node]];
-        std::fill(left_.begin(), left_.end(), 0);
+        std::ranges::fill(left_, 0);
         const TokenText& tokens = trainer_.tokens_;
         std::size_t at = 0, polled = 0;
         for (std::size_t token = 0; token < tokens.ends.size(); ++token) {
@@ -200,7 +202,7 @@ class Trainer::Passes {
         }
         for (std::uint32_t each = 1; each < seen.size(); ++each)
             if (!seen[each]) candidate.pieces.push_back({0, kNone, each});
-        std::sort(candidate.pieces.begin(), candidate.pieces.end(), [&](const auto& a, const auto& b) {
+        std::ranges::sort(candidate.pieces, [&](const auto& a, const auto& b) {
             if (a.count != b.count) return a.count > b.count;
             if (a.count == 0) return trainer_.symbol(a) > trainer_.symbol(b);  // characters all
             return std::pair(a.leaf, a.depth) > std::pair(b.leaf, b.depth);
@@ -239,7 +241,7 @@ class Trainer::Passes {
         if (trainer_.pinned_.empty()) return false;
         const std::uint32_t leaf = trainer_.tree_.leaf[node];
         return trainer_.tree_.depth[node] == trainer_.suffixes_.length[leaf] &&
-               std::binary_search(trainer_.pinned_.begin(), trainer_.pinned_.end(), leaf);
+               std::ranges::binary_search(trainer_.pinned_, leaf);
     }
 
     bool is_pinned(std::size_t node) const { return is_pinned_origin(origin_[node]); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace nmt_prep::t2t {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::size_t kTailFrom = 16;
 constexpr std::size_t kPlacesTried = 256;
 
 std::size_t common_prefix(const Symbols& a, const Symbols& b) {
-    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 }  // namespace
@@ -54,14 +55,14 @@ class Trie::Builder {
 
     // Nodes with many edges choose their places first, while most are free.
     void finish() {
-        std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.node < b.node; });
+        std::ranges::stable_sort(edges_, [](const Edge& a, const Edge& b) { return a.node < b.node; });
         std::vector<Siblings> nodes;
         for (std::size_t begin = 0, end; begin < edges_.size(); begin = end) {
             for (end = begin; end < edges_.size() && edges_[end].node == edges_[begin].node;) ++end;
             nodes.push_back({begin, end});
         }
-        std::stable_sort(nodes.begin(), nodes.end(),
-                         [](const Siblings& a, const Siblings& b) { return a.end - a.begin > b.end - b.begin; });
+        std::ranges::stable_sort(
+            nodes, [](const Siblings& a, const Siblings& b) { return a.end - a.begin > b.end - b.begin; });
         add_block();
         std::vector<std::uint32_t> bases(nodes_ + 1, 0);
         for (const Siblings& each : nodes) {
@@ -131,7 +132,7 @@ class Trie::Builder {
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {
     std::vector<std::size_t> order(pieces.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return pieces[a] < pieces[b]; });
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return pieces[a] < pieces[b]; });
 
     Builder builder(*this, symbols);
     std::size_t shared = 0;
@@ -158,7 +159,7 @@ std::int32_t* Trie::match(const std::uint32_t*& begin, const std::uint32_t* stop
         while (ahead != end) {
             if (node.base & kTail) {
                 const Tail& tail = tails_[node.base & ~kTail];
-                if (static_cast<std::size_t>(end - ahead) < tail.size) break;
+                if (std::cmp_less(end - ahead, tail.size)) break;
                 const bool same = std::equal(ahead, ahead + tail.size, tail_symbols_.data() + tail.begin);
                 ahead += tail.size;
                 id = same ? tail.id : id;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "text/errors.h"
 #include "text/parallel.h"
@@ -45,7 +46,7 @@ void check_offsets(const TextView& text, std::size_t data_size) {
         ascending &= text.offsets[i] >= last;
         last = text.offsets[i];
     }
-    if (!ascending || static_cast<std::uint64_t>(last) > data_size)
+    if (!ascending || std::cmp_greater(last, data_size))
         throw InvalidTextError("the offsets of a text column must ascend from 0 or more and stay within its " +
                                std::to_string(data_size) + " bytes; the column is damaged");
 }

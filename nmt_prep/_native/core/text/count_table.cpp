@@ -61,7 +61,7 @@ const char* CountTable::keep(std::string_view token) {
     }
     char* const copy = block_end_ - block_left_;
     block_left_ -= token.size();
-    std::copy(token.begin(), token.end(), copy);
+    std::ranges::copy(token, copy);
     return copy;
 }
 

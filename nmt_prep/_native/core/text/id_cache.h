@@ -122,7 +122,7 @@ class ScratchPool {
     template <class Make>
     std::unique_ptr<Scratch> borrow(Make&& make) {
         {
-            const std::lock_guard lock(mutex_);
+            const std::scoped_lock lock(mutex_);
             if (!idle_.empty()) {
                 std::unique_ptr<Scratch> scratch = std::move(idle_.back());
                 idle_.pop_back();
@@ -133,7 +133,7 @@ class ScratchPool {
     }
 
     void give_back(std::unique_ptr<Scratch> scratch) {
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(mutex_);
         if (idle_.size() < kMaxIdle) idle_.push_back(std::move(scratch));
     }
 

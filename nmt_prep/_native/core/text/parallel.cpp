@@ -24,7 +24,7 @@ void parallel_for(std::size_t tasks, std::size_t threads, const std::function<vo
                 body(task, thread);
             } catch (...) {
                 failed.store(true, std::memory_order_relaxed);
-                const std::lock_guard lock(error_mutex);
+                const std::scoped_lock lock(error_mutex);
                 if (task < error_task) {
                     error_task = task;
                     error = std::current_exception();

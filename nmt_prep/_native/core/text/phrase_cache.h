@@ -64,7 +64,7 @@ class PhraseCache {
              std::size_t count) {
         const std::size_t words = 1 + count + (size + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
         if (used_ + words > capacity_) {
-            std::fill(buckets_.begin(), buckets_.end(), Bucket{});
+            std::ranges::fill(buckets_, Bucket{});
             used_ = 0;
         }
         Bucket& bucket = buckets_[hash >> shift_];

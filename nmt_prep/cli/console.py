@@ -18,6 +18,13 @@ def _bisection(fields: Fields) -> str:
     return f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
 
 
+def _skipped(fields: Fields) -> str:
+    return (
+        f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece from; "
+        "max_sentence_length in vocab.options takes longer ones"
+    )
+
+
 def _failure(fields: Fields) -> str:
     return f"task {fields['task']} failed on {fields['worker']}: {fields['message']}"
 
@@ -42,6 +49,8 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
     "vocab_bisection": _bisection,
+    "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
+    "vocab_skipped": _skipped,
 }
 
 

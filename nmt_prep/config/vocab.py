@@ -13,6 +13,10 @@ KINDS = ("t2t", "byte_bpe", "sentencepiece")
 
 Text = Annotated[str, Field(min_length=1)]
 
+_ESCAPE_CHARACTERS = frozenset("\\_u;0123456789")  # pieces of every Tensor2Tensor vocabulary
+_BYTES = 256  # pieces of every byte-level BPE vocabulary
+_MOST_BYTE_BPE = 1 << 21
+
 
 class _Common(Section):
     """What every dialect has."""
@@ -42,6 +46,12 @@ class T2TVocab(_Common):
     def _not_reserved_already(self) -> T2TVocab:
         if {"<pad>", "<EOS>"} & set(self.reserved):
             raise ValueError("reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway")
+        return self
+
+    @model_validator(mode="after")
+    def _room_for_what_must_be(self) -> T2TVocab:
+        special, escapes = 2, len(_ESCAPE_CHARACTERS - set(self.reserved))
+        _check_size(self.size, special + len(self.reserved) + escapes, "<pad>, <EOS>, reserved and escape characters")
         return self
 
 
@@ -76,6 +86,14 @@ class ByteBPEVocab(_Common):
             raise ValueError("pad, eos, bos and reserved must all differ")
         return self
 
+    @model_validator(mode="after")
+    def _room_for_what_must_be(self) -> ByteBPEVocab:
+        specials = 2 + (self.bos is not None) + len(self.reserved)
+        _check_size(self.size, specials + _BYTES, f"{_BYTES} bytes, pad, eos, bos and reserved")
+        if self.size > _MOST_BYTE_BPE:
+            raise ValueError(f"size is {self.size}: byte_bpe has room for {_MOST_BYTE_BPE:,} pieces at most")
+        return self
+
 
 class SentencePieceVocab(_Common):
     """A SentencePiece model."""
@@ -83,7 +101,7 @@ class SentencePieceVocab(_Common):
     kind: Literal["sentencepiece"] = Field(description="t2t, byte_bpe or sentencepiece")
     model_type: Literal["unigram", "bpe"] = Field("unigram", description="unigram or bpe")
     character_coverage: float = Field(
-        0.9995, gt=0, le=1, description="a number up to 1: the share of the text's characters that get pieces"
+        0.9995, ge=0.98, le=1, description="a number from 0.98 to 1: the share of the text's characters that get pieces"
     )
     byte_fallback: bool = Field(False, description="true to spell characters without a piece as bytes")
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = Field(
@@ -105,14 +123,33 @@ class SentencePieceVocab(_Common):
         for name in self.options:
             if name in keys:
                 raise ValueError(f"options has {name}, whose place is the key {keys[name]} of vocab itself")
-        if self.options:
-            from nmt_prep.subwords.sentencepiece_training import check_options  # noqa: PLC0415  (loads the library)
+        from nmt_prep.subwords.sentencepiece_options import check_options, check_pieces, least_size  # noqa: PLC0415
 
-            try:
-                check_options(self.options)
-            except TrainingError as error:
-                raise ValueError(str(error)) from error
+        try:
+            check_options(self.options, self.model_type)
+            check_pieces(self.special_ids, self.reserved, self.options)
+        except TrainingError as error:
+            raise ValueError(str(error)) from error
+        least = least_size(self.special_ids, self.reserved, self.byte_fallback, self.options)
+        _check_size(self.size, least, "special pieces, reserved, byte_fallback, control_symbols and a character")
         return self
+
+    @property
+    def special_ids(self) -> dict[str, int | None]:
+        """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that it does without."""
+        if self.id_layout == "fairseq":
+            return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # what the layout is made from
+        return {"pad": 0, "eos": 1, "bos": 3, "unk": 2}
+
+
+def _check_size(size: int, least: int, what: str) -> None:
+    """Refuses a size that has no room for the pieces that every text needs.
+
+    Raises:
+        ValueError: there is no room.
+    """
+    if size < least:
+        raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
 
 
 def _with_kind(value: object) -> object:

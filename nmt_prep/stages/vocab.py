@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -21,8 +21,10 @@ from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
 from nmt_prep.progress import Progress
 from nmt_prep.stages.vocab_counts import CountTask, count_slice, count_tasks
+from nmt_prep.stages.vocab_progress import TrainingMeters
 from nmt_prep.subwords import (
     ByteBPETokenizer,
+    ProgressCallback,
     SentencePieceTokenizer,
     T2TTokenizer,
     Tokenizer,
@@ -38,7 +40,6 @@ C = TypeVar("C", TokenCounts, PretokenCounts)
 
 SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
 """How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
-_FAIRSEQ_FILE = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": None}  # what that layout is made from
 
 
 @dataclass(frozen=True)
@@ -189,10 +190,11 @@ def build_vocabulary(task: VocabularyTask, tick: Tick) -> dict[str, Any]:
 
 
 def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
-    def report(event: str, fields: Mapping[str, int | float | str]) -> None:
-        task.progress.event(f"vocab_{event}", side=task.key, **fields)
-        tick(1)
+    with TrainingMeters(task.progress, task.key, tick) as report:
+        return _trained(task, report)
 
+
+def _trained(task: VocabularyTask, report: ProgressCallback) -> Tokenizer:
     options = task.options
     if isinstance(options, T2TVocab):
         return T2TTokenizer.from_counts(
@@ -225,7 +227,7 @@ def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
         normalization_rule_name=options.normalization,
         progress=report,
         memory=task.memory,
-        **{**(_FAIRSEQ_FILE if options.id_layout == "fairseq" else {}), **options.options},
+        **{**{f"{name}_id": number for name, number in options.special_ids.items()}, **options.options},
     )
 
 

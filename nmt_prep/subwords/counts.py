@@ -62,7 +62,19 @@ def check_memory(needed: int, allowed: int | None, what: str) -> None:
         TrainingError: it would not.
     """
     if allowed is not None and needed > allowed:
+        need, have = sizes_apart(needed, allowed)
         raise TrainingError(
-            f"{what} of these lines need about {needed / 1e9:.1f} GB to train from, but {allowed / 1e9:.1f} GB are "
-            "allowed; allow more (engine.memory), or give fewer lines (sample.bytes_per_corpus)"
+            f"{what} of these lines need about {need} to train from, but {have} are allowed; allow more "
+            "(engine.memory), or give fewer lines (sample.bytes_per_corpus)"
         )
+
+
+def sizes_apart(larger: int, smaller: int) -> tuple[str, str]:
+    """Two numbers of bytes in one unit, with as many decimals as it takes to tell them apart."""
+    units = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+    unit, name = next(((unit, name) for unit, name in units if smaller >= unit), (1, "bytes"))
+    for decimals in range(min(unit - 1, 1), 10):
+        texts = [f"{size / unit:.{decimals}f} {name}" for size in (larger, smaller)]
+        if texts[0] != texts[1]:
+            break
+    return texts[0], texts[1]

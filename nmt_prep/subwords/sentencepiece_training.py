@@ -2,76 +2,55 @@
 
 from __future__ import annotations
 
-import difflib
-import io
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import sentencepiece
 from _nmt_prep_core import find_invalid_utf8
 
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
+from nmt_prep.subwords.counts import sizes_apart
+from nmt_prep.subwords.sentencepiece_log import TrainingLog
+from nmt_prep.subwords.sentencepiece_options import LOWEST_COVERAGE, check_options, check_pieces, least_size
+from nmt_prep.subwords.sentencepiece_process import LibraryError, train_in_process
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 ModelType: TypeAlias = Literal["unigram", "bpe", "word", "char"]
 
 _log = logging.getLogger(__name__)
 
+_MODEL_TYPES = ("unigram", "bpe", "word", "char")
+_NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 _LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on the number
+_LONGEST_LINE = 4192  # the library's default, in bytes
 # Of memory for each byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
 _BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
 # Beside that for each line, however short: 125 and 43 in all were measured with lines of two bytes.
 _BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
 
-_ERRORS_ONLY = 2  # a level of the library's log, which goes to stderr past logging
-
-LIBRARY_OPTIONS = frozenset(
-    {
-        "accept_language",
-        "add_dummy_prefix",
-        "allow_whitespace_only_pieces",
-        "auto_character_coverage",
-        "bos_piece",
-        "control_symbols",
-        "differential_privacy_clipping_threshold",
-        "differential_privacy_noise_level",
-        "enable_differential_privacy",
-        "eos_piece",
-        "hard_vocab_limit",
-        "input_sentence_size",
-        "max_sentence_length",
-        "max_sentencepiece_length",
-        "mining_sentence_size",
-        "normalization_rule_tsv",
-        "num_sub_iterations",
-        "num_threads",
-        "pad_piece",
-        "pretokenization_delimiter",
-        "remove_extra_whitespaces",
-        "required_chars",
-        "seed_sentencepiece_size",
-        "seed_sentencepieces_file",
-        "self_test_sample_size",
-        "shrinking_factor",
-        "shuffle_input_sentence",
-        "split_by_number",
-        "split_by_unicode_script",
-        "split_by_whitespace",
-        "split_digits",
-        "train_extremely_large_corpus",
-        "training_sentence_size",
-        "treat_whitespace_as_suffix",
-        "unk_piece",
-        "unk_surface",
-        "use_all_vocab",
-        "vocabulary_output_piece_score",
-    }
-)
-"""Options of the library (0.2.3) that go to it as they are, beside those that :func:`train_model` names."""
+# What the library says of lines that it cannot train from, and the same in words that name the keys of the config.
+_REFUSALS = {
+    r"Vocabulary size too high.*<= (\d+)": (
+        "{lines} give no more than {0} pieces; ask for fewer (vocab.size), give more text (sample.bytes_per_corpus), "
+        "or accept fewer by hard_vocab_limit: false (vocab.options)"
+    ),
+    r"smaller than required_chars\. (\d+) vs (\d+)": (
+        "vocabulary size {0}: the characters of {lines}, with special, reserved and byte pieces, need {1}; ask for "
+        "more (vocab.size), or cover fewer characters (vocab.character_coverage)"
+    ),
+    r"sentences_\.empty\(\)": (
+        "all of {lines} are empty, or longer than the {longest} bytes that SentencePiece trains from; check the "
+        "sample, or set max_sentence_length (vocab.options)"
+    ),
+    r"all_chars_count": "{lines} hold nothing but white space; check the sample",
+    r"(\S+) is already defined": (
+        "the piece {0!r} is given twice; leave it out of vocab.reserved, or of control_symbols and the names of "
+        "special pieces (vocab.options)"
+    ),
+}
 
 
 def train_model(
@@ -99,7 +78,8 @@ def train_model(
         user_defined_symbols: texts that always become one piece.
         normalization_rule_name: the library's name of a normalisation table.
         special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model does without.
-        progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read.
+        progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read, then with the steps of the
+            training, as :class:`TrainingLog` has them.
         memory: bytes that the training may take; None sets no bound.
         options: options of the library by name.
 
@@ -108,17 +88,14 @@ def train_model(
         TrainingError: an option is unknown or impossible, the lines do not give that many pieces, or the training would
             not fit the memory.
     """
-    check_options(options)
-    if size < 1:
-        raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
-    most = options.get("input_sentence_size", 0)
-    room = _Room(memory, model_type, most if isinstance(most, int) and most > 0 else None)
-    source = _LineSource(lines, progress, room)
-    output = io.BytesIO()
+    symbols = tuple(user_defined_symbols)
+    _check(size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options)
+    most = int(options.get("input_sentence_size", 0))
+    source = _LineSource(lines, progress, _Room(memory, model_type, most or None))
     settings: dict[str, Any] = {
         "num_threads": _LIBRARY_THREADS,
         "shuffle_input_sentence": False,
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
+        **options,
         "vocab_size": size,
         "model_type": model_type,
         "character_coverage": character_coverage,
@@ -126,45 +103,70 @@ def train_model(
         "normalization_rule_name": normalization_rule_name,
         **{f"{name}_id": -1 if value is None else value for name, value in special_ids.items()},
     }
-    if user_defined_symbols:
-        settings["user_defined_symbols"] = list(user_defined_symbols)
+    if symbols:
+        settings["user_defined_symbols"] = symbols
     _log.info("training a SentencePiece %s model of %d pieces", model_type, size)
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(source), model_writer=output, minloglevel=_ERRORS_ONLY, **settings
-        )
-    except (RuntimeError, ValueError, IndexError, TypeError) as error:
-        if source.error is not None:
-            raise source.error from None
-        raise TrainingError(_explanation(str(error), source.lines)) from error
+        model = train_in_process(source.columns(), settings, TrainingLog(size, progress).line)
+    except LibraryError as error:
+        raise TrainingError(_explanation(str(error), source, options)) from error
     _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
-    return output.getvalue()
+    return model
 
 
-def check_options(options: Iterable[str]) -> None:
-    """Says which of the names is no option of the library that can be set here.
+def _check(
+    size: int,
+    model_type: str,
+    character_coverage: float,
+    byte_fallback: bool,
+    symbols: tuple[str, ...],
+    normalization: str,
+    special_ids: Mapping[str, int | None],
+    options: Mapping[str, Any],
+) -> None:
+    """Refuses what the library would refuse whatever the lines are.
 
     Raises:
-        TrainingError: one is not.
+        TrainingError: something is impossible.
     """
-    for name in options:
-        if name in LIBRARY_OPTIONS:
-            continue
-        near = difflib.get_close_matches(name, sorted(LIBRARY_OPTIONS), n=1)
-        advice = f"did you mean {near[0]}?" if near else "the library's documentation lists its training options"
-        raise TrainingError(f"SentencePiece has no training option {name!r} that can be set here; {advice}")
-
-
-def _explanation(message: str, lines: int) -> str:
-    if lines == 0:
-        return "there are no lines to train a SentencePiece model from; check the input"
-    if limit := re.search(r"Vocabulary size.*<= (\d+)", message):
-        return (
-            f"these {lines} lines give no more than {limit[1]} pieces; ask for fewer, give more text, "
-            "or set hard_vocab_limit=False"
+    if size < 1:
+        raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
+    for what, chosen, known in (
+        ("model_type", model_type, _MODEL_TYPES),
+        ("normalization_rule_name", normalization, _NORMALIZATIONS),
+    ):
+        if chosen not in known:
+            raise TrainingError(f"{what} {chosen!r}: it must be one of {', '.join(known)}")
+    if not LOWEST_COVERAGE <= character_coverage <= 1:
+        raise TrainingError(f"character_coverage {character_coverage}: it must be from {LOWEST_COVERAGE} to 1")
+    check_options(options, model_type)
+    ids = {f"{name}_id": value for name, value in special_ids.items() if value is not None}
+    for name, value in ids.items():
+        if not 0 <= value < size:
+            raise TrainingError(f"{name} {value}: it must be from 0 to {size - 1}, below the size of the vocabulary")
+        if list(ids.values()).count(value) > 1:
+            raise TrainingError(f"{name} {value}: another special piece has this id; give each an id of its own")
+    if "unk_id" not in ids:
+        raise TrainingError("unk_id None: every SentencePiece model has the unknown piece; give it an id")
+    check_pieces(special_ids, symbols, options)
+    least = least_size(special_ids, symbols, byte_fallback, options)
+    if size < least:
+        raise TrainingError(
+            f"vocabulary size {size}: it must be {least} or more, for special, reserved and byte pieces and a character"
         )
+
+
+def _explanation(message: str, source: _LineSource, options: Mapping[str, Any]) -> str:
+    """A message of the library in our words, with the keys of the config that it is about."""
+    lines = f"these {source.lines:,} lines"
+    if source.ended and source.lines == 0:
+        return "there are no lines to train a SentencePiece model from; check the input"
+    longest = options.get("max_sentence_length", _LONGEST_LINE)
+    for pattern, words in _REFUSALS.items():
+        if found := re.search(pattern, message):
+            return words.format(*found.groups(), lines=lines, longest=longest)
     reason = re.sub(r"^[A-Z_]+: (src/\S+ )?", "", message).strip()
-    return f"SentencePiece cannot train a model from these lines and options: {reason}"
+    return f"SentencePiece cannot train a model from {lines} with these options (vocab.options): {reason}"
 
 
 def _check_utf8(column: TextColumn, first_line: int) -> None:
@@ -192,16 +194,23 @@ class _Room(NamedTuple):
         kept = size * kept_lines // max(lines, 1)
         needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0) + kept_lines * _BYTES_PER_LINE.get(self.model_type, 0)
         if self.memory is not None and needed > self.memory:
+            need, allowed = sizes_apart(needed, self.memory)
             raise TrainingError(
-                f"these lines, of which {kept / 1e6:.0f} MB were read so far, need {needed / 1e9:.1f} GB or more to "
-                f"train a {self.model_type} model from, but {self.memory / 1e9:.1f} GB are allowed; allow more "
-                "(engine.memory), set input_sentence_size to the number of lines to train from (vocab.options), or "
-                "give fewer lines (sample.bytes_per_corpus)"
+                f"these lines, of which {kept / 1e6:.0f} MB were read so far, need {need} or more to train a "
+                f"{self.model_type} model from, but {allowed} are allowed; allow more (engine.memory), set "
+                "input_sentence_size to the number of lines to train from (vocab.options), or give fewer lines "
+                "(sample.bytes_per_corpus)"
             )
 
 
 class _LineSource:
-    """Hands lines to the library one by one, counts them, and keeps the error that ended them."""
+    """Hands out lines in columns, checks and counts them.
+
+    Attributes:
+        lines: handed out so far.
+        bytes: of these lines.
+        ended: whether they were all.
+    """
 
     def __init__(self, lines: Lines, progress: ProgressCallback | None, room: _Room) -> None:
         self._lines = lines
@@ -209,19 +218,21 @@ class _LineSource:
         self._room = room
         self.lines = 0
         self.bytes = 0
-        self.error: Exception | None = None
+        self.ended = False
 
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            for column in text_columns(self._lines):
-                _check_utf8(column, self.lines)
-                for line in column.to_bytes():
-                    yield line
-                    self.lines += 1
-                    self.bytes += len(line)
-                self._room.check(self.lines, self.bytes)
-                if self._progress is not None:
-                    self._progress("lines", {"lines": self.lines, "bytes": self.bytes})
-        except Exception as error:  # the library would flatten it to its message
-            self.error = error
-            raise
+    def columns(self) -> Iterator[TextColumn]:
+        """The lines.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+            TrainingError: a training from so many lines would not fit the memory.
+        """
+        for column in text_columns(self._lines):
+            _check_utf8(column, self.lines)
+            self.lines += len(column)
+            self.bytes += int(column.offsets[-1] - column.offsets[0])
+            self._room.check(self.lines, self.bytes)
+            yield column
+            if self._progress is not None:
+                self._progress("lines", {"lines": self.lines, "bytes": self.bytes})
+        self.ended = True

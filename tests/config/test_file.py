@@ -174,7 +174,43 @@ def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
             "kind: sentencepiece, options: {split_digit: true}",
             "SentencePiece has no training option 'split_digit' that can be set here; did you mean split_digits?",
         ),
-        ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number up to 1"),
+        (
+            "kind: sentencepiece, options: {shrinking_factor: 0.4}",
+            "vocab (line 11): SentencePiece's training option shrinking_factor is 0.4: it must be a number from 0.5 to",
+        ),
+        (
+            "kind: sentencepiece, options: {split_digits: maybe}",
+            "SentencePiece's training option split_digits is 'maybe': it must be true or false",
+        ),
+        (
+            "kind: sentencepiece, options: {control_symbols: [a, a]}",
+            "training option control_symbols is ['a', 'a']: it must be a list of strings, none of them empty or given",
+        ),
+        (
+            "kind: sentencepiece, options: {input_sentence_size: 50}",
+            "input_sentence_size is 50: it must be 0 for all lines, or an integer from 101",
+        ),
+        ("kind: sentencepiece, options: {use_all_vocab: true}", "use_all_vocab is for word and char models; leave it"),
+        ("kind: sentencepiece, reserved: [<unk>]", "vocab (line 11): '<unk>' is the unknown piece, which there is"),
+        ("kind: sentencepiece, options: {bos_piece: </s>}", "bos_piece is '</s>', as another special piece is"),
+        ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number from 0.98 to 1"),
+        ("kind: sentencepiece, character_coverage: 0.9", "found the number 0.9; allowed: a number from 0.98 to 1"),
+        ("kind: sentencepiece, size: 4", "vocab (line 11): size is 4: it must be 5 or more, to have room for"),
+        (
+            "kind: sentencepiece, size: 260, byte_fallback: true",
+            "size is 260: it must be 261 or more, to have room for",
+        ),
+        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "size is 4: it must be 5 or more"),
+        (
+            "kind: byte_bpe, size: 100",
+            "vocab (line 11): size is 100: it must be 258 or more, to have room for 256 bytes",
+        ),
+        ("kind: byte_bpe, size: 259, bos: <s>, reserved: [<a>]", "size is 259: it must be 260 or more"),
+        ("kind: byte_bpe, size: 3000000", "size is 3000000: byte_bpe has room for 2,097,152 pieces at most"),
+        (
+            "size: 16, reserved: [<a>]",
+            "vocab (line 11): size is 16: it must be 17 or more, to have room for <pad>, <EOS>",
+        ),
         ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway"),
     ],
 )

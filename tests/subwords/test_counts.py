@@ -14,7 +14,7 @@ from nmt_prep.errors import InvalidTextError, OutputError, TrainingError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer
 from nmt_prep.subwords.byte_bpe_pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe_training import PretokenCounts
-from nmt_prep.subwords.counts import CountColumns, read_counts, write_counts
+from nmt_prep.subwords.counts import CountColumns, read_counts, sizes_apart, write_counts
 from nmt_prep.subwords.t2t_training import TokenCounts
 from tests.reference import byte_bpe as byte_bpe_reference
 from tests.reference import t2t as t2t_reference
@@ -110,9 +110,25 @@ def test_columns_that_make_no_sense(kind: type[TokenCounts] | type[PretokenCount
 def test_a_training_that_would_not_fit_is_refused() -> None:
     lines = [f"{number} words" for number in range(2000)]
     for train, what in ((T2TTokenizer.train, "tokens"), (ByteBPETokenizer.train, "words")):
-        with pytest.raises(TrainingError, match=rf"the distinct {what} of these lines need about 0.0 GB to train from"):
+        with pytest.raises(
+            TrainingError, match=rf"the distinct {what} of these lines need about \d+\.\d kB to train from, but 1\.0 kB"
+        ):
             train(lines, 300, memory=1000)
         assert train(lines, 300, memory=10**7).fingerprint == train(lines, 300).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("larger", "smaller", "texts"),
+    [
+        (304_000_000, 256_000_000, ("304.0 MB", "256.0 MB")),
+        (2_040_000_000, 2_000_000_000, ("2.04 GB", "2.00 GB")),
+        (2_000_000_001, 2_000_000_000, ("2.000000001 GB", "2.000000000 GB")),
+        (24_000_000_000, 1_700_000_000, ("24.0 GB", "1.7 GB")),
+        (3_000, 0, ("3000 bytes", "0 bytes")),
+    ],
+)
+def test_sizes_that_differ_look_different(larger: int, smaller: int, texts: tuple[str, str]) -> None:
+    assert sizes_apart(larger, smaller) == texts
 
 
 def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_read() -> None:
@@ -124,9 +140,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
             read = number
             yield f"{number} words and more words, {number % 97}"
 
-    message = (
-        r"of which \d MB were read so far, need 0\.\d GB or more to train a unigram model .* set input_sentence_size"
-    )
+    message = r"\d MB were read so far, need \d+\.\d MB or more to train a unigram model from, but 10\.0 MB are .*_size"
     with pytest.raises(TrainingError, match=message):
         SentencePieceTokenizer.train(lines(), 100, memory=10**7)
     assert read < 70_000

@@ -55,19 +55,35 @@ def test_unknown_options_are_named() -> None:
     ("lines", "options", "message"),
     [
         ([], {}, "there are no lines"),
+        (["", ""], {}, "all of these 2 lines are empty, or longer than the 4192 bytes"),
+        (["a long line"], {"max_sentence_length": 10}, r"longer than the 10 bytes .* max_sentence_length \(vocab\.op"),
+        ([" ", "  "], {}, "these 2 lines hold nothing but white space"),
         (LINES, {"size": 0}, "vocabulary size 0"),
-        (LINES, {"size": 10**5, "hard": True}, r"no more than \d+ pieces"),
-        (LINES, {"model_type": "wordpiece"}, "wordpiece"),
-        (LINES, {"normalization_rule_name": "nfd"}, "nfd"),
-        (LINES, {"pad_id": 2}, "cannot train"),
-        (LINES, {"character_coverage": 2.0}, "character_coverage"),
+        (LINES, {"size": 4}, "vocabulary size 4: it must be 5 or more"),
+        (LINES, {"size": 200, "byte_fallback": True}, "vocabulary size 200: it must be 261 or more"),
+        (
+            LINES,
+            {"size": 20},
+            r"vocabulary size 20: the characters of these 60 lines, .* need 28; .*vocab\.character_co",
+        ),
+        (LINES, {"size": 10**5}, r"these 60 lines give no more than \d+ pieces; ask for fewer \(vocab\.size\)"),
+        (LINES, {"model_type": "wordpiece"}, "model_type 'wordpiece': it must be one of unigram, bpe, word, char"),
+        (LINES, {"normalization_rule_name": "nfd"}, "normalization_rule_name 'nfd': it must be one of nmt_nfkc, nfkc"),
+        (LINES, {"pad_id": 2}, "pad_id 2: another special piece has this id"),
+        (LINES, {"pad_id": 60}, "pad_id 60: it must be from 0 to 59"),
+        (LINES, {"unk_id": None}, "unk_id None: every SentencePiece model has the unknown piece"),
+        (LINES, {"character_coverage": 2.0}, "character_coverage 2.0: it must be from 0.98 to 1"),
+        (LINES, {"character_coverage": 0.9}, "character_coverage 0.9: it must be from 0.98 to 1"),
+        (LINES, {"user_defined_symbols": ["<unk>"]}, "'<unk>' is the unknown piece"),
+        (LINES, {"user_defined_symbols": ["a", "a"]}, r"the piece 'a' is given twice; leave it out of vocab\.reserved"),
+        (LINES, {"user_defined_symbols": ["x"], "control_symbols": ["x"]}, "'x' is both reserved and one of control_"),
+        (LINES, {"unk_piece": "<s>"}, "unk_piece is '<s>', as another special piece is"),
     ],
 )
 def test_impossible_training_is_explained(lines: list[str], options: dict[str, Any], message: str) -> None:
-    size = options.pop("size", 60)
-    options = {**options, "hard_vocab_limit": True} if options.pop("hard", False) else options
-    with pytest.raises(TrainingError, match=message):
-        SentencePieceTokenizer.train(lines, size, **options)
+    with pytest.raises(TrainingError, match=message) as caught:
+        SentencePieceTokenizer.train(lines, **{"size": 60, **options})
+    assert "src/" not in str(caught.value)
 
 
 def test_errors_of_the_lines_come_through() -> None:
@@ -87,5 +103,23 @@ def test_errors_of_the_lines_come_through() -> None:
 def test_progress_and_silence(capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[tuple[str, Any]] = []
     train(progress=lambda event, fields: seen.append((event, dict(fields))))
-    assert seen == [("lines", {"lines": 60, "bytes": sum(map(len, LINES))})]
+    assert seen[:4] == [
+        ("lines", {"lines": 60, "bytes": sum(map(len, LINES))}),
+        ("step", {"step": "normalizing lines"}),
+        ("step", {"step": "making the suffix array"}),
+        ("step", {"step": "collecting candidate pieces"}),
+    ]
+    assert ("iteration", 1) in [(event, fields.get("iteration")) for event, fields in seen]
+    seen.clear()
+    train(size=180, model_type="bpe", progress=lambda event, fields: seen.append((event, dict(fields))))
+    assert seen[-2:] == [("merges", {"size": 128, "target": 180}), ("merges", {"size": 180, "target": 180})]
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_of_the_progress_callback_ends_the_training() -> None:
+    def stop(event: str, fields: Any) -> None:
+        if event == "step":
+            raise InterruptedError(event)
+
+    with pytest.raises(InterruptedError):
+        train(progress=stop)

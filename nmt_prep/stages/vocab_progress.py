@@ -1,0 +1,64 @@
+"""Shows how the training of a vocabulary gets on: an event a report of the trainer, a meter a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from nmt_prep.engines import Tick
+from nmt_prep.progress import Meter, Progress
+
+
+class TrainingMeters:
+    """A trainer's progress callback, to use in a ``with`` statement, which ends the last meter."""
+
+    def __init__(self, progress: Progress, key: str, tick: Tick) -> None:
+        """Shows nothing yet.
+
+        Args:
+            progress: is told of events and meters.
+            key: names the vocabulary.
+            tick: called with 1 for each report, so that a run that is being stopped ends the training.
+        """
+        self._progress = progress
+        self._key = key
+        self._tick = tick
+        self._meter: Meter | None = None
+        self._step = ""
+
+    def __call__(self, event: str, fields: Mapping[str, int | float | str]) -> None:
+        """Takes a report of the trainer."""
+        self._progress.event(f"vocab_{event}", side=self._key, **fields)
+        self._tick(1)
+        if event == "step":
+            self._begin(str(fields["step"]), None, "steps")
+        elif event == "iteration":
+            self._show("choosing pieces", None, "iterations", int(fields["iteration"]))
+        elif event == "merges":
+            self._show("merging", int(fields["target"]), "pieces", int(fields["size"]))
+
+    def _show(self, step: str, total: int | None, unit: str, done: int) -> None:
+        if self._meter is None or self._step != step:
+            self._begin(step, total, unit)
+        assert self._meter is not None
+        self._meter.advance(done - self._meter.done)
+
+    def _begin(self, step: str, total: int | None, unit: str) -> None:
+        self._end()
+        self._step = step
+        self._meter = self._progress.meter(f"vocab {self._key}: {step}", total, unit)
+        self._meter.__enter__()
+
+    def _end(self) -> None:
+        if self._meter is not None:
+            self._meter.__exit__(None, None, None)
+            self._meter = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()

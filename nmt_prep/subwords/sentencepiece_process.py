@@ -1,0 +1,152 @@
+"""Runs the training of a SentencePiece model in a child process.
+
+The library holds Python's global lock while it trains and cannot be interrupted. In a child process it leaves the
+caller free to show progress and to react to Ctrl-C. The child is killed when the caller gives up, and ends when its
+parent dies. It is a new program and not a fork, so this works beside threads and in Dask's daemonic workers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import TrainingError
+
+_WORKER = Path(__file__).with_name("sentencepiece_worker.py")
+_CHUNK = 1 << 16  # bytes to read or write at a time: what a pipe holds
+_KEPT_LOG_LINES = 5
+
+
+class LibraryError(Exception):
+    """The library refused to train; the text is its own."""
+
+
+def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any], log: Callable[[str], None]) -> bytes:
+    """Trains a model in a child process, and returns the bytes of its file.
+
+    Args:
+        columns: lines to train from; an error that they raise ends the child and is passed on.
+        settings: arguments of ``SentencePieceTrainer.train``.
+        log: called with each line of the library's log; an error that it raises ends the child and is passed on.
+
+    Raises:
+        LibraryError: the library refused to train.
+        TrainingError: the child could not be started, or ended before its time.
+    """
+    # -P: the directory of the program, with modules of ours, must not be searched for those that it imports.
+    command = [sys.executable, "-P", str(_WORKER)]
+    try:
+        child = subprocess.Popen(  # noqa: S603  (a program of our own)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+    except OSError as error:
+        raise TrainingError(f"cannot start the process that trains: {' '.join(command)}: {error}") from error
+    last = deque[str](maxlen=_KEPT_LOG_LINES)
+
+    def keep(line: str) -> None:
+        last.append(line)
+        log(line)
+
+    with child:
+        try:
+            reply = _exchange(child, _input(columns, settings), keep)
+            status = child.wait()
+        except BaseException:
+            child.kill()
+            raise
+    return _model(reply, status, list(last))
+
+
+def _input(columns: Iterator[TextColumn], settings: Mapping[str, Any]) -> Iterator[bytes]:
+    """What the child reads; its module says how it is laid out."""
+    request = {"path": sys.path, "parent": os.getpid(), "settings": dict(settings)}
+    data = json.dumps(request, default=str).encode()
+    yield np.int64(len(data)).tobytes() + data
+    for column in columns:
+        if len(column):
+            yield np.int64(len(column)).tobytes() + np.diff(column.offsets).astype(np.int64).tobytes()
+            yield column.data[column.offsets[0] : column.offsets[-1]].tobytes()
+    yield np.int64(0).tobytes()
+
+
+class _Feed:
+    """Writes blocks into a pipe as fast as its reader takes them."""
+
+    def __init__(self, pipe: int, blocks: Iterator[bytes]) -> None:
+        os.set_blocking(pipe, False)
+        self._pipe = pipe
+        self._blocks = blocks
+        self._left = memoryview(next(blocks))
+
+    def write(self) -> bool:
+        """Writes what there is room for; False once everything is written, or the reader wants no more."""
+        try:
+            self._left = self._left[os.write(self._pipe, self._left[:_CHUNK]) :]
+        except BlockingIOError:
+            return True
+        except BrokenPipeError:
+            return False
+        while not self._left and (block := next(self._blocks, None)) is not None:
+            self._left = memoryview(block)
+        return bool(self._left)
+
+
+def _exchange(child: subprocess.Popen[bytes], blocks: Iterator[bytes], log: Callable[[str], None]) -> bytes:
+    """Feeds the child, and reads its log and its reply until it closes both; returns the reply."""
+    assert child.stdin is not None and child.stdout is not None and child.stderr is not None  # noqa: PT018
+    feed, reply, log_bytes = _Feed(child.stdin.fileno(), blocks), bytearray(), b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdin, selectors.EVENT_WRITE)
+        selector.register(child.stdout, selectors.EVENT_READ)
+        selector.register(child.stderr, selectors.EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select():
+                if key.fileobj is child.stdin:
+                    if not feed.write():
+                        selector.unregister(child.stdin)
+                    continue
+                data = os.read(key.fd, _CHUNK)
+                if not data:
+                    selector.unregister(key.fileobj)
+                if key.fileobj is child.stdout:
+                    reply += data
+                else:
+                    *lines, log_bytes = (log_bytes + (data or b"\n")).split(b"\n")
+                    for line in filter(None, lines):
+                        log(line.decode("utf-8", "replace"))
+    return bytes(reply)
+
+
+def _model(reply: bytes, status: int, log: Sequence[str]) -> bytes:
+    """The model that a reply brings.
+
+    Raises:
+        LibraryError: the library refused to train.
+        TrainingError: the child ended without a whole reply.
+    """
+    head, _, model = reply.partition(b"\n")
+    if head and status == 0:
+        outcome = json.loads(head)
+        if not outcome["ok"]:
+            raise LibraryError(outcome["error"])
+        return model
+    if status == -signal.SIGKILL:
+        raise TrainingError(
+            "the process that trains the SentencePiece model was killed, perhaps for want of memory; give it fewer "
+            "lines (sample.bytes_per_corpus, or vocab.options.input_sentence_size), or a machine with more memory"
+        )
+    how = f"with status {status}" if status >= 0 else f"by signal {-status}"
+    raise TrainingError(
+        f"the process that trains the SentencePiece model ended {how}; its last words: {' / '.join(log) or 'none'}"
+    )

@@ -1,0 +1,83 @@
+"""Trains one SentencePiece model in a process of its own, as ``sentencepiece_process`` asks it to.
+
+The process gets a request and lines on standard input, and writes a reply to standard output; the library's log goes to
+standard error. It imports nothing of nmt_prep, so that it starts quickly.
+
+- Request: its size as int64, then JSON: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and
+  ``settings`` (arguments of the library).
+- Lines: blocks of the number of lines as int64, the size of each line in bytes as int64, and the bytes of all lines.
+  A block of no lines ends them.
+- Reply: one JSON line, ``{"ok": true}``, after which come the bytes of the model, or ``{"ok": false, "error": …}``.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Trains the model that standard input asks for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends this process
+    source = sys.stdin.buffer
+    request = json.loads(source.read(_integers(source, 1)[0]))
+    _end_with(request["parent"])
+    reply = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints must not get into the reply
+    sys.path[:] = request["path"]
+    error, model = _trained(_lines(source), request["settings"])
+    outcome = {"ok": True} if error is None else {"ok": False, "error": error}
+    with reply:
+        reply.write(json.dumps(outcome).encode() + b"\n" + model)
+
+
+def _end_with(parent: int) -> None:
+    """Lets the system end this process when the parent ends, however it ends."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # anywhere: at the next line of the library's log
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before
+        sys.exit(1)
+
+
+def _trained(lines: Iterator[bytes], settings: dict[str, Any]) -> tuple[str | None, bytes]:
+    """The error, if there was one, and the bytes of the model."""
+    import sentencepiece  # noqa: PLC0415  (found by the parent's sys.path)
+
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=lines, model_writer=model, **settings)
+    except MemoryError:
+        return "out of memory", b""
+    except Exception as error:  # noqa: BLE001  (the parent explains it, whatever it is)
+        return str(error) or type(error).__name__, b""
+    return None, model.getvalue()
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    while count := _integers(source, 1)[0]:
+        sizes = _integers(source, count)
+        block = source.read(sum(sizes))
+        start = 0
+        for size in sizes:
+            yield block[start : start + size]
+            start += size
+
+
+def _integers(source: BinaryIO, count: int) -> array.array[int]:
+    numbers = array.array("q")
+    numbers.fromfile(source, count)
+    return numbers
+
+
+if __name__ == "__main__":
+    main()

@@ -45,11 +45,13 @@ class Entry:
         name: as the archive gives it.
         refused: why it may not be extracted; empty where it may.
         open: its content, to be called at most once, before the next entry is asked for.
+        single: true where the file is no archive, and this is its whole content.
     """
 
     name: str
     refused: str
     open: Callable[[], Peekable]
+    single: bool = False
 
 
 class Budget:

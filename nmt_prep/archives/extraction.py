@@ -26,6 +26,7 @@ from nmt_prep.archives.zip import STARTS, zip_entries
 from nmt_prep.artefacts import published, writing
 from nmt_prep.config import Extract as Limits
 from nmt_prep.errors import ArchiveError
+from nmt_prep.file_kinds import file_kind
 
 _CHUNK = 1 << 20
 _NAMES_KEPT = 100_000  # for messages
@@ -34,6 +35,19 @@ _FAULTS = (
     *(NotImplementedError, RuntimeError),  # what zipfile raises at a compression that it cannot read
     *(pa.ArrowException, MemoryError, OverflowError),
 )
+
+
+class MissingMemberError(ArchiveError):
+    """An archive lacks a member.
+
+    Attributes:
+        member: the name or pattern that was wanted.
+    """
+
+    def __init__(self, member: str, message: str) -> None:
+        super().__init__(message)
+        self.member = member
+
 
 WHOLE_FILE = ""
 """In place of a member's name: the file is no archive, and its whole content is wanted."""
@@ -99,6 +113,7 @@ def _read_members(
             raise _refused(archive, name, "not inside the archive")
     found: dict[str, Extracted] = {}
     names: list[str] = []
+    single = False
     total = 0
     with _reading(archive):
         budget = Budget(archive, limits)
@@ -107,6 +122,7 @@ def _read_members(
     with buffered as file, closing(_entries(archive, file, budget, patterns)) as entries:
         for entry in entries:
             name = member_name(entry.name)
+            single = single or entry.single
             if len(names) < _NAMES_KEPT:
                 names.append(name)
             if not any(pattern.fullmatch(name) for pattern in patterns.values()):
@@ -123,7 +139,7 @@ def _read_members(
         result = {name: _matches(pattern, found) for name, pattern in patterns.items()}
         for name, matched in result.items():
             if not matched:
-                raise _missing(name, names, archive)
+                raise _missing(name, names, archive, single)
         with _reading(archive):
             raw.check(archive.sha256)
     return result
@@ -148,7 +164,7 @@ def _entries(
         else:
             names = {WHOLE_FILE, archive.name, without_suffix(archive.name)}
             name = next((name for name in wanted if name in names), without_suffix(archive.name))
-            yield Entry(name, "", lambda: cast(Peekable, file))
+            yield Entry(name, "", lambda: cast(Peekable, file), single=True)
 
 
 def _is_tar(file: io.BufferedReader) -> bool:
@@ -200,9 +216,19 @@ def _refused(archive: Archive, name: str, why: str) -> ArchiveError:
     )
 
 
-def _missing(name: str, names: list[str], archive: Archive) -> ArchiveError:
+def _missing(name: str, names: list[str], archive: Archive, single: bool) -> ArchiveError:
     if name == WHOLE_FILE:
         listed = ", ".join(map(repr, names[:5]))
         return ArchiveError(f"{archive.path} is an archive ({listed}, …); name the members to use in the config")
+    if single:
+        kind = file_kind(archive.path)
+        return MissingMemberError(
+            name,
+            f"{archive.path} has no member {name!r}, since it is no archive: it looks like "
+            f"{kind.words if kind else 'plain text'}; check url, or where the file is the corpus itself, leave the "
+            "member out",
+        )
     what = f"no member that matches {name!r}" if is_pattern(name) else f"no member {name!r}"
-    return ArchiveError(f"{archive.path} has {what}; {nearest(name, names)}: correct the member's name in the config")
+    return MissingMemberError(
+        name, f"{archive.path} has {what}; {nearest(name, names)}: correct the member's name in the config"
+    )

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Sequence
 
+_LISTED = 10
+
 _SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$", re.IGNORECASE)
 
 
@@ -39,11 +41,12 @@ def matcher(wanted: str) -> re.Pattern[str]:
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """What there is instead of a name that there is not, in words."""
-    base = name.rpartition("/")[2]
-    near = [other for other in names if other.rpartition("/")[2] == base]
-    near = (near or difflib.get_close_matches(name, names[:10_000], n=5) or list(names))[:5]
-    if not near:
+    """Says which name comes nearest to one that is missing, and lists up to ten of those that there are."""
+    if not names:
         return "it is empty"
-    more = f" and {len(names) - len(near)} more" if len(names) > len(near) else ""
-    return f"it has {', '.join(map(repr, near))}{more}"
+    base = name.rpartition("/")[2]
+    same = [other for other in names if other.rpartition("/")[2] == base]
+    near = (same or difflib.get_close_matches(name, names[:10_000], n=1))[:1]
+    hint = f"the nearest is {near[0]!r}; " if near and len(names) > 1 else ""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{hint}it has {', '.join(map(repr, names[:_LISTED]))}{more}"

@@ -18,7 +18,7 @@ from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.compile_slices import CorpusFiles, slice_corpora
 from nmt_prep.stages.compile_tasks import DROP_REASONS, CompileTask, added_counts, compile_slice, no_pairs
-from nmt_prep.stages.extract import extracted_files
+from nmt_prep.stages.extract import extracted_files, file_names
 
 __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
 
@@ -52,7 +52,9 @@ class Compile(Stage):
 
     def run(self, context: Context) -> Result:
         sources = [
-            CorpusFiles(split, index, corpus, extracted_files(context, split, corpus))
+            CorpusFiles(
+                split, index, corpus, extracted_files(context, split, corpus), file_names(context, split, corpus)
+            )
             for split, corpora in context.config.splits.items()
             for index, corpus in enumerate(corpora)
         ]

@@ -15,6 +15,7 @@ from nmt_prep.corpora.plain import unaligned
 from nmt_prep.corpora.slices import Bounds, LineIndex, count_range, cut
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
+from nmt_prep.file_kinds import mismatch
 from nmt_prep.pipeline.tasks import Round, TaskLog
 
 Files = Mapping[str, Path]
@@ -22,17 +23,33 @@ Files = Mapping[str, Path]
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """A corpus of a split, its number there, and its files as its reader wants them."""
+    """A corpus of a split, its number there, its files as its reader wants them, and what the config calls each."""
 
     split: str
     index: int
     corpus: Corpus
     files: Sequence[Files]
+    names: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def where(self) -> str:
         """The key of the corpus in the config."""
         return f"splits.{self.split}.{self.corpus.name}"
+
+    def explained(self, error: CorpusError) -> CorpusError:
+        """Returns an error of the reader in the words of the config.
+
+        It begins with the corpus's key, names files as the config does, and says what they look like where that is not
+        the corpus's format.
+        """
+        message = str(error)
+        named = [path for path in self.names if str(path) in message]
+        hints: list[str] = []
+        for path in named:
+            if hint := mismatch(path, self.corpus.resolved_format, self.corpus.encoding):
+                hints.append(f"; {self.names[path]}: {hint}")
+            message = message.replace(str(path), self.names[path])
+        return type(error)(f"{self.where}: {message}{''.join(hints)}")
 
 
 @dataclass(frozen=True)
@@ -53,7 +70,7 @@ class CountTask:
     """A range of a file to count the lines of."""
 
     key: str
-    where: str
+    source: CorpusFiles
     path: Path
     start: int
     end: int
@@ -102,7 +119,7 @@ def count_lines(task: CountTask, tick: Tick) -> dict[str, Any]:
     try:
         return count_range(task.path, task.start, task.end, task.encoding, task.quote, tick)
     except CorpusError as error:
-        raise type(error)(f"{task.where}: {error}") from error
+        raise task.source.explained(error) from error
 
 
 def _count_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[CountTask]:
@@ -110,7 +127,7 @@ def _count_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Ite
     for start in range(0, size, limits.COUNT_BYTES):
         yield CountTask(
             key=f"lines-{corpus.split}-{corpus.index:03d}-{number:05d}-{part}-{start // limits.COUNT_BYTES:05d}",
-            where=corpus.where,
+            source=corpus,
             path=path,
             start=start,
             end=min(start + limits.COUNT_BYTES, size),
@@ -125,8 +142,7 @@ def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> 
     for files, index in zip(corpus.files, indices, strict=True):
         lines = {part: counted.lines for part, counted in index.items()}
         if len(set(lines.values())) > 1:
-            error = unaligned(files, lines)
-            raise type(error)(f"{corpus.where}: {error}")
+            raise corpus.explained(unaligned(files, lines))
         if index and all(counted.apart for counted in index.values()):
             if held:
                 yield CorpusSlice(held)

@@ -62,7 +62,7 @@ def compile_slice(task: CompileTask, tick: Tick) -> dict[str, Any]:
     try:
         counts, parts = _compile(task, tick)
     except CorpusError as error:
-        raise type(error)(f"{task.source.where}: {error}") from error
+        raise task.source.explained(error) from error
     if task.whole and not parts and task.source.corpus.role != "vocab":
         raise no_pairs(task.source, counts)
     names = [f"{task.source.split}/{part.file}" for part in parts]
@@ -79,10 +79,11 @@ def no_pairs(source: CorpusFiles, counts: Mapping[str, Any]) -> CorpusError:
     """The error to raise where no pair of a corpus is left."""
     names = " and ".join(str(path) for files in source.files for path in files.values())
     reasons = ", ".join(f"{reason} {count}" for reason, count in counts["dropped"].items() if count)
-    return CorpusError(
-        f"{source.where}: no pair has text on both sides ({counts['pairs_in']} pairs in {names}"
+    error = CorpusError(
+        f"no pair has text on both sides ({counts['pairs_in']} pairs in {names}"
         f"{'; dropped: ' * bool(reasons)}{reasons}); check how the config says that it is read, or remove it"
     )
+    return source.explained(error)
 
 
 def added_counts(slices: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from nmt_prep.archives import (
     WHOLE_FILE,
     Archive,
+    MissingMemberError,
     digest_members,
     extract_members,
     is_pattern,
@@ -23,10 +24,11 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.config import Extract as Limits
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Tick
-from nmt_prep.errors import AlignmentError
+from nmt_prep.errors import AlignmentError, ArchiveError
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
+from nmt_prep.sources.address import shown
 from nmt_prep.stages.download import Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
 
@@ -48,11 +50,19 @@ class Wanted:
 
 @dataclass(frozen=True)
 class ExtractTask:
-    """One archive, and all that is wanted of it."""
+    """One archive, and all that is wanted of it.
+
+    Attributes:
+        key: names the task.
+        archive: the archive.
+        members: what is wanted, each with the key of the config that names it.
+        directory: of the stage.
+        limits: to what may come out.
+    """
 
     key: str
     archive: Archive
-    members: tuple[str, ...]
+    members: Mapping[str, str]
     directory: Path
     limits: Limits
 
@@ -87,14 +97,14 @@ class Extract(Stage):
 
     def run(self, context: Context) -> Result:
         places = _places(context.config, context.base_dir, context.workspace, context.manifests)
-        members: dict[Archive, list[str]] = {}
-        for archive, member in places.values():
-            members.setdefault(archive, []).append(member)
+        members: dict[Archive, dict[str, str]] = {}
+        for key, (archive, member) in places.items():
+            members.setdefault(archive, {}).setdefault(member, config_key(key))
         tasks = [
             ExtractTask(
                 key=f"{number:05d}-{archive.sha256}",
                 archive=archive,
-                members=tuple(dict.fromkeys(names)),
+                members=names,
                 directory=context.directory,
                 limits=context.config.extract,
             )
@@ -131,6 +141,28 @@ def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
         yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
 
 
+def config_key(key: str) -> str:
+    """Returns the key of the config that names a file with this :attr:`Wanted.key`."""
+    corpus, _, part = key.rpartition("/")
+    return f"splits.{corpus.replace('/', '.')}.{'member' if part == 'both' else part}"
+
+
+def file_names(context: Context, split: str, corpus: Corpus) -> dict[Path, str]:
+    """Returns what the config calls the extracted files of a corpus, for messages."""
+    details = context.manifests["extract"].details
+    names: dict[Path, str] = {}
+    for wanted in wanted_by(split, corpus):
+        container = shown(wanted.container.mirrors[0])
+        for entry in details[wanted.key]:
+            path = context.workspace.root / Extract.directory / entry["file"]
+            # A file that a pattern matched ends with its own name, after the digest of its path in the archive.
+            if is_pattern(wanted.member):
+                names[path] = f"{path.name[17:]} ({wanted.member} in {container})"
+            else:
+                names[path] = f"{wanted.member} (in {container})" if wanted.member else container
+    return names
+
+
 def extracted_files(context: Context, split: str, corpus: Corpus) -> list[dict[str, Path]]:
     """The files of a corpus by the names that its reader has for them, for a stage that has extract above it.
 
@@ -164,9 +196,12 @@ def extract_archive(task: ExtractTask, tick: Tick) -> dict[str, Any]:
             found[member] = [stored]
     wanted = [member for member in task.members if member not in found]
     if wanted:
-        extracted = extract_members(
-            task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
-        )
+        try:
+            extracted = extract_members(
+                task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
+            )
+        except MissingMemberError as error:
+            raise ArchiveError(f"{task.members[error.member]}: {error}") from error
         for member, matched in extracted.items():
             files = ((file_of(name), content) for name, content in matched.items())
             found[member] = [store.note(_key(file), Stored(file, each.sha256, each.size)) for file, each in files]

@@ -22,12 +22,14 @@ from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
 from nmt_prep.stages.compile import reading_settings
+from nmt_prep.stages.compile_slices import CorpusFiles
 from nmt_prep.stages.compile_tasks import FAULTS
-from nmt_prep.stages.extract import extracted_files
+from nmt_prep.stages.extract import extracted_files, file_names
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,8 @@ class SampleTask:
 
     Attributes:
         key: names the task.
-        corpus: as the config has it.
+        source: the corpus.
         languages: of the config.
-        files: of the corpus, as its reader wants them.
         side: which one.
         size_in_bytes: of that side's text.
         budget: in characters.
@@ -47,9 +48,8 @@ class SampleTask:
     """
 
     key: str
-    corpus: Corpus
+    source: CorpusFiles
     languages: Languages
-    files: list[dict[str, Path]]
     side: Side
     size_in_bytes: int
     budget: int
@@ -95,9 +95,20 @@ class Sample(Stage):
 
 
 def sample_corpus(task: SampleTask, tick: Tick) -> dict[str, Any]:
-    """Writes the sample of one side of a corpus; returns the numbers of its lines and bytes. Ticks are lines."""
+    """Writes the sample of one side of a corpus; returns the numbers of its lines and bytes. Ticks are lines.
+
+    Raises:
+        CorpusError: the corpus cannot be read; the message begins with its key in the config.
+    """
+    try:
+        return _sample(task, tick)
+    except CorpusError as error:
+        raise task.source.explained(error) from error
+
+
+def _sample(task: SampleTask, tick: Tick) -> dict[str, Any]:
     lines = size = 0
-    reader = open_corpus(task.corpus, task.files, task.languages)
+    reader = open_corpus(task.source.corpus, task.source.files, task.languages)
     with published(task.output) as beside, beside.open("wb") as output:
         lines_taken = reader.every(task.side, stride_of(task.size_in_bytes, task.budget), sound=task.sound)
         for sampled in affordable(lines_taken, task.budget):
@@ -138,9 +149,8 @@ def _task(context: Context, side: Side, index: int, corpus: Corpus) -> SampleTas
     key = f"{side}-{index:03d}"
     return SampleTask(
         key=key,
-        corpus=corpus,
+        source=CorpusFiles("train", index, corpus, files, file_names(context, "train", corpus)),
         languages=languages,
-        files=files,
         side=side,
         size_in_bytes=int(compiled[f"{side}_bytes"]) if size is None else size,
         budget=context.config.sample.bytes_per_corpus,

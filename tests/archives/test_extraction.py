@@ -51,18 +51,22 @@ def test_missing_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
     with pytest.raises(ArchiveError) as caught:
         extract(tmp_path, content, "README", "training/news-v12.zh-en.en")
     message = str(caught.value)
-    assert message.startswith(f"{tmp_path / 'x.tgz'} has no member 'training/news-v12.zh-en.en'; it has 'training/news")
+    assert message.startswith(
+        f"{tmp_path / 'x.tgz'} has no member 'training/news-v12.zh-en.en'; the nearest is 'training/news-v13"
+    )
     assert message.endswith("correct the member's name in the config")
     assert outputs(tmp_path) == []
 
 
 def test_a_missing_member_of_the_same_base_name_is_shown_first(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match=r"no member 'a\.en'; it has 'd/a\.en' and 1 more: correct"):
+    with pytest.raises(ArchiveError, match=r"no member 'a\.en'; the nearest is 'd/a\.en'; it has 'b\.en', 'd/"):
         extract(tmp_path, tar_of(("b.en", b""), ("d/a.en", b"")), "a.en")
 
 
 def test_a_member_of_what_is_no_archive(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match=r"page has no member 'a\.en'; it has 'page': correct"):
+    with pytest.raises(
+        ArchiveError, match=r"page has no member 'a\.en', since it is no archive: it looks like an HTML"
+    ):
         extract(tmp_path, b"<html>not found</html>", "a.en", name="page")
 
 

@@ -197,7 +197,7 @@ def test_patterns(tmp_path: Path) -> None:
     assert list(extract(tmp_path, content, "d/*.en")) == ["d/x.10.en", "d/x.2.en"]
     assert list(extract(tmp_path, content, "d/**.en")) == ["d/e/x.en", "d/x.10.en", "d/x.2.en"]
     assert list(extract(tmp_path, content, "d/x.?.en")) == ["d/x.2.en"]
-    with pytest.raises(ArchiveError, match=r"no member that matches '\*\.en'; it has 'd/dir.* and 1 more: correct"):
+    with pytest.raises(ArchiveError, match=r"no member that matches '\*\.en'; it has 'd/dir.*, 'xen': correct"):
         extract(tmp_path, content, "*.en")
 
 

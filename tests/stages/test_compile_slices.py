@@ -139,7 +139,7 @@ def test_unequal_line_counts_are_found_before_anything_is_compiled(tmp_path: Pat
     with small_slices(), pytest.raises(AlignmentError) as cut:
         compiled(config)
     assert str(cut.value) == str(whole.value)
-    assert f"has 90 lines, but {config.run_dir}" in str(cut.value)
+    assert str(cut.value).startswith("splits.train.c: c.en has 90 lines, but c.zh has ")
     assert not list(config.run_dir.rglob("*.parquet"))
 
 
@@ -160,7 +160,7 @@ def test_a_corpus_without_text_is_an_error_only_as_a_whole(tmp_path: Path) -> No
 
 def test_what_is_no_text_is_placed_in_the_file(tmp_path: Path) -> None:
     config = config_of(tmp_path, plain(tmp_path, "c", b"ab\n" * 100 + b"\xff\n", b"x\n" * 101))
-    with small_slices(), pytest.raises(InvalidTextError, match=r"splits.train.c: .*-c\.en:101: not UTF-8 at byte 300 "):
+    with small_slices(), pytest.raises(InvalidTextError, match=r"^splits\.train\.c: c\.en:101: not UTF-8 at byte 300 "):
         compiled(config)
 
 

@@ -100,7 +100,7 @@ def test_members_by_pattern(tmp_path: Path) -> None:
 
 def test_each_pair_of_files_is_aligned_by_itself(tmp_path: Path) -> None:
     write_tgz(tmp_path / "x.tgz", {"a.en": b"1\n2\n", "a.zh": b"x\n", "b.en": b"3\n", "b.zh": b"y\nz\n"})
-    with pytest.raises(AlignmentError, match=r"-a\.en has 2 lines, but .*-a\.zh has 1;"):
+    with pytest.raises(AlignmentError, match=r"c: a\.en \(.*in x\.tgz\) has 2 lines, but a\.zh \(.*in x\.tgz\) has 1;"):
         compiled(config_of(tmp_path, {"name": "c", "url": "x.tgz", "source": "*.en", "target": "*.zh"}))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
-from nmt_prep.errors import ArchiveError
+from nmt_prep.errors import ArchiveError, CorpusError
 from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.pipeline.runner import plan
 from nmt_prep.pipeline.runner import run as verified_run
@@ -161,3 +161,17 @@ def test_verify_reads_local_files_whatever_their_times(tmp_path: Path, monkeypat
     write_tgz(tmp_path / "x.tgz", {**MEMBERS, "d/a.en": b"new\n"})
     assert not any(outcome.ran for outcome in run(config, until="extract"))
     assert verify(config)[0] == "file train/c/both changed"
+
+
+def test_a_missing_member_is_named_by_its_key(tmp_path: Path) -> None:
+    write_tgz(tmp_path / "x.tgz", {"d/c.en": b"a\n", "d/c.zh": b"b\n"})
+    config = config_of(tmp_path, {"name": "c", "url": "x.tgz", "source": "d/c.en", "target": "d/c.zhh"})
+    with pytest.raises(ArchiveError, match=r"^splits\.train\.c\.target: .*'d/c\.zhh'; the nearest is 'd/c\.zh'"):
+        run(config)
+
+
+def test_what_a_file_of_another_format_looks_like(tmp_path: Path) -> None:
+    (tmp_path / "c.tsv").write_bytes(b'<?xml version="1.0"?>\n<tmx version="1.4">\n')
+    config = config_of(tmp_path, {"name": "c", "url": "c.tsv", "format": "tsv"})
+    with pytest.raises(CorpusError, match=r"^splits\.train\.c: c\.tsv:1: 1 column.*; c\.tsv: it looks like TMX,"):
+        run(config)

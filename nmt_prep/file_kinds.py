@@ -1,0 +1,103 @@
+"""Says what a file looks like by its first bytes, for messages about a file that is not what the config says it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_HEAD_BYTES = 4096
+
+_MARKUP = (
+    (re.compile(r"\s*<(!doctype )?html\b", re.IGNORECASE), "", "an HTML page, such as a server's error page"),
+    (re.compile(r"<tmx\b"), "tmx", "TMX"),
+    (re.compile(r"<xliff\b"), "xliff", "XLIFF"),
+    (re.compile(r"<(srcset|refset|tstset|mteval)\b", re.IGNORECASE), "sgm", "SGM"),
+    (re.compile(r"<dataset\b"), "wmt_xml", "WMT XML"),
+    (re.compile(r"\s*<\?xml\b"), "", "XML"),
+)
+
+
+class FileKind(NamedTuple):
+    """What a file looks like.
+
+    Attributes:
+        format: the format of a corpus that reads it; empty where none does.
+        encoding: the encoding of its text, where its byte order mark tells; else empty.
+        words: for messages, such as "Parquet" or "a PDF document".
+    """
+
+    format: str
+    encoding: str
+    words: str
+
+
+_MAGIC = (
+    (b"PAR1", FileKind("parquet", "", "Parquet")),
+    (b"\xde\x12\x04\x95", FileKind("mo", "", "a gettext MO catalogue")),
+    (b"\x95\x04\x12\xde", FileKind("mo", "", "a gettext MO catalogue")),
+    (b"\xff\xfe", FileKind("", "utf-16", "UTF-16 text")),
+    (b"\xfe\xff", FileKind("", "utf-16", "UTF-16 text")),
+    (b"\x1f\x8b", FileKind("", "", "a file compressed with gzip")),
+    (b"BZh", FileKind("", "", "a file compressed with bzip2")),
+    (b"\xfd7zXZ\x00", FileKind("", "", "a file compressed with xz")),
+    (b"\x28\xb5\x2f\xfd", FileKind("", "", "a file compressed with zstd")),
+    (b"PK\x03\x04", FileKind("", "", "a zip archive")),
+    (b"7z\xbc\xaf\x27\x1c", FileKind("", "", "a 7z archive")),
+    (b"Rar!\x1a\x07", FileKind("", "", "a RAR archive")),
+    (b"%PDF-", FileKind("", "", "a PDF document")),
+)
+
+
+def file_kind(path: Path) -> FileKind | None:
+    """Returns what a file looks like; None where it looks like lines of text, or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return None
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    text = head.decode("utf-8", "ignore").removeprefix("\ufeff")
+    if text.lstrip().startswith("<"):
+        for pattern, name, words in _MARKUP:
+            if pattern.search(text) if name else pattern.match(text):
+                return FileKind(name, "", words)
+    return _lines_kind(text)
+
+
+def _lines_kind(text: str) -> FileKind | None:
+    """Tells tables and JSON lines from plain lines by the lines that are whole."""
+    lines = text.split("\n")[:-1][:10] or [text]
+    if lines[0].startswith("{"):
+        try:
+            json.loads(lines[0])
+        except (ValueError, RecursionError):
+            return None
+        return FileKind("jsonl", "", "JSON lines")
+    tabs = {line.count("\t") for line in lines}
+    if len(tabs) == 1 and tabs != {0}:
+        return FileKind("tsv", "", "columns between tabs (TSV)")
+    return None
+
+
+def mismatch(path: Path, format: str, encoding: str) -> str:  # noqa: A002 - the key's word
+    """Returns what a file looks like and what to do, where that is not what the config says; else nothing.
+
+    Args:
+        path: the file, decompressed.
+        format: of its corpus.
+        encoding: of its corpus.
+    """
+    kind = file_kind(path)
+    if kind is None or (kind.format == format and not kind.encoding):
+        return ""
+    if kind.encoding:
+        if encoding.startswith(kind.encoding) or format == "parquet":
+            return ""
+        return f"it looks like {kind.words}: set encoding to {kind.encoding}"
+    if kind.format:
+        return f"it looks like {kind.words}, not {format}: set format to {kind.format}"
+    return f"it looks like {kind.words}, not {format}: check that url and the member name the right file"

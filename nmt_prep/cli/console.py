@@ -51,6 +51,7 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "vocab_bisection": _bisection,
     "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
     "vocab_skipped": _skipped,
+    "vocab_size_differs": lambda fields: f"warning: {fields['message']}",
 }
 
 

@@ -9,6 +9,7 @@ from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.stages.vocab import size_warnings
 
 
 class Report(Stage):
@@ -24,6 +25,8 @@ class Report(Stage):
     def run(self, context: Context) -> Result:
         info = load_dataset_info(context.workspace.root / "records")
         summary = summarise(context, info)
+        if warnings := size_warnings(context.config, context.manifests["vocab"].details):
+            summary["warnings"] = warnings
         publish_json(context.directory / "summary.json", summary)
         with published(context.directory / "summary.txt") as beside:
             beside.write_text(render(summary), encoding="utf-8")
@@ -69,6 +72,7 @@ def render(summary: dict[str, Any]) -> str:
     for side in SIDES:
         facts = summary["vocab"][side]
         lines.append(f"  {side}: {facts['size']:,} pieces, {facts['kind']}, {facts['file']}")
+    lines += [f"  warning: {warning}" for warning in summary.get("warnings", ())]
     lines += ["", "records"]
     for name, split in summary["splits"].items():
         lines.append(

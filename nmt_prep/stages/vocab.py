@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -40,6 +40,8 @@ C = TypeVar("C", TokenCounts, PretokenCounts)
 
 SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
 """How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
+
+_FAR_FROM_ASKED = 10  # per cent
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,30 @@ class Vocabulary(Stage):
             )[0]
         details: dict[str, object] = {side: built["shared" if config.vocab.shared else side] for side in SIDES}
         publish_json(context.directory / "vocab.json", details)
+        for warning in size_warnings(config, details):
+            context.progress.event("vocab_size_differs", message=warning)
         sizes = {f"{key}_pieces": int(facts["size"]) for key, facts in built.items()}
         return Result(Counts(other=sizes), details=details)
+
+
+def size_warnings(config: Config, details: Mapping[str, Any]) -> list[str]:
+    """Says of each vocabulary whose size is far from what the config asks for, what was asked for and what it has.
+
+    Args:
+        config: of the run.
+        details: of the stage, by side.
+    """
+    asked, warnings = config.vocab.size, []
+    for key in ("source",) if config.vocab.shared else SIDES:
+        built = int(details[key]["size"])
+        if abs(built - asked) * 100 > _FAR_FROM_ASKED * asked:
+            few = built < asked
+            advice = "sample more text (sample.bytes_per_corpus) or ask for fewer" if few else "ask for more"
+            warnings.append(
+                f"the {'shared' if config.vocab.shared else key} vocabulary has {built:,} pieces where {asked:,} were "
+                f"asked for (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
+            )
+    return warnings
 
 
 def vocabulary_name(config: Config, key: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nmt_prep
@@ -20,5 +21,11 @@ def test_the_report_in_words(tmp_path: Path) -> None:
         "vocabularies",
         "  source: 112 pieces, t2t, vocab.small.200.subwords.en",
     ]
+    warning = (
+        "the source vocabulary has 112 pieces where 200 were asked for (vocab.size): the sample gives no more; "
+        "sample more text (sample.bytes_per_corpus) or ask for fewer"
+    )
+    assert f"  warning: {warning}" in lines
+    assert json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["warnings"][0] == warning
     assert lines[-2].startswith("  train: 300 pairs in 3 shards, ")
     assert lines[-1].startswith("  dev: 20 pairs in 1 shard, ")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.stages.vocab import vocabulary_name
+from nmt_prep.stages.vocab import size_warnings, vocabulary_name
 from tests.corpus import corpus_config, pair, write_corpus
 
 
@@ -78,3 +78,28 @@ def test_a_shared_vocabulary_serves_both_sides(tmp_path: Path) -> None:
 def test_names(tmp_path: Path, languages: tuple[str, str], names: tuple[str, str]) -> None:
     config = corpus_config(tmp_path, languages=dict(zip(("source", "target"), languages, strict=True)))
     assert (vocabulary_name(config, "source"), vocabulary_name(config, "target")) == names
+
+
+@pytest.mark.parametrize(
+    ("shared", "sizes", "expected"),
+    [
+        (False, (180, 220), []),
+        (
+            False,
+            (179, 221),
+            ["the source vocabulary has 179 pieces where 200", "the target vocabulary has 221 pie"],
+        ),
+        (
+            True,
+            (1200, 1200),
+            ["the shared vocabulary has 1,200 pieces where 200 were asked for (vocab.size): "],
+        ),
+    ],
+)
+def test_a_size_far_from_what_was_asked_for_gives_a_warning(
+    tmp_path: Path, shared: bool, sizes: tuple[int, int], expected: list[str]
+) -> None:
+    config = corpus_config(tmp_path, vocab={"size": 200, "shared": shared})
+    details = {side: {"size": size} for side, size in zip(("source", "target"), sizes, strict=True)}
+    warnings = size_warnings(config, details)
+    assert [warning[: len(start)] for warning, start in zip(warnings, expected, strict=True)] == expected

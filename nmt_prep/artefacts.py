@@ -9,10 +9,16 @@ import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from nmt_prep.errors import OutputError
+
+_T = TypeVar("_T")
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
@@ -90,13 +96,40 @@ def publish_json(path: Path, value: object) -> None:
         beside.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
+def parse_json(content: bytes | str) -> Any:
+    """Parses JSON that may be damaged or hostile.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_json_as(kind: type[_T], value: object) -> _T:
+    """Turns a parsed JSON object into a dataclass, once its fields are of the right types.
+
+    Raises:
+        ValueError: a field is missing or of another type.
+    """
+    try:
+        adapter: TypeAdapter[_T] = _adapter(kind)
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+        where = ".".join(map(str, found["loc"]))
+        raise ValueError(f"{where}: {found['msg']}" if where else found["msg"]) from None
+
+
 def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
     """Publishes JSON, asked for only where there is no file of the name yet; returns what the file then holds.
 
     Of several processes that do this at once, one has its way and all return its value.
 
     Raises:
-        OutputError: the file cannot be written or read.
+        OutputError: the file cannot be written or read, or is damaged.
     """
     with writing(path):
         if not path.exists():
@@ -110,7 +143,20 @@ def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
                 beside.replace(path)
             flush(path.parent)
             beside.unlink(missing_ok=True)
-        return json.loads(path.read_bytes())
+        return read_decision(path)
+
+
+def read_decision(path: Path) -> Any:
+    """Returns what :func:`publish_json_once` published.
+
+    Raises:
+        OSError: the file cannot be read.
+        OutputError: it is damaged.
+    """
+    try:
+        return parse_json(path.read_bytes())
+    except ValueError as error:
+        raise OutputError(f"{path} is damaged ({error}); run its stage again from its start, with --force") from error
 
 
 def is_partial(path: Path) -> bool:

@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import parse_json, publish_json
 from nmt_prep.errors import OutputError
 
 _CHUNK = 1 << 20
@@ -71,7 +71,7 @@ class DigestCache:
         self._changed = False
         self._known: dict[str, tuple[list[int], str]] = {}
         with suppress(OSError, ValueError, TypeError, AttributeError):
-            stored = json.loads(path.read_text(encoding="utf-8"))
+            stored = parse_json(path.read_bytes())
             self._known = {str(name): (list(stamp), str(digest)) for name, (stamp, digest) in stored.items()}
 
     def digest(self, path: Path, *, trust: bool = True) -> str:

@@ -6,7 +6,6 @@ or an error. A checksum in the config comes before it. Local files are not in it
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import parse_json, parse_json_as, publish_json
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.address import shown
@@ -111,10 +110,12 @@ def _exclusive(path: Path) -> Iterator[None]:
 
 def _read(path: Path) -> dict[str, Locked]:
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
         if content["version"] != _VERSION:
             raise ConfigError(f"{path}: version {content['version']} of lock files is not known here; update nmt_prep")
-        return {address: Locked(address, **facts) for address, facts in content["files"].items()}
+        return {
+            address: parse_json_as(Locked, {**facts, "address": address}) for address, facts in content["files"].items()
+        }
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -6,13 +6,12 @@ published; a file counts only while its digest is the one in the note.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nmt_prep.artefacts import publish_json, writing
+from nmt_prep.artefacts import parse_json, parse_json_as, publish_json, writing
 from nmt_prep.digests import DigestCache, digest_of
 
 _NOTES = ".notes"
@@ -38,8 +37,8 @@ class Store:
     def find(self, key: object) -> Stored | None:
         """What ``key`` gave before; None where nothing was noted, or the file is gone or damaged."""
         try:
-            stored = Stored(**json.loads(self._note(key).read_bytes()))
-        except (OSError, ValueError, TypeError):
+            stored = parse_json_as(Stored, parse_json(self._note(key).read_bytes()))
+        except (OSError, ValueError):
             return None
         return stored if self._intact(self.directory / stored.file, stored.sha256) else None
 

@@ -7,8 +7,17 @@ from pathlib import Path
 import pytest
 
 from nmt_prep import artefacts
-from nmt_prep.artefacts import publish_json, published, remove_partial, writing
+from nmt_prep.artefacts import (
+    parse_json,
+    parse_json_as,
+    publish_json,
+    publish_json_once,
+    published,
+    remove_partial,
+    writing,
+)
 from nmt_prep.errors import OutputError
+from nmt_prep.store import Stored
 
 
 def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -88,3 +97,34 @@ def test_flush_tree_takes_everything(tmp_path: Path, monkeypatch: pytest.MonkeyP
     artefacts.flush_tree(tmp_path)
     everything = [tmp_path / "sub", tmp_path / "sub" / "file", tmp_path]
     assert flushed == [path.stat().st_ino for path in everything]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"a":' * 200_000, "nested too deeply"),
+        (b"\xff", "codec can't decode"),
+        (b"{", "Expecting property name"),
+        (b"9" * 5000, "integer string conversion"),
+    ],
+)
+def test_damaged_json_is_a_value_error(content: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_json(content)
+
+
+def test_fields_of_a_dataclass_are_checked() -> None:
+    assert parse_json_as(Stored, {"file": "a", "sha256": "b", "size": 1}) == Stored("a", "b", 1)
+    with pytest.raises(ValueError, match=r"^size: Input should be a valid integer, unable to parse string"):
+        parse_json_as(Stored, {"file": "a", "sha256": "b", "size": "x"})
+    with pytest.raises(ValueError, match=r"^sha256: Field required$"):
+        parse_json_as(Stored, {"file": "a", "size": 1})
+
+
+def test_a_damaged_decision_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("[" * 200_000)
+    with pytest.raises(
+        OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again from its start"
+    ):
+        publish_json_once(tmp_path / "plan.json", dict)

@@ -90,6 +90,9 @@ def test_two_runs_of_one_config(tmp_path: Path) -> None:
         b'{"version": 1}',
         b'{"version": 1, "files": {"a": {}}}',
         b'{"version": 1, "files": 3}',
+        b'{"version": 1, "files": {"a": {"sha256": 1, "size": 1}}}',
+        b'{"version": 1, "files": {"a": {"sha256": "0", "size": "x"}}}',
+        b"[" * 200_000,
     ],
 )
 def test_what_is_no_lock_file(tmp_path: Path, content: bytes) -> None:

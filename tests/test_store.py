@@ -38,10 +38,11 @@ def test_a_changed_file_does_not_count(store: Store) -> None:
     assert store.find("x") is None
 
 
-def test_a_damaged_note_does_not_count(store: Store) -> None:
+@pytest.mark.parametrize("text", ['{"file": ', "[" * 200_000, '{"file": 1, "sha256": "", "size": 1}', "[]"])
+def test_a_damaged_note_does_not_count(store: Store, text: str) -> None:
     store.note("x", Stored(f"{ABC}/a.tgz", ABC, 3))
     [note] = (store.directory / ".notes").iterdir()
-    note.write_text('{"file": ')
+    note.write_text(text)
     assert store.find("x") is None
 
 

@@ -6,7 +6,6 @@ it shows.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import parse_json, publish_json
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.subwords import Tokenizer, load_tokenizer
@@ -33,7 +32,7 @@ def batch_preview(config: Config, split: str = "train") -> str:
     manifest = read_manifest(workspace.manifest("encode"))
     key = [manifest.output_digest if manifest else None, split, config.input.batch_tokens, config.input.max_length]
     with suppress(OSError, ValueError, KeyError, TypeError):
-        stored = json.loads(kept.read_bytes())
+        stored = parse_json(kept.read_bytes())
         if stored["key"] == key:
             return str(stored["text"])
     text = _make(config, workspace, split)

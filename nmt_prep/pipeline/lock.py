@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 import socket
 import time
@@ -12,11 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import writing
+from nmt_prep.artefacts import parse_json, publish_json, writing
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace
 
 _SECONDS_BETWEEN_TRIES = 0.2
+_HOLDER_BYTES = 4096
+"""More than the description of a holder has."""
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def run_lock(
     holder = workspace.private / "lock.holder"
     with writing(workspace.root):
         workspace.private.mkdir(parents=True, exist_ok=True)
-        handle = os.open(workspace.private / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(workspace.private / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     with ExitStack() as stack:
         stack.callback(_close, handle)
         with writing(workspace.root):
@@ -46,7 +47,8 @@ def run_lock(
                 _remove(holder)  # of a run that was killed: none holds the directory now
             else:
                 stack.callback(_remove, holder)
-                holder.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}), encoding="utf-8")
+                # By a rename, which replaces a link that somebody put there and does not follow it.
+                publish_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
         yield
 
 
@@ -89,7 +91,9 @@ def _remove(holder: Path) -> None:
 
 def _describe(workspace: Workspace) -> str:
     try:
-        facts = json.loads((workspace.private / "lock.holder").read_bytes())
-        return f"process {facts['pid']} on {facts['host']}"
+        handle = os.open(workspace.private / "lock.holder", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            facts = parse_json(file.read(_HOLDER_BYTES))
+        return f"process {int(facts['pid'])} on {facts['host']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process, such as one that does a share of its tasks"

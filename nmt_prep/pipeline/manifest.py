@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import parse_json, parse_json_as, publish_json
 from nmt_prep.digests import digest_of
 from nmt_prep.errors import OutputError
 
@@ -79,11 +79,10 @@ def read_manifest(path: Path) -> Manifest | None:
         OutputError: the file is not a manifest.
     """
     try:
-        value = json.loads(path.read_bytes())
-        return Manifest(**{**value, "counts": Counts(**value["counts"])})
+        return parse_json_as(Manifest, parse_json(path.read_bytes()))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError) as error:
         raise OutputError(f"{path} is not a manifest ({error}); delete it, and its stage runs again") from error
 
 

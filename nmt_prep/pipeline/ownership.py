@@ -7,13 +7,12 @@ can tell its own output from a directory that the user made.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import flush, is_partial, publish_json, published, writing
+from nmt_prep.artefacts import flush, is_partial, parse_json, publish_json, published, writing
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import Stage
@@ -109,8 +108,8 @@ def _listed(manifest: Path) -> Iterable[str]:
 
 def _noted(private: Path, directory: str) -> list[str]:
     """The files that :func:`note_made` noted; none where the note is damaged."""
-    with suppress(OSError, ValueError, TypeError, LookupError, RecursionError):
-        return [str(name) for name in json.loads(_note(private, directory).read_bytes())["files"]]
+    with suppress(OSError, ValueError, TypeError, LookupError):
+        return [str(name) for name in parse_json(_note(private, directory).read_bytes())["files"]]
     return []
 
 

@@ -6,13 +6,13 @@ round that it has a share of, and stops there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.artefacts import read_decision
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import T
 from nmt_prep.engines.unseen import look_again
@@ -81,7 +81,7 @@ class SharedTasks(TaskLog):
             RoundReachedError: the share is done.
             OutputError: a round before it is not complete, or a result cannot be noted.
         """
-        results = dict(self.noted(round_))
+        results = self.noted(round_)
         if round_.name != self._share.round:
             missing = [task for task in round_.tasks if task.key not in results]
             if missing and not round_.by_all:
@@ -119,7 +119,7 @@ class ListedTasks(TaskLog):
         Raises:
             RoundReachedError: it is not complete, or the stage's last.
         """
-        results = dict(self.noted(round_))
+        results = self.noted(round_)
         if not round_.by_all:
             self.states.append(RoundState(round_.name, tuple((task.key, task.key in results) for task in round_.tasks)))
         if len(results) < len(round_.tasks) or round_.name == self._last:
@@ -129,4 +129,4 @@ class ListedTasks(TaskLog):
     def decide(self, key: str, value: Callable[[], Any]) -> Any:
         """The choice that stands, or that would be made now; notes nothing."""
         note = self._note(key)
-        return json.loads(note.read_bytes()) if note.exists() else value()
+        return read_decision(note) if note.exists() else value()

@@ -7,12 +7,13 @@ result is noted are not run again. A stage has one round of tasks or several, ea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeAlias
 
-from nmt_prep.artefacts import publish_json, publish_json_once
+from nmt_prep.artefacts import parse_json, publish_json, publish_json_once
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import T, Work
 from nmt_prep.progress import Progress
@@ -70,7 +71,7 @@ class TaskLog:
         Raises:
             OutputError: a result cannot be noted.
         """
-        results = dict(self.noted(round_))
+        results = self.noted(round_)
         missing = [task for task in round_.tasks if task.key not in results]
         if results:
             self._progress.event("tasks_resumed", round=round_.name, done=len(results), total=len(round_.tasks))
@@ -89,20 +90,23 @@ class TaskLog:
         """
         return publish_json_once(self._note(key), value)
 
-    def noted(self, round_: Round[T]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Keys and results of the tasks that ended in an earlier run, or elsewhere.
+    def noted(self, round_: Round[T]) -> Results:
+        """Results of the tasks that ended in an earlier run, or elsewhere; a task whose note is damaged runs again.
 
         The directory is listed, for which NFS asks the server; whether a single file is there it may answer from what
         this machine saw a minute ago, when other members of a job array were still at work.
         """
         there = {note.name for note in self._notes.iterdir()} if self._notes.is_dir() else set()
+        results: Results = {}
         for task in round_.tasks:
             note = self._note(task.key)
             if note.name in there:
-                result = json.loads(note.read_bytes())
-                made = () if round_.made is None else round_.made(task, result)
-                if (round_.valid is None or round_.valid(result)) and all(path.exists() for path in made):
-                    yield task.key, result
+                with suppress(ValueError, LookupError, TypeError, AttributeError):
+                    result = parse_json(note.read_bytes())
+                    made = () if round_.made is None else round_.made(task, result)
+                    if (round_.valid is None or round_.valid(result)) and all(path.exists() for path in made):
+                        results[task.key] = dict(result)
+        return results
 
     def perform(self, round_: Round[T], tasks: Sequence[T]) -> Results:
         """Runs some tasks of a round, and notes their results.

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias, cast
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.errors import NmtPrepError, OutputError
 from nmt_prep.publishing.object_store import ObjectStore
 
@@ -159,8 +160,8 @@ def parse_manifest(content: bytes | None, where: str, error: type[NmtPrepError])
         value = _parsed(content)
         if value is None:
             return None
-        files = {_safe(name): PublishedFile(**file) for name, file in value["files"].items()}
-        return Publication(int(value["number"]), files)
+        files = {_safe(name): parse_json_as(PublishedFile, file) for name, file in value["files"].items()}
+        return Publication(parse_json_as(int, value["number"]), files)
 
 
 def _read_journal(store: ObjectStore) -> Journal | None:
@@ -178,8 +179,8 @@ def parse_journal(content: bytes | None, where: str) -> Journal | None:
         value = _parsed(content)
         if value is None:
             return None
-        files = {_safe(name): file and PublishedFile(**file) for name, file in value["files"].items()}
-        return Journal(int(value["number"]), str(value["fingerprint"]), files)
+        files = {_safe(name): file and parse_json_as(PublishedFile, file) for name, file in value["files"].items()}
+        return Journal(parse_json_as(int, value["number"]), str(value["fingerprint"]), files)
 
 
 @contextmanager
@@ -196,6 +197,8 @@ def _parsed(content: bytes | None) -> dict[str, Any] | None:
     """The JSON of a manifest or journal; None where it is cut short, as it can be where writing is not one step."""
     try:
         value = json.loads(content) if content is not None else None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     except ValueError:
         return None
     if value is not None and value["format"] != _FORMAT:
@@ -205,8 +208,16 @@ def _parsed(content: bytes | None) -> dict[str, Any] | None:
 
 def _safe(name: str) -> str:
     """A name that stays below the place."""
+    name.encode()  # a lone surrogate is a ValueError
     path = PurePosixPath(name)
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name or str(path) != name:
+    if (
+        path.is_absolute()
+        or not path.parts
+        or ".." in path.parts
+        or "\0" in name
+        or str(path) != name
+        or name in {MANIFEST, JOURNAL}
+    ):
         raise ValueError(f"the name {name!r}")
     return name
 

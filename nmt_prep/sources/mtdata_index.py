@@ -6,7 +6,6 @@ id is kept in the cache directory, for one version of mtdata. Corpora are fetche
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Iterator
@@ -14,13 +13,16 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import Any
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import parse_json, publish_json
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.extras import needed_extra
 
 _FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
+
+_FACTS = {"url", "format", "members", "columns", "swapped"}
+"""What is noted of an entry."""
 
 
 def describe(address: str, languages: Languages) -> dict[str, Any]:
@@ -56,8 +58,10 @@ def _entry(address: str, languages: Languages) -> dict[str, Any]:
     except metadata.PackageNotFoundError:
         raise ConfigError(f"{address} needs mtdata: pip install 'nmt_prep[mtdata]'") from None
     note = cache_directory() / "mtdata" / f"{digest_of([version, address, languages.model_dump()])}.json"
-    with suppress(OSError, ValueError):
-        return dict(json.loads(note.read_bytes()))
+    with suppress(OSError, ValueError, TypeError):
+        noted = dict(parse_json(note.read_bytes()))
+        if noted.keys() == _FACTS:
+            return noted
     with _quiet():
         entry = _look_up(address, languages)
     with suppress(OutputError):

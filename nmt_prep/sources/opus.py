@@ -7,13 +7,13 @@ What an id names is a zip in the layout of Moses: a text file a side. Where it i
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from nmt_prep.artefacts import parse_json
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.limits import Clock, Limits
@@ -85,7 +85,7 @@ def _asked(url: str, limits: Limits, clock: Clock, stop: Stop) -> list[dict[str,
             if len(content) > _MOST_BYTES:
                 raise DownloadError(f"{shown(url)}: more than {_MOST_BYTES:,} bytes, which is no list of corpora")
     try:
-        entries = json.loads(content)["corpora"]
+        entries = parse_json(bytes(content))["corpora"]
         return [entry for entry in entries if isinstance(entry, dict)]
     except (ValueError, KeyError, TypeError) as error:
         raise DownloadError(f"{shown(url)}: the answer is no list of corpora; try again later") from error

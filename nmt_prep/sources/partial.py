@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from nmt_prep.artefacts import is_partial, publish_json, writing
+from nmt_prep.artefacts import is_partial, parse_json, parse_json_as, publish_json, writing
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.limits import Limits, Pace
@@ -174,8 +173,8 @@ class Partial:
 
     def _note(self) -> _Note | None:
         try:
-            return _Note(**json.loads(self._note_path.read_bytes()))
-        except (OSError, ValueError, TypeError):
+            return parse_json_as(_Note, parse_json(self._note_path.read_bytes()))
+        except (OSError, ValueError):
             return None
 
     def _flushed(self) -> None:

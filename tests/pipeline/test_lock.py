@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,34 @@ def test_a_file_system_without_locks_is_told_as_such(tmp_path: Path, monkeypatch
         run_lock(Workspace(tmp_path), wait=False, waiting=never),
     ):
         pass
+
+
+def test_links_in_the_place_of_the_lock_are_not_followed(tmp_path: Path) -> None:
+    workspace, victim = Workspace(tmp_path / "run"), tmp_path / "victim"
+    victim.write_text("precious")
+    workspace.private.mkdir(parents=True)
+    holder = workspace.private / "lock.holder"
+    holder.symlink_to(victim)
+    with run_lock(workspace, wait=False, waiting=never):
+        assert not holder.is_symlink()
+    assert victim.read_text() == "precious"
+    (workspace.private / "lock").unlink()
+    (workspace.private / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match=r"cannot write .*lock"), run_lock(workspace, wait=False, waiting=never):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_text("[" * 4096), lambda path: path.mkdir()])
+def test_an_odd_description_of_the_holder_is_passed_over(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    workspace = Workspace(tmp_path)
+    with run_lock(workspace, wait=False, waiting=never):
+        (workspace.private / "lock.holder").unlink()
+        make(workspace.private / "lock.holder")
+        with (
+            pytest.raises(OutputError, match="in use by another process"),
+            run_lock(workspace, wait=False, waiting=never),
+        ):
+            pass
+        if (workspace.private / "lock.holder").is_dir():
+            (workspace.private / "lock.holder").rmdir()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, ClassVar
@@ -173,10 +174,12 @@ def test_a_failure_keeps_what_was_published_and_is_seen_as_an_interruption(
     assert ran(place) == ["count"]
 
 
-def test_a_damaged_manifest_is_named(place: Path) -> None:
+@pytest.mark.parametrize("damage", ["{}", "", "[" * 200_000, "files", "counts", "version", "details"])
+def test_a_damaged_manifest_is_named(place: Path, damage: str) -> None:
     ran(place)
     manifest = place / "run" / ".nmt_prep" / "manifests" / "read.json"
-    manifest.write_text("{}")
+    fields = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**fields, damage: ["x"]}) if damage in fields else damage)
     with pytest.raises(OutputError, match=r"read\.json is not a manifest.*delete it"):
         ran(place)
 

@@ -54,6 +54,14 @@ def test_a_result_that_is_of_no_use_any_more_is_made_again(tmp_path: Path) -> No
     assert ran == [3]
 
 
+@pytest.mark.parametrize("text", ["", "{", "[" * 200_000, "[5]", "{}", "null"])
+def test_a_task_whose_note_is_damaged_runs_again(tmp_path: Path, text: str) -> None:
+    round_ = Round("squares", square, numbers(3), made=lambda task, result: [tmp_path] * (result["square"] >= 0))
+    results = log(tmp_path).run(round_)
+    (tmp_path / f"{numbers(3)[1].key}.json").write_text(text)
+    assert log(tmp_path).run(round_) == results == [{"square": 0}, {"square": 1}, {"square": 4}]
+
+
 def test_tasks_may_be_run_in_this_thread(tmp_path: Path) -> None:
     def work(task: Number, tick: Tick) -> dict[str, Any]:
         return {"thread": threading.get_ident()}

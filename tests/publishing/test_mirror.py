@@ -10,7 +10,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.cli.app import run_app
-from nmt_prep.errors import ConfigError, DownloadError
+from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.pipeline.runner import run
 from nmt_prep.records import read_records
 from tests.corpus import corpus_config, tree, write_corpus
@@ -156,6 +156,40 @@ def test_a_manifest_that_names_files_elsewhere(scene: Scene, name: str) -> None:
     content = {"format": 1, "number": 1, "files": {name: {"size": 1, "sha256": "0" * 64}}}
     scene.system.pipe_file(f"/bucket/enzh/{MANIFEST}", json.dumps(content).encode())
     with pytest.raises(DownloadError, match=r"was not written by this version of nmt_prep \(the name "):
+        nmt_prep.fetch_run(URL, scene.directory)
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ({"files": {"a": {"size": "x", "sha256": "0" * 64}}}, "size: Input should be a valid integer"),
+        ({"files": {"a": {"size": 1, "sha256": 5}}}, "sha256: Input should be a valid string"),
+        ({"files": {"a": 5}}, "Input should be a dictionary"),
+        ({"files": {"\ud800": {"size": 1, "sha256": "0" * 64}}}, "surrogates not allowed"),
+        ({"files": {MANIFEST: {"size": 1, "sha256": "0" * 64}}}, f"the name '{MANIFEST}'"),
+        ({"files": [], "number": 1e999}, "object has no attribute"),
+        ({"files": {}, "number": 1e999}, "Input should be a finite number"),
+    ],
+)
+def test_a_manifest_of_another_shape(scene: Scene, content: dict[str, Any], fault: str) -> None:
+    text = json.dumps({"format": 1, "number": 1, **content})
+    for directory in (f"/bucket/enzh/{MANIFEST}", "/bucket/enzh/nmt_prep-unfinished.json"):
+        scene.system.pipe_file(directory, text.encode())
+    with pytest.raises(DownloadError, match=rf"was not written by this version of nmt_prep \(.*{fault}"):
+        nmt_prep.fetch_run(URL, scene.directory)
+
+
+def test_a_manifest_that_is_nested_too_deeply(scene: Scene) -> None:
+    scene.fetched()
+    scene.system.pipe_file(f"/bucket/enzh/{MANIFEST}", b"[" * 200_000)
+    with pytest.raises(DownloadError, match=r"was not written by this version of nmt_prep \(nested too deeply\)"):
+        nmt_prep.fetch_run(URL, scene.directory)
+    with pytest.raises(OutputError, match=r"was not written by this version of nmt_prep \(nested too deeply\)"):
+        scene.publish(shards=2)
+    scene.system.store.clear()
+    scene.publish(shards=4)
+    (scene.directory / MANIFEST).write_bytes(b"[" * 200_000)
+    with pytest.raises(OutputError, match=r"was not written by this version of nmt_prep \(nested too deeply\)"):
         nmt_prep.fetch_run(URL, scene.directory)
 
 

@@ -55,7 +55,9 @@ def test_what_is_not_there(server: WebServer, scene: Scene, corpora: list[Any]) 
         scene.fetch("opus:Books/v1/en-fr")
 
 
-@pytest.mark.parametrize("answer", [b"{", b"[]", b'{"corpora": 3}', b'{"corpora": null}', b"\xff", b"3"])
+@pytest.mark.parametrize(
+    "answer", [b"{", b"[" * 200_000, b"[]", b'{"corpora": 3}', b'{"corpora": null}', b"\xff", b"3"]
+)
 def test_what_is_no_list(server: WebServer, scene: Scene, answer: bytes) -> None:
     server.give(QUERY, answer)
     with pytest.raises(DownloadError, match="the answer is no list of corpora; try again later"):

@@ -2,10 +2,13 @@
 
 import sys
 
+from nmt_prep.cli.streams import prepare_process
+
 
 def main() -> None:
     """Runs the command line; a user's mistake ends in a message and exit status 1 or 2, never in a traceback."""
-    from nmt_prep.cli.app import run_app  # noqa: PLC0415  (so that importing this module costs nothing)
+    prepare_process()
+    from nmt_prep.cli.app import run_app  # noqa: PLC0415  (takes most of a second to load)
 
     sys.exit(run_app())
 

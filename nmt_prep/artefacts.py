@@ -91,9 +91,13 @@ def published(path: Path) -> Iterator[Path]:
 
 
 def publish_json(path: Path, value: object) -> None:
-    """Writes JSON in a form that depends on nothing but the value."""
+    """Writes JSON in a form that depends on nothing but the value.
+
+    Bytes of file names that are not UTF-8, which Python has as lone surrogates, are escaped as JSON has it.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     with published(path) as beside:
-        beside.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def parse_json(content: bytes | str) -> Any:

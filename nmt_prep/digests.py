@@ -53,7 +53,7 @@ def sha256_of(path: Path) -> str:
 def digest_of(value: object) -> str:
     """SHA-256 of a value that JSON can express, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()  # paths need not be UTF-8
 
 
 class DigestCache:

@@ -183,7 +183,13 @@ class BarListener(Listener):
 
     def _shown(self) -> RichDisplay:
         if self._display is None:
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Amount(), TimeRemainingColumn())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                _Amount(),
+                TimeRemainingColumn(),
+            )
             self._display = RichDisplay(*columns, console=self._console, transient=True)
             self._display.start()
         return self._display
@@ -199,8 +205,8 @@ class BarListener(Listener):
 class LineListener(Listener):
     """Plain lines, for logs: one an event, and one a meter every ten seconds."""
 
-    def __init__(self, stream: IO[str], describe: Callable[[str, Fields], str | None]) -> None:
-        self._stream = stream
+    def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
+        self._console = console
         self._describe = describe
         self._lock = threading.Lock()
         self._told: dict[Meter, float] = {}
@@ -226,11 +232,10 @@ class LineListener(Listener):
             self._write(f"{_title(meter)}: {meter.done:,}{total} {meter.unit}, {meter.rate:,.0f}/s{left}")
 
     def _write(self, text: str) -> None:
-        self._stream.write(text + "\n")
-        self._stream.flush()
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Leaves the stream open: it is somebody else's."""
+        """Leaves the console open: it is somebody else's."""
 
 
 class JsonListener(Listener):

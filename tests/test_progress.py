@@ -21,7 +21,7 @@ class Clock:
 
 def test_lines_tell_events_at_once_and_meters_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, stream = Clock(monkeypatch), io.StringIO()
-    with Progress(LineListener(stream, describe)) as told:
+    with Progress(LineListener(Console(file=stream, width=20), describe)) as told:
         told.event("stage_started", stage="vocab", reason="never run here")
         told.event("of interest to programs only")
         with told.meter("encode", 1000) as meter:

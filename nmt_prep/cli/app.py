@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from nmt_prep import __version__
 from nmt_prep.cli import downloads, estimate, publication, tasks, text
-from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.cli.common import (
+    ConfigArgument,
+    QuietOption,
+    SetOption,
+    interruptible,
+    listeners_for,
+    print_new_directory,
+)
 from nmt_prep.cli.console import outcome_table, plan_table, where_records_are
 from nmt_prep.cli.estimate import (
     BytesPerPairOption,
@@ -23,7 +32,9 @@ from nmt_prep.cli.estimate import (
     WorkersOption,
     print_estimate,
 )
+from nmt_prep.cli.streams import READER_GONE, abandon_output
 from nmt_prep.cli.tasks import NumTasksOption, StageOption, TaskIdOption, do_share, share_asked_for
+from nmt_prep.cli.terminal import open_console, print_error, print_remark
 from nmt_prep.config import json_schema
 from nmt_prep.config.file import load_config
 from nmt_prep.errors import NmtPrepError
@@ -47,6 +58,9 @@ class StageName(StrEnum):
     REPORT = "report"
     PUBLISH = "publish"
 
+
+_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+"""What all errors of usage are; typer keeps the name to itself, and its place differs between versions."""
 
 app = typer.Typer(
     add_completion=False,
@@ -140,13 +154,14 @@ def run(
             console.print(do_share(config, overrides, share, workers=workers, wait=wait, progress=progress))
         return
     checked = load_config(config, overrides or ())
+    print_new_directory(console, checked)
 
     def show(outcomes: list[Outcome]) -> None:
         console.print(outcome_table(outcomes))
         if any(outcome.stage == "report" for outcome in outcomes):
-            console.print(where_records_are(checked), markup=False, soft_wrap=True)
+            console.print(where_records_are(checked), soft_wrap=True)
             if preview:
-                console.print(batch_preview(checked), markup=False, soft_wrap=True)
+                console.print(batch_preview(checked), soft_wrap=True)
 
     with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
         run_stages(
@@ -190,26 +205,49 @@ def plan(
         print_estimate(open_console(), config, load_config(config, overrides or ()), options)
         return
     options.check_unused()
+    checked, console = load_config(config, overrides or ()), open_console()
     steps = plan_stages(
-        load_config(config, overrides or ()),
+        checked,
         base_dir=config.parent,
         force=force or (),
         verify=verify,
         lock_file=lock_path(config),
     )
-    open_console().print(plan_table(steps))
+    print_new_directory(console, checked)
+    console.print(plan_table(steps))
 
 
 @app.command()
 def schema() -> None:
     """Print the JSON schema of a config, with which editors complete and check the YAML."""
-    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    open_console().print(json.dumps(json_schema(), indent=2), soft_wrap=True)
 
 
 def run_app() -> int:
-    """Runs the command line and returns the exit status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C."""
+    """Runs the command line and returns the exit status.
+
+    0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C, 141 where the reader of standard output ended first.
+    """
+    status = _run()
     try:
-        app()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_output(sys.stdout)
+        return READER_GONE
+    except OSError as error:
+        abandon_output(sys.stdout)
+        return _fail(f"cannot write to standard output: {error.strerror}")
+    return status
+
+
+def _run() -> int:
+    try:
+        status: object = app(standalone_mode=False)
+    except _UsageError as error:
+        shown = io.StringIO()
+        error.show(shown)
+        print_remark(shown.getvalue().rstrip("\n"))
+        return error.exit_code
     except NmtPrepError as error:
         return _fail(str(error))
     except OSError as error:
@@ -219,9 +257,9 @@ def run_app() -> int:
         return _fail("out of memory; lower engine.memory or engine.workers, and run again: it goes on where it stopped")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
-    return 0
+    return status if isinstance(status, int) else 0
 
 
 def _fail(message: str) -> int:
-    typer.echo(f"nmt-prep: error: {message}", err=True)
+    print_error(message)
     return 1

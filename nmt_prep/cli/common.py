@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import sys
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from nmt_prep.cli.console import describe
+from nmt_prep.cli.streams import INTERRUPTED
+from nmt_prep.cli.terminal import SafeConsole, print_remark
+from nmt_prep.config import Config
+from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.progress import BarListener, JsonListener, LineListener, Listener
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
-
-_LOG_WIDTH = 160
-
-ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="The YAML file.", show_default=False)]
+ConfigArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONFIG", help="The YAML file.", show_default=False, exists=True, dir_okay=False, readable=False
+    ),
+]
+"""A file that does not exist is wrong usage; one that cannot be read is an error."""
 
 
 def _assignments(overrides: list[str] | None) -> list[str] | None:
@@ -42,29 +47,46 @@ SetOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
+def print_new_directory(console: SafeConsole, config: Config) -> None:
+    """Prints where the output directory is, if no run has published anything in it: it may be a mistake."""
+    root = config.run_dir.absolute()
+    if not any((Workspace(root).manifest("any").parent).glob("*.json")):
+        console.print(f"output directory: {root} (no earlier run found there)", soft_wrap=True)
+
+
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ends the program at Ctrl-C with a word on how to go on; typer would end it without one."""
+    """Has Ctrl-C stop the work inside in order, and end the program with a word on how to go on."""
+    came = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        del number, frame
+        came = True
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, stop)
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo("interrupted; run the same command again to go on where it stopped", err=True)
+    except BaseException as error:
+        # A library that was loading may have made another exception of it.
+        if not came and not isinstance(error, KeyboardInterrupt):
+            raise
+        print_remark("interrupted; run the same command again to go on where it stopped")
         raise typer.Exit(INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-def open_console(*, quiet: bool = False) -> Console:
-    """Standard output; where it is no terminal, wide enough for a table in a log."""
-    width = None if sys.stdout.isatty() else _LOG_WIDTH
-    return Console(quiet=quiet, highlight=False, width=width)
-
-
-def listeners_for(console: Console, *, quiet: bool, log_json: Path | None = None) -> list[Listener]:
+def listeners_for(console: SafeConsole, *, quiet: bool, log_json: Path | None = None) -> list[Listener]:
     """Who is told how it goes: bars on a terminal, lines elsewhere, and a file of events where one is asked for."""
     listeners: list[Listener] = []
     if not quiet:
         terminal = console.is_terminal and console.is_interactive
-        listeners.append(BarListener(console, describe) if terminal else LineListener(sys.stdout, describe))
+        listeners.append(BarListener(console, describe) if terminal else LineListener(console, describe))
     if log_json is not None:
         log_json.parent.mkdir(parents=True, exist_ok=True)
-        listeners.append(JsonListener(log_json.open("a", encoding="utf-8")))
+        listeners.append(JsonListener(log_json.open("a", encoding="utf-8", errors="backslashreplace")))
     return listeners

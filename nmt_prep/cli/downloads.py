@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for, open_console
+from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for
+from nmt_prep.cli.terminal import open_console
 from nmt_prep.config.file import load_config
 from nmt_prep.errors import DownloadError, NmtPrepError
 from nmt_prep.lockfile import lock_path

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_prep.cli.common import QuietOption, SetOption, interruptible, open_console
+from nmt_prep.cli.common import QuietOption, SetOption, interruptible
+from nmt_prep.cli.terminal import open_console
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.config.file import load_config
 from nmt_prep.engines.local import available_cores
@@ -116,10 +117,10 @@ def print_estimate(console: Console, path: Path, config: Config, options: Estima
         f"constants: {chosen.origin}",
     ]
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     console.print(estimate_table(found))
     for line in advice(config, found, machines, constants):
-        console.print(f"- {line}", markup=False, soft_wrap=True)
+        console.print(f"- {line}", soft_wrap=True)
 
 
 def calibrate(
@@ -166,9 +167,9 @@ def calibrate(
             size=size,
             directory=where,
             repeats=repeats,
-            told=lambda what: console.print(f"measuring: {what}", markup=False),
+            told=lambda what: console.print(f"measuring: {what}"),
         )
     path = save_calibration(options_key(checked), constants)
     console.print(calibration_table(constants))
     for line in [*calibration_lines(constants), f"kept for {options_key(checked)} in {path}"]:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.cli.common import QuietOption, interruptible, listeners_for, open_console
+from nmt_prep.cli.common import QuietOption, interruptible, listeners_for
+from nmt_prep.cli.terminal import open_console
 from nmt_prep.progress import Progress
 
 

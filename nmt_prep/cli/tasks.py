@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, open_console
+from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption
 from nmt_prep.cli.console import share_line, tasks_table
+from nmt_prep.cli.terminal import open_console
 from nmt_prep.config.file import load_config
 from nmt_prep.lockfile import lock_path
 from nmt_prep.progress import Progress
@@ -99,4 +100,4 @@ def tasks(
     console.print(tasks_table(stages))
     if every:
         for key, done in (task for stage in stages for state in stage.rounds for task in state.tasks):
-            console.print(f"{'done   ' if done else 'missing'} {key}", markup=False, soft_wrap=True)
+            console.print(f"{'done   ' if done else 'missing'} {key}", soft_wrap=True)

@@ -49,13 +49,18 @@ def decode(vocab: VocabOption, form: FormOption = Form.IDS, id_layout: LayoutOpt
 
 
 def vocab(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The vocabulary, of any dialect.", show_default=False)],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The vocabulary, of any dialect, or the directory of a run.", show_default=False
+        ),
+    ],
     text: Annotated[
         Path | None, typer.Option("--text", metavar="FILE", help="Also show how it covers this text.")
     ] = None,
     id_layout: LayoutOption = Layout.SENTENCEPIECE,
 ) -> None:
-    """Show a vocabulary: size, special ids, longest pieces, and how it covers a text."""
+    """Show a vocabulary, or those of a run: size, special ids, longest pieces, and how it covers a text."""
     from nmt_prep.cli.text_filter import show_vocabulary  # noqa: PLC0415
 
     show_vocabulary(path, text, id_layout=id_layout.value)

@@ -2,47 +2,84 @@
 
 from __future__ import annotations
 
+import json
 import os
-import sys
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.console import Console
 from rich.table import Table
 
+from nmt_prep.cli.streams import READER_GONE
+from nmt_prep.cli.terminal import open_console
+from nmt_prep.cli.text_input import InputLines, convert, input_lines
 from nmt_prep.columns import Ragged, joined_lines
-from nmt_prep.corpora.lines import iter_lines
+from nmt_prep.errors import OutputError, VocabularyError
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 from nmt_prep.subwords.piece_text import PieceText, id_lines, id_rows
 
 IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
 
-_STANDARD_INPUT = Path("/dev/stdin")
 _LONGEST = 10
+_ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")
 
 
 def encode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout, threads: int | None) -> None:
     """Writes a line of ids, or of pieces, for each line of standard input."""
     tokenizer = load_tokenizer(vocab, id_layout=id_layout)
     written: Callable[[Ragged], pa.Array] = PieceText(tokenizer).lines if as_pieces else id_lines
-    for lines in iter_lines(_STANDARD_INPUT):
-        _write(written(tokenizer.encode_batch(lines, threads)))
+    for lines in input_lines():
+        _write(convert(lambda text: written(tokenizer.encode_batch(text, threads)), lines))
 
 
 def decode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout) -> None:
     """Writes a line of text for each line of ids, or of pieces."""
     tokenizer = load_tokenizer(vocab, id_layout=id_layout)
     read: Callable[[list[str]], Ragged] = PieceText(tokenizer).rows if as_pieces else id_rows
-    for lines in iter_lines(_STANDARD_INPUT):
-        _write(pa.array(tokenizer.decode_batch(read(lines.to_pylist())), pa.large_string()))
+
+    def decoded(lines: pa.Array) -> pa.Array:
+        return pa.array(tokenizer.decode_batch(read(lines.to_pylist())), pa.large_string())
+
+    for lines in input_lines():
+        _write(convert(decoded, lines, word=_PIECE if as_pieces else _ID))
 
 
 def show_vocabulary(path: Path, text: Path | None, *, id_layout: IdLayout) -> None:
-    """Prints what a vocabulary is, and what it makes of a text."""
-    tokenizer = load_tokenizer(path, id_layout=id_layout)
+    """Prints what a vocabulary is, or each of those of a run, and what it makes of a text.
+
+    Raises:
+        VocabularyError: the file is no vocabulary, or the directory is neither that of one nor that of a run.
+    """
+    console = open_console()
+    for title, file, layout in _vocabularies(path, id_layout):
+        if title:
+            console.print(f"{title}: {file}", soft_wrap=True)
+        console.print(_facts(load_tokenizer(file, id_layout=layout), text))
+
+
+def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, IdLayout]]:
+    """The files to show, with the sides that they are for."""
+    try:
+        described = json.loads((path / "vocab" / "vocab.json").read_bytes())
+        files = {side: (path / "vocab" / facts["file"], facts["id_layout"]) for side, facts in described.items()}
+    except (FileNotFoundError, NotADirectoryError):
+        if (path / "records").is_dir() or (path / ".nmt_prep").is_dir():
+            raise VocabularyError(f"the run in {path} has no vocabularies yet; run it --until vocab") from None
+        yield "", path, id_layout
+        return
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise VocabularyError(
+            f"{path / 'vocab' / 'vocab.json'} does not describe vocabularies ({error}); "
+            "delete it, and run again: the vocab stage makes it"
+        ) from None
+    for file, layout in dict.fromkeys(files.values()):
+        yield " and ".join(side for side in files if files[side] == (file, layout)), file, layout or id_layout
+
+
+def _facts(tokenizer: Tokenizer, text: Path | None) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("dialect", tokenizer.dialect)
     table.add_row("pieces", f"{len(tokenizer):,}")
@@ -53,18 +90,18 @@ def show_vocabulary(path: Path, text: Path | None, *, id_layout: IdLayout) -> No
     table.add_row("longest", "  ".join(map(repr, longest)))
     table.add_row("fingerprint", tokenizer.fingerprint)
     if text is not None:
-        for name, value in _coverage(tokenizer, iter_lines(text)):
+        for name, value in _coverage(tokenizer, input_lines(text)):
             table.add_row(name, value)
-    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
+    return table
 
 
-def _coverage(tokenizer: Tokenizer, batches: Iterator[pa.Array]) -> Iterator[tuple[str, str]]:
+def _coverage(tokenizer: Tokenizer, blocks: Iterator[InputLines]) -> Iterator[tuple[str, str]]:
     lines = characters = ids = unknown = 0
     used: set[int] = set()
-    for batch in batches:
-        rows = tokenizer.encode_batch(batch)
-        lines += len(batch)
-        characters += pc.sum(pc.utf8_length(batch)).as_py() or 0
+    for block in blocks:
+        rows = tokenizer.encode_batch(block.text)
+        lines += len(block.text)
+        characters += pc.sum(pc.utf8_length(block.text)).as_py() or 0
         ids += len(rows.values)
         unknown += 0 if tokenizer.unk_id is None else int((rows.values == tokenizer.unk_id).sum())
         used.update(pc.unique(pa.array(rows.values)).to_pylist())
@@ -77,5 +114,10 @@ def _coverage(tokenizer: Tokenizer, batches: Iterator[pa.Array]) -> Iterator[tup
 
 def _write(lines: pa.Array) -> None:
     rest = joined_lines(lines)
-    while rest:
-        rest = rest[os.write(sys.stdout.fileno(), rest) :]
+    try:
+        while rest:
+            rest = rest[os.write(1, rest) :]
+    except BrokenPipeError:
+        raise SystemExit(READER_GONE) from None
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {error.strerror}") from error

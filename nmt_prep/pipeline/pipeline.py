@@ -60,7 +60,7 @@ class Pipeline:
         self.base_dir = base_dir.absolute()  # workers may be elsewhere
         self.progress = progress
         self.lock = lock or LockFile(None)
-        self.workspace = Workspace(config.run_dir.absolute())
+        self.workspace = Workspace(_utf8_path(config.run_dir.absolute()))
         self._digests = DigestCache(self.workspace.root)
         self._fresh = Freshness(config, base_dir, self.workspace, self._digests, self.lock)
 
@@ -289,3 +289,19 @@ class Pipeline:
         for name, digest in manifest.files.items():
             self._digests.remember(final / name, digest)
         manifest.write(path)
+
+
+def _utf8_path(directory: Path) -> Path:
+    """Returns the output directory as it is.
+
+    Raises:
+        OutputError: its path is not UTF-8.
+    """
+    try:
+        str(directory).encode("utf-8")
+    except UnicodeEncodeError:
+        raise OutputError(
+            f"the path of the output directory, {directory}, is not UTF-8, and Arrow and TensorFlow open no such "
+            "files; rename the directory, or set output_dir to another path"
+        ) from None
+    return directory

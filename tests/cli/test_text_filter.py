@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -24,6 +25,18 @@ def filtered(text: str, *arguments: str) -> str:
     )
     assert result.stderr == b"", result.stderr.decode()
     return result.stdout.decode()
+
+
+def refused(content: bytes, *arguments: str) -> str:
+    command = [sys.executable, "-m", "nmt_prep", *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    result = subprocess.run(command, env=environment, input=content, capture_output=True, check=False)
+    assert result.returncode == 1
+    message = result.stderr.decode()
+    assert message.startswith("nmt-prep: error: ")
+    assert "config" not in message
+    assert "--force" not in message
+    return message.removeprefix("nmt-prep: error: ")
 
 
 @pytest.fixture(scope="module", params=["t2t", "byte_bpe", "sentencepiece"])
@@ -63,3 +76,78 @@ def test_vocab_shows_what_it_is_and_how_it_covers_a_text(vocabulary: Path, tmp_p
     assert facts["pieces"].split()[0] in (f"{len(tokenizer):,}", "used")
     assert facts["lines"].strip() == "5"
     assert facts["fingerprint"].strip() == tokenizer.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "expected"),
+    [
+        (
+            "encode",
+            "gut\nschön".encode() + b" \xff\n",
+            "standard input, line 2, column 7: not UTF-8 (ff: invalid start byte); convert the text to UTF-8",
+        ),
+        (
+            "encode",
+            "x\n".encode("utf-16"),
+            "standard input, line 1, column 1: not UTF-8 (ff: invalid start byte) (it",
+        ),
+        (
+            "encode",
+            b"a\n" * 3_000_000 + b"\xe4",
+            "standard input, line 3000001, column 1: not UTF-8 (e4: ",
+        ),
+        ("decode", b"2 3\n2  x3 4\n", "standard input, line 2, column 4: not a line of ids: '2  x3 4'\n"),
+        ("decode", b"2 3\n\n2 99999999999\n", "standard input, line 3, column 3: "),
+        ("decode --as pieces", b"a_ b_\na_ nope b_\n", "standard input, line 2, column 4: 'nope' is no piece of this"),
+    ],
+)
+def test_what_is_wrong_with_the_input_is_told_by_line_and_column(
+    tmp_path: Path, command: str, content: bytes, expected: str
+) -> None:
+    T2TTokenizer.train(["a b a b"] * 5, 60).save(tmp_path / "v")
+    assert refused(content, *command.split(), "--vocab", str(tmp_path / "v")).startswith(expected)
+
+
+def test_a_character_that_cannot_stand_among_pieces_is_told_by_line_and_column(tmp_path: Path) -> None:
+    options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    tokenizer = SentencePieceTokenizer.train(["a　b", "ab", "a b"] * 20, 9, model_type="bpe", **options)
+    tokenizer.save(tmp_path / "v.model")
+    message = refused("ab\nab　a\n".encode(), "encode", "--as", "pieces", "--vocab", str(tmp_path / "v.model"))
+    assert message.startswith("standard input, line 2, column 3: the text has piece ")
+
+
+def test_files_of_text_that_cannot_be_read(tmp_path: Path) -> None:
+    T2TTokenizer.train(["a b a b"] * 5, 60).save(tmp_path / "v")
+    (tmp_path / "text").write_bytes(b"a\n\xc3(\n")
+    for name, expected in (
+        ("none", f"{tmp_path / 'none'}: No such file or directory\n"),
+        ("", f"{tmp_path}: Is a directory\n"),
+        ("text", f"{tmp_path / 'text'}, line 2, column 1: not UTF-8 (c3: invalid continuation byte); convert"),
+    ):
+        assert refused(b"", "vocab", str(tmp_path / "v"), "--text", str(tmp_path / name)).startswith(expected)
+
+
+def test_the_vocabularies_of_a_run(tmp_path: Path) -> None:
+    assert "neither" not in refused(b"", "vocab", str(tmp_path))
+    vocab = tmp_path / "vocab"
+    vocab.mkdir()
+    for name in ("v.en", "v.de"):
+        T2TTokenizer.train([f"a {name} b"] * 5, 60).save(vocab / name)
+    facts = {
+        side: {"file": f"v.{language}", "id_layout": None} for side, language in (("source", "en"), ("target", "de"))
+    }
+    (vocab / "vocab.json").write_text(json.dumps(facts))
+    shown = filtered("", "vocab", str(tmp_path)).splitlines()
+    assert [line for line in shown if str(vocab) in line] == [f"source: {vocab / 'v.en'}", f"target: {vocab / 'v.de'}"]
+    assert sum(line.split() == ["dialect", "t2t"] for line in shown) == 2
+    (vocab / "vocab.json").write_text(json.dumps({**facts, "target": facts["source"]}))
+    shown = filtered("", "vocab", str(tmp_path)).splitlines()
+    assert shown[0] == f"source and target: {vocab / 'v.en'}"
+    assert sum(line.split()[:1] == ["dialect"] for line in shown) == 1
+    (vocab / "vocab.json").write_text("[]")
+    assert refused(b"", "vocab", str(tmp_path)).startswith(f"{vocab / 'vocab.json'} does not describe vocabularies")
+    (vocab / "vocab.json").unlink()
+    (tmp_path / "records").mkdir()
+    assert (
+        refused(b"", "vocab", str(tmp_path)) == f"the run in {tmp_path} has no vocabularies yet; run it --until vocab\n"
+    )

@@ -1,0 +1,78 @@
+"""Consoles for all that the command line prints for people: text from outside cannot steer the terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from nmt_prep.cli.streams import READER_GONE, abandon_output
+
+_LOG_WIDTH = 160
+
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+r"""Controls (C0 but for ``\t`` and ``\n``, C1, bidirectional), and bytes of names that are not UTF-8."""
+
+
+def printable(text: str) -> str:
+    r"""Returns the text with every control character as an escape sequence such as ``\x1b`` or ``\u202e``.
+
+    Tabs and newlines stay. A byte of a file name that is not UTF-8 (a lone surrogate in Python) becomes ``\xff``.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+class SafeConsole(Console):
+    """A console that prints all text as :func:`printable` gives it, and takes no text for markup or emoji codes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Escapes strings before they are measured, so that columns of tables fit them."""
+        return super().render_str(printable(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Escapes everything else that is printed; only Rich's own control codes pass."""
+        for segment in super().render(renderable, options):
+            if segment.control is None and _UNSAFE.search(segment.text):
+                yield Segment(printable(segment.text), segment.style)
+            else:
+                yield segment
+
+    def on_broken_pipe(self) -> None:
+        """Ends the process where nobody reads standard output any more; nobody need read standard error."""
+        abandon_output(sys.stderr if self.stderr else sys.stdout)
+        if not self.stderr:
+            raise SystemExit(READER_GONE)
+
+
+def open_console(*, quiet: bool = False) -> SafeConsole:
+    """Returns a console on standard output; where it is no terminal, wide enough for a table in a log."""
+    width = None if sys.stdout.isatty() else _LOG_WIDTH
+    return SafeConsole(quiet=quiet, width=width)
+
+
+def print_error(message: str) -> None:
+    """Prints an error message to standard error, with its label in red where that is a terminal with colours."""
+    text = Text.assemble(("nmt-prep: error:", "bold red"), f" {message}")
+    print_remark(text)
+
+
+def print_remark(message: str | Text) -> None:
+    """Prints a message to standard error, where that can be written."""
+    with suppress(OSError):
+        SafeConsole(stderr=True).print(message, soft_wrap=True)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.subwords import T2TTokenizer
+from tests.corpus import write_config
+from tests.interrupting import interruptible
+
+NMT_PREP = f"{sys.executable} -m nmt_prep"
+
+
+def environment(**changes: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **changes}
+
+
+def shell(command: str, directory: Path | bytes, **changes: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs a line of bash, in which ``nmt-prep`` is the command line."""
+    line = f'set -o pipefail; nmt-prep() {{ {NMT_PREP} "$@"; }}; {command}'
+    return subprocess.run(
+        ["bash", "-c", line], cwd=directory, env=environment(**changes), capture_output=True, check=False
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write_config(tmp_path)
+    T2TTokenizer.train(["some words here"] * 5, 60).save(tmp_path / "v.subwords")
+    (tmp_path / "text").write_text("words\n" * 100_000)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "errors"),
+    [
+        ("nmt-prep encode --vocab v.subwords <text >&-", 1, "cannot write to standard output: Bad file descriptor"),
+        ("nmt-prep encode --vocab v.subwords <&-", 1, "standard input: it is closed"),
+        ("nmt-prep encode --vocab v.subwords <text >/dev/full", 1, "cannot write to standard output: No space left"),
+        ("nmt-prep plan config.yaml >/dev/full", 1, "No space left on device"),
+        ("nmt-prep encode --vocab v.subwords <text | head -1 >/dev/null", 141, ""),
+        ("nmt-prep plan config.yaml | true", 141, ""),
+        ("nmt-prep schema | true", 141, ""),
+        ("nmt-prep plan config.yaml >&-", 0, ""),
+        ("nmt-prep plan missing.yaml 2>&-", 2, ""),
+        ("nmt-prep plan missing.yaml 2>/dev/full", 2, ""),
+        ("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_full_or_read_by_nobody(place: Path, command: str, status: int, errors: str) -> None:
+    result = shell(command, place)
+    assert (result.returncode, b"Traceback" in result.stderr) == (status, False), result.stderr.decode()
+    assert result.stderr.count(b"\n") == bool(errors), result.stderr.decode()
+    assert errors in result.stderr.decode()
+
+
+def test_a_run_without_standard_streams_writes_what_others_write(place: Path) -> None:
+    assert shell("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", place).returncode == 0
+    kept = shell("nmt-prep plan config.yaml", place).stdout
+    assert kept.count(b"nothing changed") == 7
+
+
+def test_an_encoding_that_lacks_characters(place: Path) -> None:
+    result = shell("nmt-prep plan config.yaml --set output_dir=例", place, PYTHONIOENCODING="ascii")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert rb"/\u4f8b" in result.stdout
+    error = shell("nmt-prep plan config.yaml --set 例=1", place, PYTHONIOENCODING="latin-1")
+    assert error.returncode == 1
+    assert rb"\u4f8b: unknown key" in error.stderr
+
+
+def test_a_directory_whose_name_is_not_utf_8(place: Path) -> None:
+    directory = os.fsencode(place) + b"/\xff"
+    os.mkdir(directory)  # noqa: PTH102 - a name in bytes
+    for name in ("config.yaml", "train.tgz", "dev.tgz"):
+        (place / name).rename(Path(os.fsdecode(directory)) / name)
+    refused = shell("nmt-prep run config.yaml --set output_dir=run", directory)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(b"nmt-prep: error: the path of the output directory, ")
+    assert rb"/\xff/run, is not UTF-8" in refused.stderr
+    # Only what is written must have a name in UTF-8.
+    result = shell("nmt-prep run config.yaml --log-json log --no-preview", directory)
+    assert (result.returncode, result.stderr) == (0, b"")
+    events = (Path(os.fsdecode(directory)) / "log").read_text("utf-8").splitlines()
+    assert json.loads(events[-1])["event"] == "run_finished"
+    assert shell("nmt-prep plan config.yaml", directory).stdout.count(b"nothing changed") == 7
+    missing = shell("rm train.tgz && nmt-prep run config.yaml", directory)
+    assert missing.returncode == 1
+    assert b"cannot read train.tgz" in missing.stderr
+
+
+@pytest.mark.parametrize("module", ["nmt_prep.cli.app", "typer", "pydantic_core", "nmt_prep.pipeline.runner", "numpy"])
+def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
+    """The import of a module is where the signal comes."""
+    (place / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+    )
+    paths = os.pathsep.join([str(place), *filter(None, sys.path)])
+    command = [sys.executable, "-m", "nmt_prep", "run", str(place / "config.yaml"), "--no-preview"]
+    process = interruptible(command, environment(PYTHONPATH=paths))
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_stays_ignored_where_the_shell_ignores_it(place: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        result = shell(f"{NMT_PREP} run config.yaml --no-preview & kill -INT $!; wait $!", place)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.returncode == 0

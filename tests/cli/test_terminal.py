@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from nmt_prep.cli.console import describe
+from nmt_prep.cli.terminal import SafeConsole, printable
+from nmt_prep.progress import BarListener, LineListener, Progress
+
+HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe"
+ESCAPED = r"a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe".replace(r"\r", r"\x0d")
+
+
+def console(**options: Any) -> tuple[SafeConsole, io.StringIO]:
+    stream = io.StringIO()
+    return SafeConsole(file=stream, width=200, **options), stream
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HOSTILE, ESCAPED),
+        ("tab\tand\nnewline stay, so do é 中 𠮷", "tab\tand\nnewline stay, so do é 中 𠮷"),
+        ("\x00\x7f\x80\x9f", r"\x00\x7f\x80\x9f"),
+        ("\u061c\u200e\u200f\u2066\u2069", r"\u061c\u200e\u200f\u2066\u2069"),
+        (b"not \xff UTF-8".decode("utf-8", "surrogateescape"), r"not \xff UTF-8"),
+        ("\ud83d", r"\ud83d"),
+    ],
+)
+def test_controls_become_escape_sequences(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+def test_whatever_is_printed_is_escaped() -> None:
+    safe, stream = console()
+    table = Table("head", HOSTILE, box=None, pad_edge=False)
+    table.add_row(HOSTILE, "")
+    safe.print(table)
+    safe.print(HOSTILE)
+    safe.print(Text("style\x1b[31m", "red"))
+    assert stream.getvalue().count(ESCAPED) == 3
+    assert printable(stream.getvalue()) == stream.getvalue()
+
+
+def test_columns_of_a_table_fit_what_was_escaped() -> None:
+    safe, stream = console()
+    table = Table("a", "b", box=None, pad_edge=False)
+    table.add_row("\x1b", "next")
+    safe.print(table)
+    assert stream.getvalue().splitlines()[1].rstrip() == r"\x1b  next"
+
+
+def test_text_is_no_markup_and_no_emoji() -> None:
+    safe, stream = console()
+    safe.print("[red]x[/red] [/] :smile:")
+    assert stream.getvalue() == "[red]x[/red] [/] :smile:\n"
+
+
+def test_lines_and_bars_are_escaped() -> None:
+    safe, stream = console()
+    with Progress(LineListener(safe, describe)) as told:
+        told.event("stage_started", stage="download", reason=HOSTILE)
+    assert stream.getvalue() == f"download: {ESCAPED}\n"
+    safe, stream = console(force_terminal=True)
+    with Progress(BarListener(safe, describe)) as told, told.meter(f"[red]{HOSTILE}", 10) as meter:
+        told.event("stage_started", stage="download", reason=HOSTILE)
+        meter.advance(5)
+    assert f"download: {ESCAPED}\n" in stream.getvalue()
+    assert r"[red]a\x1b]0;ownedb" in stream.getvalue()
+    assert "\x1b]0;" not in stream.getvalue()
+    assert "\u202e" not in stream.getvalue()
+    assert "\x9b" not in stream.getvalue()

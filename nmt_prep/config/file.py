@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from nmt_prep.config import Config
+from nmt_prep.config.yaml_text import KeyPath, parse_yaml
 from nmt_prep.errors import ConfigError
-
-_MAX_NODES = 100_000
-"""More values than this, with aliases expanded, is no config but an attack or a mistake."""
-
-_Path = tuple[str | int, ...]
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader with YAML 1.2's core scalars: `no` is a language, 1e8 a number, 12:30 and 2017-01-01 text."""
-
-
-_Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
-    ("int", r"[-+]?(0|[1-9][0-9_]*)|0x[0-9a-fA-F]+", [*"-+0123456789"]),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?", [*"-+.0123456789"]),
-    ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
-    ("merge", r"<<", ["<"]),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), _first)
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
@@ -54,7 +33,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
         raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; is this a config?") from error
-    data, lines = _parse(text, str(path))
+    data, lines = parse_yaml(text, str(path))
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: a config is a mapping of keys to values; found {_describe(data)}")
     for override in overrides:
@@ -62,7 +41,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     return check_config(data, str(path), lines)
 
 
-def check_config(data: Mapping[str, object], origin: str, lines: Mapping[_Path, int] | None = None) -> Config:
+def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath, int] | None = None) -> Config:
     """Checks a config given as a mapping.
 
     Args:
@@ -89,55 +68,11 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[_Path, 
         raise ConfigError(f"{origin}: 1 problem\n  {error}") from error
 
 
-def _parse(text: str, origin: str) -> tuple[object, dict[_Path, int]]:
-    loader = _Loader(text)
-    lines: dict[_Path, int] = {}
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            raise ConfigError(f"{origin}: the file is empty; see configs/toy.yaml for an example")
-        _index(node, (), lines, origin, [0])
-        return loader.construct_document(node), lines
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{origin}:{mark.line + 1}:{mark.column + 1}" if mark is not None else origin
-        raise ConfigError(f"{where}: not valid YAML: {getattr(error, 'problem', None) or error}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{origin}: an alias refers to itself, or values are nested too deeply") from error
-    except ValueError as error:
-        raise ConfigError(f"{origin}: not valid YAML: {error}") from error
-    finally:
-        loader.dispose()
-
-
-def _index(node: yaml.Node, path: _Path, lines: dict[_Path, int], origin: str, seen: list[int]) -> None:
-    """Notes each key's line; refuses repeated keys and aliases that multiply."""
-    seen[0] += 1
-    if seen[0] > _MAX_NODES:
-        raise ConfigError(f"{origin}: more than {_MAX_NODES} values once aliases are expanded; refused")
-    if isinstance(node, yaml.MappingNode):
-        keys: set[str] = set()
-        for key, value in node.value:
-            line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode):
-                raise ConfigError(f"{origin}:{line}: a key must be a plain word")
-            if key.value in keys:
-                dotted = _dotted((*path, key.value))
-                raise ConfigError(f"{origin}:{line}: the key {dotted} is given twice; keep one of them")
-            keys.add(key.value)
-            lines[*path, key.value] = line
-            _index(value, (*path, key.value), lines, origin, seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, item in enumerate(node.value):
-            lines[*path, number] = item.start_mark.line + 1
-            _index(item, (*path, number), lines, origin, seen)
-
-
 def _apply(override: str, data: dict[str, Any]) -> None:
     key, equals, text = override.partition("=")
     if not equals or not all(parts := key.strip().split(".")):
         raise ConfigError(f"--set {override}: expected KEY=VALUE, such as vocab.size=4096")
-    value, _ = _parse(text, f"--set {override}") if text.strip() else ("", {})
+    value, _ = parse_yaml(text, f"--set {override}") if text.strip() else ("", {})
     target: Any = data
     for number, part in enumerate(parts):
         last = number == len(parts) - 1
@@ -167,7 +102,7 @@ def _tuples(value: object) -> object:
     return value
 
 
-def _problem(detail: ErrorDetails, lines: Mapping[_Path, int]) -> str:
+def _problem(detail: ErrorDetails, lines: Mapping[KeyPath, int]) -> str:
     path, model, allowed = _locate(detail["loc"])
     if "both" in path and path not in lines:
         path = path[: path.index("both")]  # the user wrote one value for both sides
@@ -188,9 +123,9 @@ def _problem(detail: ErrorDetails, lines: Mapping[_Path, int]) -> str:
     return f"{where}: found {_describe(detail['input'])}; allowed: {allowed or detail['msg']}"
 
 
-def _locate(location: _Path) -> tuple[_Path, type[BaseModel], str | None]:
+def _locate(location: KeyPath) -> tuple[KeyPath, type[BaseModel], str | None]:
     """From pydantic's location to the key's path, the section that holds it, and what it allows."""
-    path: _Path = ()
+    path: KeyPath = ()
     kind: Any = Config
     section: type[BaseModel] = Config
     allowed: str | None = None
@@ -237,7 +172,7 @@ def _suggest(key: str, section: type[BaseModel]) -> str:
     return f"{hint} (allowed here: {', '.join(allowed)})"
 
 
-def _dotted(path: _Path) -> str:
+def _dotted(path: KeyPath) -> str:
     return ".".join(str(part) for part in path)
 
 

@@ -7,7 +7,7 @@ or an error. A checksum in the config comes before it. Local files are not in it
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,14 +50,20 @@ class LockFile:
 
     Args:
         path: the file; None is a lock that knows nothing and notes nothing.
-        renew: expect nothing, and note what is found.
+        renew: expect nothing, and note what is found; or do so for these addresses only.
     """
 
-    def __init__(self, path: Path | None, *, renew: bool = False) -> None:
+    def __init__(self, path: Path | None, *, renew: bool | Collection[str] = False) -> None:
         self.path = path
-        self.renew = renew
+        self._renew = renew if isinstance(renew, bool) else frozenset(map(shown, renew))
         self._guard = threading.Lock()
-        self._known = {} if path is None or renew else _read(path)
+        self._known = {} if path is None or renew is True else self._kept(path)
+
+    def renews(self, mirrors: Sequence[str]) -> bool:
+        """Whether a file is to be fetched whatever is at hand."""
+        if isinstance(self._renew, bool):
+            return self._renew
+        return any(shown(address) in self._renew for address in mirrors)
 
     def find(self, mirrors: Sequence[str]) -> Locked | None:
         """What a file was when it was locked, by whichever of its mirrors that was."""
@@ -74,18 +80,24 @@ class LockFile:
         with self._guard:
             if self._known.get(locked.address) != locked:
                 self._known[locked.address] = locked
-                if not self.renew:
+                if not self._renew:
                     self._merge(self.path, [locked])
 
     def finish(self) -> None:
-        """Ends a renewal: the file then has what was noted, and nothing else.
+        """Ends a renewal: the file then has what was noted, and of what it had only what was not to be renewed.
 
         Raises:
             OutputError: the file cannot be written.
         """
-        if self.path is not None and self.renew:
+        if self.path is not None and self._renew:
             with _exclusive(self.path):
-                _write(self.path, self._known.values())
+                kept = {} if self._renew is True else self._kept(self.path)
+                _write(self.path, {**kept, **self._known}.values())
+
+    def _kept(self, path: Path) -> dict[str, Locked]:
+        """What the file has, without the addresses that are renewed."""
+        renewed = frozenset() if isinstance(self._renew, bool) else self._renew
+        return {address: locked for address, locked in _read(path).items() if address not in renewed}
 
     @staticmethod
     def _merge(path: Path, new: Iterable[Locked]) -> None:
@@ -122,7 +134,7 @@ def _read(path: Path) -> dict[str, Locked]:
         raise ConfigError(f"cannot read the lock file {path}: {error.strerror or error}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigError(
-            f"{path} is no lock file: restore it, or renew it with `nmt-prep lock --update CONFIG`"
+            f"{path} is no lock file: restore it, or renew it with `nmt-prep lock CONFIG --update`"
         ) from error
 
 

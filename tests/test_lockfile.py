@@ -66,6 +66,23 @@ def test_renewing_forgets_what_is_not_noted_again(tmp_path: Path) -> None:
     assert LockFile(path).find([TWO.address]) == TWO
 
 
+def test_renewing_some(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    LockFile(path).note(ONE)
+    LockFile(path).note(TWO)
+    lock = LockFile(path, renew=["http://user:word@host/one", "http://host/gone"])
+    assert lock.renews(["http://host/x", "http://host/one"])
+    assert not lock.renews(["http://host/two"])
+    assert lock.find([ONE.address]) is None
+    assert lock.find([TWO.address]) == TWO
+    new = Locked(ONE.address, "3" * 64, 3)
+    lock.note(new)
+    assert LockFile(path).find([ONE.address]) == ONE
+    lock.finish()
+    assert LockFile(path).find([ONE.address]) == new
+    assert LockFile(path).find([TWO.address]) == TWO
+
+
 def test_two_runs_of_one_config(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     locks = [LockFile(path) for _ in range(8)]

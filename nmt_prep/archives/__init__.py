@@ -6,15 +6,18 @@ decompressed too. A tar is read once, to its end, so that the checksum of its co
 
 from __future__ import annotations
 
-from nmt_prep.archives.entry import Archive
+from nmt_prep.archives.entry import Archive, DamagedError
 from nmt_prep.archives.extraction import WHOLE_FILE, Extracted, MissingMemberError, digest_members, extract_members
+from nmt_prep.archives.integrity import damage_of
 from nmt_prep.archives.names import is_pattern, member_name, without_suffix
 
 __all__ = [
     "WHOLE_FILE",
     "Archive",
+    "DamagedError",
     "Extracted",
     "MissingMemberError",
+    "damage_of",
     "digest_members",
     "extract_members",
     "is_pattern",

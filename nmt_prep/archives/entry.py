@@ -54,6 +54,10 @@ class Entry:
     single: bool = False
 
 
+class DamagedError(ArchiveError):
+    """An archive cannot be read to its end; the message has no advice, which depends on where the file came from."""
+
+
 class Budget:
     """Counts what comes out of an archive, and refuses more than the limits allow."""
 

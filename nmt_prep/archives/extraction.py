@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from nmt_prep.archives.checked import CheckedFile
 from nmt_prep.archives.compression import decompressed
-from nmt_prep.archives.entry import Archive, Bounded, Budget, Entry, Peekable
+from nmt_prep.archives.entry import Archive, Bounded, Budget, DamagedError, Entry, Peekable
 from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name, nearest, without_suffix
 from nmt_prep.archives.tar import is_tar, tar_entries
 from nmt_prep.archives.zip import STARTS, zip_entries
@@ -30,11 +30,12 @@ from nmt_prep.file_kinds import file_kind
 
 _CHUNK = 1 << 20
 _NAMES_KEPT = 100_000  # for messages
-_FAULTS = (
+FAULTS = (
     *(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
     *(NotImplementedError, RuntimeError),  # what zipfile raises at a compression that it cannot read
     *(pa.ArrowException, MemoryError, OverflowError),
 )
+"""What the readers of archives and compressions raise at damage."""
 
 
 class MissingMemberError(ArchiveError):
@@ -82,7 +83,8 @@ def extract_members(
         By what was wanted, the members that it named or matched, sorted by name.
 
     Raises:
-        ArchiveError: the archive is damaged or out of all proportion; a member is missing, given twice, encrypted or
+        DamagedError: the archive is damaged or cut short.
+        ArchiveError: the archive is out of all proportion; a member is missing, given twice, encrypted or
             no regular file; or a name is absolute or climbs out with ``..``.
         OutputError: a file cannot be written.
     """
@@ -155,16 +157,27 @@ def _matches(pattern: re.Pattern[str], found: dict[str, Extracted]) -> dict[str,
 def _entries(
     archive: Archive, file: io.BufferedReader, budget: Budget, wanted: Iterable[str]
 ) -> Generator[Entry, None, None]:
-    """The entries in the order of the archive; of a tar each is read past when the next is asked for."""
     with _reading(archive):
-        if file.peek(4)[:4] in STARTS:
-            yield from zip_entries(file, budget)
-        elif _is_tar(file):
-            yield from tar_entries(Bounded(decompressed(file), budget), budget)
-        else:
-            names = {WHOLE_FILE, archive.name, without_suffix(archive.name)}
-            name = next((name for name in wanted if name in names), without_suffix(archive.name))
-            yield Entry(name, "", lambda: cast(Peekable, file), single=True)
+        yield from entries_of(archive, file, budget, wanted)
+
+
+def entries_of(
+    archive: Archive, file: io.BufferedReader, budget: Budget, wanted: Iterable[str]
+) -> Generator[Entry, None, None]:
+    """Yields the entries in the order of the archive; of a tar each is read past when the next is asked for.
+
+    Raises:
+        ArchiveError: something is refused.
+        Exception: one of :data:`FAULTS`, where the archive is damaged.
+    """
+    if file.peek(4)[:4] in STARTS:
+        yield from zip_entries(file, budget)
+    elif _is_tar(file):
+        yield from tar_entries(Bounded(decompressed(file), budget), budget)
+    else:
+        names = {WHOLE_FILE, archive.name, without_suffix(archive.name)}
+        name = next((name for name in wanted if name in names), without_suffix(archive.name))
+        yield Entry(name, "", lambda: cast(Peekable, file), single=True)
 
 
 def _is_tar(file: io.BufferedReader) -> bool:
@@ -200,14 +213,11 @@ def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Ca
 
 @contextmanager
 def _reading(archive: Archive) -> Iterator[None]:
-    """Turns what goes wrong in reading an archive into an error that says what to do."""
+    """Turns what goes wrong in reading an archive into one error."""
     try:
         yield
-    except _FAULTS as error:
-        raise ArchiveError(
-            f"{archive.path} is damaged or cut short ({error or type(error).__name__}); its SHA-256 is "
-            f"{archive.sha256}: compare that with the publisher's, delete the file, and run again to fetch it anew"
-        ) from error
+    except FAULTS as error:
+        raise DamagedError(f"{archive.path} is damaged or cut short ({error or type(error).__name__})") from error
 
 
 def _refused(archive: Archive, name: str, why: str) -> ArchiveError:

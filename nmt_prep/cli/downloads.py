@@ -42,16 +42,29 @@ def download(
 
 def lock(
     config: ConfigArgument,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="With --update: only the files of these corpora.", show_default=False),
+    ] = None,
     overrides: SetOption = None,
-    update: Annotated[bool, typer.Option("--update", help="Fetch anew, and take what comes for right.")] = False,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Fetch anew, and take what comes for right."),
+    ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Note in the lock file beside CONFIG what each download is, or hold downloads to what is noted there."""
+    """Note in the lock file beside CONFIG what each download is, or hold downloads to what is noted there.
+
+    Where the files of a server have changed, nmt-prep lock CONFIG --update NAME takes those of the corpus NAME as they
+    are now; without NAME, those of all corpora.
+    """
+    if names and not update:
+        raise typer.BadParameter(f"{' '.join(names)}: names of corpora go with --update")
     with interruptible(), Progress(*listeners_for(open_console(quiet=quiet), quiet=quiet)) as progress:
-        _fetch(config, overrides, progress, renew=update)
+        _fetch(config, overrides, progress, renew=(names or True) if update else False)
 
 
-def _fetch(path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool = False) -> None:
+def _fetch(path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool | list[str] = False) -> None:
     from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
 
     run_stages(

@@ -20,6 +20,7 @@ from nmt_prep.pipeline.stage import Stage
 from nmt_prep.pipeline.task_share import Share
 from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
+from nmt_prep.stages.download import addresses_of
 
 
 def plan(
@@ -56,7 +57,7 @@ def run(
     wait: bool = True,
     progress: Progress | None = None,
     lock_file: Path | None = None,
-    renew_lock: bool = False,
+    renew_lock: bool | Collection[str] = False,
     then: Callable[[list[Outcome]], None] | None = None,
 ) -> list[Outcome]:
     """Runs the stages that are not fresh, and says what became of each.
@@ -73,7 +74,8 @@ def run(
         wait: wait for another run on the same directory to end; otherwise that is an error.
         progress: who is told how it goes; None is nobody.
         lock_file: what downloads must be, and where those that are not in it are noted; None is nowhere.
-        renew_lock: fetch downloads again, and note them in the lock file whatever it had.
+        renew_lock: fetch downloads again, and note them in the lock file whatever it had: all of them, or those of the
+            corpora of these names.
         then: called with the outcomes at the end, while no other run may touch the directory yet.
 
     Raises:
@@ -82,7 +84,8 @@ def run(
     progress = progress or Progress()
     progress.stopping.clear()
     stages = _stages(config, [*force, *([] if until is None else [until])])
-    pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew_lock))
+    renew = renew_lock if isinstance(renew_lock, bool) else addresses_of(config, renew_lock)
+    pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew))
     with _held(pipeline, until, wait=wait):
         with _failure_told(progress), open_engine(config, executor, workers, progress) as engine:
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify)

@@ -42,6 +42,11 @@ class DownloadCache:
                 with published(kept) as beside:
                     _link_or_copy(path, beside)
 
+    def drop(self, sha256: str) -> None:
+        """Forgets a file that turned out to be of no use; failing to is no failure."""
+        with suppress(OSError):
+            self._path(sha256).unlink(missing_ok=True)
+
     def _path(self, sha256: str) -> Path:
         return self._directory / sha256[:2] / sha256
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,16 +60,25 @@ class Fetcher:
         base_dir: what paths are relative to.
         limits: of time, tries, size and speed.
         progress: is told how far each file has come.
+        damage: returns what is damaged in a file that has come, or nothing; it reports the bytes that it has read to
+            the function that it is given. A file that has an expected digest is not tested. None tests nothing.
         clock: time and chance.
     """
 
     def __init__(
-        self, directory: Path, base_dir: Path, limits: Limits, progress: Progress, clock: Clock | None = None
+        self,
+        directory: Path,
+        base_dir: Path,
+        limits: Limits,
+        progress: Progress,
+        clock: Clock | None = None,
+        damage: Callable[[Path, Callable[[int], None]], str] | None = None,
     ) -> None:
         self._directory = directory
         self._base_dir = base_dir
         self._limits = limits
         self._progress = progress
+        self._damage = damage
         self._stop = Stop()
         self._clock = clock or Clock(sleep=self._stop.wait)
         self._pace = Pace(limits.max_bytes_per_second, self._clock, self._stop)
@@ -143,6 +152,8 @@ class Fetcher:
                 sha256 = partial.take(answer, meter, self._limits, self._pace)
         self._check_size(address, partial, answer)
         self._check_content(address, partial, sha256, expected, resumed=answer.start > 0)
+        if expected is None:
+            self._check_integrity(address, partial, label, resumed=answer.start > 0)
         time = self._clock.today().strftime("%Y-%m-%dT%H:%M:%SZ")
         etag = None if (answer.etag or "").startswith("W/") else answer.etag
         return Fetched(partial.path, sha256, partial.size, shown(answer.url), etag, time)
@@ -190,6 +201,28 @@ class Fetcher:
         if fault is not None:
             partial.drop()
             raise fault
+
+    def _check_integrity(self, address: str, partial: Partial, label: str, *, resumed: bool) -> None:
+        """Refuses a damaged archive before its digest is noted as the right one, here and for other runs."""
+        if self._damage is None:
+            return
+        with self._progress.meter(f"test {label}", None, "bytes") as meter:
+
+            def advance(size: int) -> None:
+                self._stop.check()
+                meter.advance(size)
+
+            damage = self._damage(partial.path, advance)
+        if damage:
+            size = partial.size
+            partial.drop()
+            message = f"{shown(address)}: {size:,} bytes came, which is all, but the file is damaged ({damage})"
+            if resumed:
+                raise RestartError(f"{message}; part of them came in an earlier try; try again")
+            raise DownloadError(
+                f"{message}; it is damaged there, or was on the way, and is not kept: run again later, or use another "
+                "mirror"
+            )
 
 
 @contextmanager

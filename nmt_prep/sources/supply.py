@@ -21,11 +21,13 @@ class Wanted:
         mirrors: addresses of it.
         name: what it is to be called.
         sha256: what the config says that it must be.
+        corpus: the name of a corpus that needs it, for messages.
     """
 
     mirrors: tuple[str, ...]
     name: str
     sha256: str | None
+    corpus: str
 
 
 @dataclass(frozen=True)
@@ -79,13 +81,13 @@ class Supply:
         return Expected(
             locked.sha256,
             f"{self.lock.path} has what it was at first; use another mirror, or if the change is meant to be, "
-            "renew the lock with `nmt-prep lock --update CONFIG`",
+            f"renew the lock with `nmt-prep lock CONFIG --update {file.corpus}`",
         )
 
     def _at_hand(self, key: list[str], file: Wanted, expected: Expected | None) -> Stored | None:
         """The file without asking the network; by its first mirror only where no digest is known."""
         if expected is None:
-            return None if self.lock.renew else self.store.find(key)
+            return None if self.lock.renews(file.mirrors) else self.store.find(key)
         stored = self.store.find(key)
         if stored is not None and stored.sha256 == expected.sha256:
             return stored

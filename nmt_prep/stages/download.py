@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
+from nmt_prep.archives import damage_of
 from nmt_prep.config import Config
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.errors import DownloadError
+from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.stage import Context, Result, Stage
@@ -46,6 +48,11 @@ class Needed:
         if len(known) < len(paths):
             return None
         return next((path for path in known if path.exists()), known[0])
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus."""
+        return self.key.split("/")[1]
 
     @property
     def name(self) -> str:
@@ -124,6 +131,22 @@ def needed_files(config: Config) -> Iterator[Needed]:
             yield from needed_by(split, corpus)
 
 
+def addresses_of(config: Config, names: Collection[str]) -> set[str]:
+    """All addresses of the files that the named corpora need, of whichever splits.
+
+    Raises:
+        ConfigError: there is no corpus of a name.
+    """
+    addresses: dict[str, set[str]] = {}
+    for needed in needed_files(config):
+        addresses.setdefault(needed.corpus, set()).update(needed.mirrors)
+    for name in names:
+        if name not in addresses:
+            near = get_close_matches(name, addresses, n=3) or sorted(addresses)[:10]
+            raise ConfigError(f"the config has no corpus {name!r}; it has {', '.join(map(repr, near))}")
+    return set().union(*(addresses[name] for name in names))
+
+
 def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
     """The files that one corpus needs: one, or one a side."""
     for part in ("both", "source", "target"):
@@ -157,13 +180,17 @@ def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any
         max_bytes_per_second=options.max_bytes_per_second,
     )
     incoming = context.directory / ".incoming"
+
+    def damage(path: Path, advance: Callable[[int], None]) -> str:
+        return damage_of(path, context.config.extract, advance)
+
     supply = Supply(
         store=Store(context.directory, context.digests),
-        fetcher=Fetcher(incoming, context.base_dir, limits, context.progress),
+        fetcher=Fetcher(incoming, context.base_dir, limits, context.progress, damage=damage),
         cache=DownloadCache() if options.cache else None,
         lock=context.lock,
     )
-    wanted = [Wanted(file.mirrors, file.name, file.sha256) for file in files]
+    wanted = [Wanted(file.mirrors, file.name, file.sha256, file.corpus) for file in files]
     results = get_all(supply, wanted, options.parallel)
     context.lock.finish()
     remove_partials(incoming)

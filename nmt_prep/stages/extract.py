@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from nmt_prep.archives import (
     WHOLE_FILE,
     Archive,
+    DamagedError,
     MissingMemberError,
     digest_members,
     extract_members,
@@ -29,6 +30,7 @@ from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
 from nmt_prep.sources.address import shown
+from nmt_prep.stages.damage import Origin, advising
 from nmt_prep.stages.download import Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
 
@@ -58,6 +60,7 @@ class ExtractTask:
         members: what is wanted, each with the key of the config that names it.
         directory: of the stage.
         limits: to what may come out.
+        origin: where the archive is from.
     """
 
     key: str
@@ -65,6 +68,7 @@ class ExtractTask:
     members: Mapping[str, str]
     directory: Path
     limits: Limits
+    origin: Origin
 
 
 class Extract(Stage):
@@ -89,7 +93,11 @@ class Extract(Stage):
         for key, (archive, member) in _places(config, base_dir, workspace, manifests).items():
             archives.setdefault(archive, {})[member] = manifests[self.name].details[key]
         for archive, members in archives.items():
-            for member, found in digest_members(archive, members, config.extract).items():
+            try:
+                digests = digest_members(archive, members, config.extract)
+            except DamagedError as error:  # extraction says what to do
+                return str(error)
+            for member, found in digests.items():
                 stored = [(entry["sha256"], entry["size"]) for entry in members[member]]
                 if stored != [(each.sha256, each.size) for each in found.values()]:
                     return f"{workspace.root / self.directory / archive.sha256} is not what is in {archive.path}"
@@ -100,6 +108,7 @@ class Extract(Stage):
         members: dict[Archive, dict[str, str]] = {}
         for key, (archive, member) in places.items():
             members.setdefault(archive, {}).setdefault(member, config_key(key))
+        origins = _origins(context, places)
         tasks = [
             ExtractTask(
                 key=f"{number:05d}-{archive.sha256}",
@@ -107,6 +116,7 @@ class Extract(Stage):
                 members=names,
                 directory=context.directory,
                 limits=context.config.extract,
+                origin=origins[archive],
             )
             for number, (archive, names) in enumerate(members.items())
         ]
@@ -130,6 +140,21 @@ def _places(
             path, entry = downloaded_file(wanted.container, base_dir, workspace, manifests)
             places[wanted.key] = Archive(path, entry["name"], entry["sha256"]), wanted.member
     return places
+
+
+def _origins(context: Context, places: Mapping[str, tuple[Archive, str]]) -> dict[Archive, Origin]:
+    """Where each archive is from."""
+    origins: dict[Archive, Origin] = {}
+    for split, corpora in context.config.splits.items():
+        for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
+            file = wanted.container
+            origins[places[wanted.key][0]] = Origin(
+                corpus=file.corpus,
+                local=file.local(context.base_dir) is not None,
+                in_config=file.sha256 is not None,
+                lock=context.lock.path,
+            )
+    return origins
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
@@ -197,9 +222,10 @@ def extract_archive(task: ExtractTask, tick: Tick) -> dict[str, Any]:
     wanted = [member for member in task.members if member not in found]
     if wanted:
         try:
-            extracted = extract_members(
-                task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
-            )
+            with advising(task.archive, task.origin):
+                extracted = extract_members(
+                    task.archive, wanted, lambda member: store.directory / file_of(member), task.limits, tick
+                )
         except MissingMemberError as error:
             raise ArchiveError(f"{task.members[error.member]}: {error}") from error
         for member, matched in extracted.items():

@@ -133,11 +133,7 @@ def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], share
     content = content[: int(len(content) * share)]
     with pytest.raises(ArchiveError) as caught:
         extract(tmp_path, content, "a")
-    assert re.fullmatch(
-        rf"{tmp_path}/x\.tgz is damaged or cut short \(.+\); its SHA-256 is {hashlib.sha256(content).hexdigest()}: "
-        "compare that with the publisher's, delete the file, and run again to fetch it anew",
-        str(caught.value),
-    )
+    assert re.fullmatch(rf"{tmp_path}/x\.tgz is damaged or cut short \(.+\)", str(caught.value))
     assert not (tmp_path / "out").exists() or outputs(tmp_path) == []
 
 

@@ -93,11 +93,29 @@ def test_the_lock_is_made_kept_and_renewed(server: WebServer, tmp_path: Path) ->
         result = nmt_prep(command, config)
         assert result.returncode == 1
         assert f"{url}: expected SHA-256 {ABC}, found " in result.stderr
-        assert "renew the lock with `nmt-prep lock --update CONFIG`" in result.stderr
+        assert "renew the lock with `nmt-prep lock CONFIG --update c`" in result.stderr
     assert nmt_prep("lock", "--update", config).returncode == 0
     assert locked(tmp_path, "one") == {url: hashlib.sha256(b"abd").hexdigest()}
     plan = nmt_prep("plan", config)
     assert plan.stdout.splitlines()[1].split() == ["download", "fresh", "nothing", "changed"]
+
+
+def test_the_lock_is_renewed_for_some_corpora(server: WebServer, tmp_path: Path) -> None:
+    one, two = server.give("/1", b"abc", b"abd"), server.give("/2", b"abc", b"abd")
+    corpora = [{"name": name, "url": url, "source": "a", "target": "b"} for name, url in (("c1", one), ("c2", two))]
+    config = write_config(tmp_path, "one", one, splits={"train": corpora})
+    assert nmt_prep("lock", config).returncode == 0
+    assert nmt_prep("lock", config, "--update", "c2").returncode == 0
+    assert locked(tmp_path, "one") == {one: ABC, two: hashlib.sha256(b"abd").hexdigest()}
+    assert server.asked.count("/1") == 1
+    unknown = nmt_prep("lock", config, "--update", "c3")
+    assert (unknown.returncode, unknown.stderr) == (
+        1,
+        "nmt-prep: error: the config has no corpus 'c3'; it has 'c1', 'c2'\n",
+    )
+    without = nmt_prep("lock", config, "c2")
+    assert without.returncode == 2
+    assert "names of corpora go with --update" in without.stderr
 
 
 def interrupted(config: Path, reached: Callable[[], object], start: str = "") -> None:

@@ -43,7 +43,7 @@ class FakeSupply:
 
 
 def get(supply: FakeSupply, names: list[str], at_once: int = 2) -> list[str]:
-    wanted = [Wanted((name,), name, None) for name in names]
+    wanted = [Wanted((name,), name, None, "c") for name in names]
     return sorted(file.name for file in get_all(cast(Supply, supply), wanted, at_once))
 
 

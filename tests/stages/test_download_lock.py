@@ -108,7 +108,7 @@ def test_a_download_that_changed(server: WebServer, tmp_path: Path, lock: Path) 
     assert str(caught.value) == (
         f"{url}: expected SHA-256 {ABC}, found {found} (3 bytes); the file was changed or damaged there: {lock} has "
         "what it was at first; use another mirror, or if the change is meant to be, renew the lock with "
-        "`nmt-prep lock --update CONFIG`"
+        "`nmt-prep lock CONFIG --update c`"
     )
     assert locked(lock) == {url: ABC}
     renew(config, lock)

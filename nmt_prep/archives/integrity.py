@@ -1,0 +1,54 @@
+"""Testing a whole archive or compressed file, before anybody relies on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from nmt_prep.archives.compression import decompressed
+from nmt_prep.archives.entry import Archive, Budget
+from nmt_prep.archives.extraction import FAULTS, entries_of
+from nmt_prep.config import Extract as Limits
+from nmt_prep.errors import ArchiveError
+
+_CHUNK = 1 << 20
+
+
+def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str:
+    """Reads a file to its end, as extraction would if it wanted all of it; returns what is damaged, or nothing.
+
+    Tested are the headers of a tar, the directory of a zip, and the checksums that the format has: of gzip, bzip2, xz,
+    each member of a zip, and of zstd where it was written with one. A file that is neither archive nor compressed is
+    not read, since nothing in it tells damage. What extraction refuses without being damaged, such as a decompression
+    bomb or an encrypted member, is left to extraction.
+
+    Args:
+        path: of the file.
+        limits: to what may come out; what is beyond them is not tested.
+        advance: told of bytes that came out; it may end the test by raising.
+    """
+    archive = Archive(path, path.name, "")
+    budget = Budget(archive, limits)
+    total = 0
+    try:
+        with path.open("rb") as file, closing(entries_of(archive, file, budget, ())) as entries:
+            for entry in entries:
+                if entry.refused:
+                    continue
+                try:
+                    content = entry.open()
+                except NotImplementedError:  # a zip's compression that is not known here: of no interest if not wanted
+                    continue
+                stream = decompressed(content) if entry.single else content
+                if entry.single and stream is content:
+                    return ""
+                while chunk := stream.read(_CHUNK):
+                    total += len(chunk)
+                    budget.check_total(total)
+                    advance(len(chunk))
+    except ArchiveError:
+        return ""
+    except FAULTS as error:
+        return str(error) or type(error).__name__
+    return ""

@@ -157,11 +157,12 @@ def run(
     print_new_directory(console, checked)
 
     def show(outcomes: list[Outcome]) -> None:
+        reported = any(outcome.stage == "report" for outcome in outcomes)
+        if reported and preview:
+            console.print(batch_preview(checked), soft_wrap=True)
         console.print(outcome_table(outcomes))
-        if any(outcome.stage == "report" for outcome in outcomes):
+        if reported:
             console.print(where_records_are(checked), soft_wrap=True)
-            if preview:
-                console.print(batch_preview(checked), soft_wrap=True)
 
     with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
         run_stages(

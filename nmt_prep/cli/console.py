@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
+from rich.text import Text
 
 from nmt_prep.config import Config
 from nmt_prep.progress import Fields
@@ -63,21 +64,22 @@ def describe(name: str, fields: Fields) -> str | None:
 
 def plan_table(steps: Sequence[Step]) -> Table:
     """The stages of a plan."""
-    table = _table("stage", "", "why")
+    table = _table("stage", "state", "why")
     for step in steps:
         table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
     return table
 
 
-def tasks_table(stages: Sequence[StageTasks]) -> Table:
-    """How far the tasks of each stage have come."""
-    table = _table("stage", "tasks", "done", "of", "")
+def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
+    """Returns how far the tasks of each stage have come; ``running`` says that a run is at work in the directory."""
+    table = _table("stage", "tasks", "done", "of", "state")
     for stage in stages:
         if not stage.rounds:
             table.add_row(stage.stage, "", "", "", "published" if stage.published else stage.reason)
         for state in stage.rounds:
             missing = len(state.tasks) - state.done
-            text = f"{missing:,} missing" if missing else "all done; a plain run publishes them"
+            rest = f"a run goes on with {stage.stage}" if running else "a plain run goes on from there"
+            text = f"{missing:,} missing" if missing else f"all done; {rest}"
             table.add_row(stage.stage, state.round, f"{state.done:,}", f"{len(state.tasks):,}", text)
     return table
 
@@ -95,7 +97,7 @@ def share_line(outcome: ShareOutcome) -> str:
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:
     """The stages of a run: time, pairs in and out, drops by reason."""
-    table = _table("stage", "time", "pairs in", "pairs out", "dropped", "")
+    table = _table("stage", "time", "pairs in", "pairs out", "dropped", "details")
     for name in ("time", "pairs in", "pairs out"):
         next(column for column in table.columns if column.header == name).justify = "right"
     for outcome in outcomes:
@@ -107,7 +109,7 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
             f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",
             _number(counts.pairs_in),
             _number(counts.pairs_out),
-            dropped or ("0" if counts.pairs_in is not None else ""),
+            Text(dropped, "yellow") if dropped else "0" if counts.pairs_in is not None else "",
             other,
         )
     return table

@@ -19,6 +19,7 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 
 _ROWS = 3
+_LONGEST = 100
 
 
 def batch_preview(config: Config, split: str = "train") -> str:
@@ -58,9 +59,14 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
         source = batch.source[row, : int(batch.source_sequence_length[row])].numpy().tolist()
         target = batch.target_output[row, : int(batch.target_sequence_length[row])].numpy().tolist()
         for side, ids in zip(SIDES, (source, target), strict=True):
-            lines.append(f"  {side} ids: {' '.join(map(str, ids))}")
-            lines.append(f"  {side}:     {_text(tokenizers[side], ids)}")
+            lines.append(f"  {side} ids: {shortened(' '.join(map(str, ids)))}")
+            lines.append(f"  {side}:     {shortened(_text(tokenizers[side], ids))}")
     return "\n".join(lines)
+
+
+def shortened(text: str) -> str:
+    """Returns the beginning of a text that is too long to be shown on one line."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:

@@ -92,12 +92,14 @@ def tasks(
 
     A stage has tasks to show from when the stages above it are up to date.
     """
+    from nmt_prep.pipeline.lock import is_running  # noqa: PLC0415
+    from nmt_prep.pipeline.manifest import Workspace  # noqa: PLC0415
     from nmt_prep.pipeline.runner import tasks as stage_tasks  # noqa: PLC0415
 
     checked = load_config(config, overrides or ())
     stages = stage_tasks(checked, base_dir=config.parent, lock_file=lock_path(config))
     console = open_console(quiet=quiet)
-    console.print(tasks_table(stages))
+    console.print(tasks_table(stages, running=is_running(Workspace(checked.run_dir))))
     if every:
         for key, done in (task for stage in stages for state in stage.rounds for task in state.tasks):
             console.print(f"{'done   ' if done else 'missing'} {key}", soft_wrap=True)

@@ -52,6 +52,21 @@ def run_lock(
         yield
 
 
+def is_running(workspace: Workspace) -> bool:
+    """Returns whether a run, not merely a share of one, is at work in a directory. Writes nothing."""
+    try:
+        handle = os.open(workspace.private / "lock", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in {errno.EWOULDBLOCK, errno.EACCES}
+    finally:
+        _close(handle)
+    return False
+
+
 def _acquire(handle: int, workspace: Workspace, wait: bool, waiting: Callable[[str], None], shared: bool) -> None:
     told = False
     while not _try_lock(handle, workspace.private / "lock", shared):

@@ -67,13 +67,13 @@ def test_run_ends_with_a_decoded_batch_and_remembers_it(place: Path) -> None:
     config = write_config(place)
     first = nmt_prep("run", config)
     assert first.returncode == 0
-    preview = first.stdout[first.stdout.index("a batch: source [") :]
+    preview = first.stdout[first.stdout.index("a batch: source [") : first.stdout.index("stage ")]
     assert "  source ids: " in preview
     assert preview.count("  target:     ") == 3
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     second = nmt_prep("run", config)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert second.stdout.endswith(preview)
+    assert preview in second.stdout
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.errors import OutputError
-from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.lock import is_running, run_lock
 from nmt_prep.pipeline.manifest import Workspace
 
 HOLDER = """
@@ -155,3 +155,14 @@ def test_an_odd_description_of_the_holder_is_passed_over(tmp_path: Path, make: C
             pass
         if (workspace.private / "lock.holder").is_dir():
             (workspace.private / "lock.holder").rmdir()
+
+
+def test_whether_a_run_is_at_work(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    assert not is_running(workspace)
+    assert not list(tmp_path.iterdir())
+    with run_lock(workspace, wait=False, waiting=never):
+        assert is_running(workspace)
+    assert not is_running(workspace)
+    with run_lock(workspace, wait=False, waiting=never, shared=True):
+        assert not is_running(workspace)

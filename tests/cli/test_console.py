@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.table import Table
+
+from nmt_prep.cli.console import outcome_table, plan_table, tasks_table
+from nmt_prep.cli.preview import shortened
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.outcomes import Outcome, StageTasks
+from nmt_prep.pipeline.task_share import RoundState
+
+COUNTED = StageTasks("vocab", published=False, reason="never run here", rounds=(RoundState("count", (("a", True),)),))
+DROPPED = Outcome("compile", ran=True, reason="", seconds=1.0, counts=Counts(10, 7, {"empty": 3}))
+
+
+def printed(table: Table, **options: bool | str) -> str:
+    stream = io.StringIO()
+    SafeConsole(file=stream, width=120, **options).print(table)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "table", [lambda: plan_table([]), lambda: tasks_table([], running=False), lambda: outcome_table([])]
+)
+def test_every_column_has_a_header(table: Callable[[], Table]) -> None:
+    assert all(column.header for column in table().columns)
+
+
+def test_a_round_that_is_done_says_what_follows() -> None:
+    assert "all done; a run goes on with vocab" in printed(tasks_table([COUNTED], running=True))
+    assert "all done; a plain run goes on from there" in printed(tasks_table([COUNTED], running=False))
+
+
+def test_drops_are_coloured_on_a_terminal_that_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    table = outcome_table([DROPPED])
+    assert "\x1b[33mempty 3\x1b[0m" in printed(table, force_terminal=True)
+    assert "\x1b" not in printed(table)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "[33m" not in printed(table, force_terminal=True)
+
+
+def test_a_line_of_the_preview_is_short() -> None:
+    assert shortened("x" * 100) == "x" * 100
+    assert shortened("x" * 101) == "x" * 99 + "…"

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
+from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from tests.reference.sentencepiece import NORMAL
-from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, library, model_file
+from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, WORD, field, library, model_file
 
 PIECES = [
     (text, -len(text) * 1.3 - i / 7, NORMAL)
@@ -52,3 +53,19 @@ def test_sums_begin_anew_as_in_the_library(a: str, b: str) -> None:
     for line in ("ab" * 3000, "abba" * 900 + " " + "baab" * 900, " ".join(["abab", "bab", "a"] * 500)):
         text = line.replace("a", a).replace("b", b)
         assert SentencePieceTokenizer(file).encode(text) == library(file).encode(text)
+
+
+@pytest.mark.parametrize("kind", [UNIGRAM, BPE, WORD])
+def test_a_piece_that_is_not_utf8_is_refused(kind: int) -> None:
+    file = model_file([UNK, *BYTES, *PIECES, ("xx", -9.0, NORMAL)], kind, byte_fallback=True).replace(
+        b"xx", b"\xff\xfe"
+    )
+    with pytest.raises(VocabularyError, match="has a piece that is not UTF-8, the one with id 2"):
+        SentencePieceTokenizer(file)
+
+
+def test_an_unknown_text_that_is_not_utf8_is_refused() -> None:
+    surface = 44
+    file = model_file([UNK, *PIECES]) + field(2, field(surface, b"?\xff"))
+    with pytest.raises(VocabularyError, match=r"decodes the unknown piece to what is not UTF-8: b'\?\\xff'"):
+        SentencePieceTokenizer(file)

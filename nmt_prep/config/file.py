@@ -116,8 +116,9 @@ def _problem(detail: ErrorDetails, lines: Mapping[KeyPath, int]) -> str:
         return f"{where}: found {_describe(detail['ctx']['tag'])}; allowed: {detail['ctx']['expected_tags']}"
     if detail["type"] == "missing":
         return f"{where}: this key is required: {allowed}"
-    if detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel):
-        return f"{where}: {detail['ctx']['error']}"
+    whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
+    if whole or detail["type"] == "language_tag":
+        return f"{where}: {detail['ctx']['error'] if whole else detail['msg']}"
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
         return f"{where}: found an empty section; give it keys, or leave it out"
     return f"{where}: found {_describe(detail['input'])}; allowed: {allowed or detail['msg']}"

@@ -15,8 +15,9 @@ from pydantic import Field, model_validator
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
+from nmt_prep.config.language import ConfigLanguages
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.section import Amount, Count, Languages, Location, Name, Section
+from nmt_prep.config.section import Amount, Count, Location, Name, Section
 from nmt_prep.config.vocab import T2TVocab, Vocab
 
 
@@ -93,7 +94,7 @@ class Config(Section):
     """A whole config."""
 
     name: Name = Field(description="letters, digits, dots, dashes and underscores; part of the files' names")
-    languages: Languages = Field(description="{source: …, target: …}")
+    languages: ConfigLanguages = Field(description="{source: …, target: …}")
     output_dir: Location = Field(description="a path, relative to the working directory; ~ is the home directory")
     seed: int = Field(ge=0, lt=2**63, description="an integer >= 0; required, so that no order is left to chance")
     splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(

@@ -1,0 +1,57 @@
+"""Language tags of BCP 47, with the languages of ISO 639-1 and 639-3 and those for private use."""
+
+from __future__ import annotations
+
+import locale
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from nmt_prep.config.section import Languages
+
+_EXAMPLES = "a language tag such as en, zh or pt-BR"
+
+
+def _known(tag: str) -> str:
+    import langcodes  # noqa: PLC0415  (so that what reads no config starts without it)
+
+    if "_" not in tag and langcodes.tag_is_valid(tag):
+        return tag
+    near = suggestion(tag)
+    hint = f"; did you mean {near}?" if near else ""
+    raise PydanticCustomError(
+        "language_tag",
+        "found the text {tag}, which is no language tag{hint} (allowed: {examples})",
+        {"tag": repr(tag), "hint": hint, "examples": _EXAMPLES},
+    )
+
+
+def suggestion(tag: str) -> str | None:
+    """Returns the tag that was probably meant by one that is not valid.
+
+    ``de_DE`` is de-DE; a language's name is told by the names of locales, a country's code by what is spoken there.
+    """
+    import langcodes  # noqa: PLC0415
+
+    hyphened = tag.replace("_", "-")
+    if langcodes.tag_is_valid(hyphened):
+        return str(langcodes.standardize_tag(hyphened))
+    first = hyphened.partition("-")[0].lower()
+    alias = locale.locale_alias.get(first, "").partition("_")[0]
+    if langcodes.tag_is_valid(alias):
+        return alias
+    if len(first) == 2:
+        spoken = str(langcodes.Language.get(f"und-{first.upper()}").maximize().language)
+        return None if spoken == "en" else spoken  # what is said of countries that there are not
+    return None
+
+
+Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$"), AfterValidator(_known)]
+
+
+class ConfigLanguages(Languages):
+    """The two languages of a config; files and records may name them otherwise."""
+
+    source: Tag = Field(description=_EXAMPLES)
+    target: Tag = Field(description=_EXAMPLES)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from nmt_prep.config import Config
+from nmt_prep.config.file import check_config
+from nmt_prep.errors import ConfigError
+
+
+def config(source: str, target: str, **corpus: object) -> Config:
+    x = {"name": "x", "url": "x.tmx", **corpus}
+    base = {"name": "t", "output_dir": "run", "seed": 1, "splits": {"train": [x]}}
+    return check_config({**base, "languages": {"source": source, "target": target}}, "c.yaml")
+
+
+@pytest.mark.parametrize("tag", ["en", "no", "zh-Hant", "pt-BR", "yue", "iw", "qaa", "x-mine", "en-x-mine", "mul"])
+def test_tags_that_are_good(tag: str) -> None:
+    assert config(tag, "sr-Latn").languages.source == tag
+
+
+def test_all_that_are_wrong_are_told_with_what_may_be_meant() -> None:
+    with pytest.raises(ConfigError) as caught:
+        config("english", "de_DE")
+    end = "(allowed: a language tag such as en, zh or pt-BR)"
+    assert str(caught.value).split("\n") == [
+        "c.yaml: 2 problems",
+        f"  languages.source: found the text 'english', which is no language tag; did you mean en? {end}",
+        f"  languages.target: found the text 'de_DE', which is no language tag; did you mean de-DE? {end}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "meant"),
+    [("jp", "ja"), ("cz", "cs"), ("cn", "zh"), ("gr", "el"), ("deutsch", "de"), ("zh_cn", "zh-CN"), ("xx", None)],
+)
+def test_what_may_be_meant(tag: str, meant: str | None) -> None:
+    hint = f"; did you mean {meant}?" if meant else ""
+    with pytest.raises(ConfigError) as caught:
+        config(tag, "de")
+    assert f"found the text '{tag}', which is no language tag{hint} (allowed" in str(caught.value)
+
+
+def test_files_may_tag_their_languages_otherwise() -> None:
+    languages = {"source": "EN_us", "target": "german"}
+    assert config("en", "de", languages=languages).splits["train"][0].languages.model_dump() == languages

@@ -20,11 +20,11 @@ from nmt_prep.records import (
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
-    append_id,
     shard_name,
     write_dataset_info,
     write_shard,
 )
+from nmt_prep.subwords.frame import Frame
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPECIAL = ["<pad>", "</s>", "<unk>", "<s>"]
@@ -59,7 +59,9 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
     records.mkdir(parents=True)
     (run / "vocab").write_bytes(b"")
     sides = [
-        append_id(Ragged.from_lists([[words.get(token, 2) for token in line.split()] for line in lines] * repeat), EOS)
+        Frame(after=(EOS,)).around(
+            Ragged.from_lists([[words.get(token, 2) for token in line.split()] for line in lines] * repeat)
+        )
         for lines, words in zip(texts, vocabularies, strict=True)
     ]
     rows = len(sides[0])

@@ -127,10 +127,11 @@ def shuffle_positions(keys: npt.NDArray[np.uint64], rows: int, first: int, count
 def shuffle_rows_at(
     keys: npt.NDArray[np.uint64], rows: int, positions: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]: ...
-def append_id(
+def frame_rows(
     values: npt.NDArray[np.int32],
     offsets: npt.NDArray[np.int64],
-    id: int,  # noqa: A002
+    before: npt.NDArray[np.int32],
+    after: npt.NDArray[np.int32],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
 def parse_pairs(
     data: npt.NDArray[np.uint8], max_records: int

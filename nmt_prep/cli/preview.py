@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from nmt_prep.artefacts import parse_json, publish_json
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.subwords import Tokenizer, load_tokenizer
+from nmt_prep.subwords.frame import Frame
 
 _ROWS = 3
 _LONGEST = 100
@@ -55,12 +56,15 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
     vocab = read_manifest(workspace.manifest("vocab"))
     details = vocab.details if vocab is not None else {}
     tokenizers = {side: _load(workspace, details[side]) for side in SIDES}
+    tags = {
+        side: sorted({corpus.tags[side] for corpus in config.splits[split] if side in corpus.tags}) for side in SIDES
+    }
     for row in range(min(_ROWS, len(batch.source))):
         source = batch.source[row, : int(batch.source_sequence_length[row])].numpy().tolist()
         target = batch.target_output[row, : int(batch.target_sequence_length[row])].numpy().tolist()
         for side, ids in zip(SIDES, (source, target), strict=True):
             lines.append(f"  {side} ids: {shortened(' '.join(map(str, ids)))}")
-            lines.append(f"  {side}:     {shortened(_text(tokenizers[side], ids))}")
+            lines.append(f"  {side}:     {shortened(_text(tokenizers[side], tags[side], ids))}")
     return "\n".join(lines)
 
 
@@ -88,5 +92,11 @@ def _native_remarks_silenced() -> Iterator[None]:
         os.close(kept)
 
 
-def _text(tokenizer: Tokenizer, ids: list[int]) -> str:
-    return tokenizer.decode(ids[:-1] if ids and ids[-1] == tokenizer.eos_id else ids)
+def _text(tokenizer: Tokenizer, tags: Sequence[str], ids: list[int]) -> str:
+    """Text of a row without eos; a tag comes by its name, which not every dialect's decoding gives."""
+    for tag in tags:
+        inside = Frame.of(tokenizer, tag).inside(ids)
+        if inside is not None:
+            return f"{tag} {tokenizer.decode(inside)}"
+    inside = Frame.of(tokenizer).inside(ids)
+    return tokenizer.decode(ids if inside is None else inside)

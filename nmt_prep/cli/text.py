@@ -26,19 +26,24 @@ class Layout(StrEnum):
 VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="The vocabulary, of any dialect.")]
 FormOption = Annotated[Form, typer.Option("--as", help="Encoded text is lines of ids, or lines of pieces.")]
 LayoutOption = Annotated[Layout, typer.Option("--id-layout", help="Numbering of a SentencePiece model.")]
+TagOption = Annotated[
+    str | None,
+    typer.Option("--tag", metavar="PIECE", help="A piece, such as <2de>, to put before the ids of each line."),
+]
 ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Threads; all cores where left out.")]
 
 
 def encode(
     vocab: VocabOption,
     form: FormOption = Form.IDS,
+    tag: TagOption = None,
     id_layout: LayoutOption = Layout.SENTENCEPIECE,
     threads: ThreadsOption = None,
 ) -> None:
     """Encode the lines of standard input to standard output, without sos or eos."""
     from nmt_prep.cli.text_filter import encode_stream  # noqa: PLC0415  (loads the tokenizers)
 
-    encode_stream(vocab, as_pieces=form is Form.PIECES, id_layout=id_layout.value, threads=threads)
+    encode_stream(vocab, tag=tag, as_pieces=form is Form.PIECES, id_layout=id_layout.value, threads=threads)
 
 
 def decode(vocab: VocabOption, form: FormOption = Form.IDS, id_layout: LayoutOption = Layout.SENTENCEPIECE) -> None:

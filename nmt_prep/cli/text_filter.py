@@ -19,6 +19,7 @@ from nmt_prep.cli.text_input import InputLines, convert, input_lines
 from nmt_prep.columns import Ragged, joined_lines
 from nmt_prep.errors import OutputError, VocabularyError
 from nmt_prep.subwords import Tokenizer, load_tokenizer
+from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText, id_lines, id_rows
 
 IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
@@ -27,12 +28,20 @@ _LONGEST = 10
 _ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")
 
 
-def encode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout, threads: int | None) -> None:
-    """Writes a line of ids, or of pieces, for each line of standard input."""
+def encode_stream(vocab: Path, *, tag: str | None, as_pieces: bool, id_layout: IdLayout, threads: int | None) -> None:
+    """Writes a line of ids, or of pieces, for each line of standard input, beginning with the tag where there is one.
+
+    Raises:
+        VocabularyError: the vocabulary cannot be loaded, or the tag is not one of its pieces.
+    """
     tokenizer = load_tokenizer(vocab, id_layout=id_layout)
+    try:
+        frame = Frame.of(tokenizer, tag, eos=False)
+    except VocabularyError as error:
+        raise VocabularyError(f"--tag: {vocab}: {error}") from error
     written: Callable[[Ragged], pa.Array] = PieceText(tokenizer).lines if as_pieces else id_lines
     for lines in input_lines():
-        _write(convert(lambda text: written(tokenizer.encode_batch(text, threads)), lines))
+        _write(convert(lambda text: written(frame.around(tokenizer.encode_batch(text, threads))), lines))
 
 
 def decode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout) -> None:

@@ -72,10 +72,14 @@ class Fields(Section):
 
 
 class Tag(Section):
-    """A word put before each line of a side."""
+    """A piece that begins each row of a side."""
 
-    source: str | None = Field(None, pattern=r"^\S+$", description="a word without spaces, such as <2zh>")
-    target: str | None = Field(None, pattern=r"^\S+$", description="a word without spaces, such as <2zh>")
+    source: str | None = Field(
+        None, pattern=r"^\S+$", description="a word without spaces that is in vocab.reserved, such as <2zh>"
+    )
+    target: str | None = Field(
+        None, pattern=r"^\S+$", description="a word without spaces that is in vocab.reserved, such as <2zh>"
+    )
 
 
 class Corpus(Section):
@@ -144,7 +148,9 @@ class Corpus(Section):
         "<mono>", pattern=r"^\S+$", description="a word without spaces: the side that a monolingual corpus has not"
     )
     swap: bool = Field(False, description="true to exchange the sides once they are read")
-    tag: Tag | None = Field(None, description="{source: <2zh>}: a word to put before each line of a side")
+    tag: Tag | None = Field(
+        None, description="{source: <2zh>}: a piece to put before the ids of each row of a side, from vocab.reserved"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Corpus:
@@ -203,6 +209,12 @@ class Corpus(Section):
     def sides(self) -> tuple[Side, ...]:
         """The sides that have a file of their own."""
         return tuple(side for side in SIDES if getattr(self, side) or getattr(self.url, side))
+
+    @property
+    def tags(self) -> dict[Side, str]:
+        """The tags of the sides that have one."""
+        tags: dict[Side, str | None] = {side: getattr(self.tag, side) for side in SIDES} if self.tag else {}
+        return {side: tag for side, tag in tags.items() if tag is not None}
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -132,6 +132,18 @@ class Config(Section):
         return self
 
     @model_validator(mode="after")
+    def _tags_are_pieces(self) -> Config:
+        for split, corpora in self.splits.items():
+            for corpus in corpora:
+                for side, tag in corpus.tags.items():
+                    if tag not in self.vocab.own_pieces:
+                        raise ValueError(
+                            f"splits.{split}.{corpus.name}.tag.{side} is {tag!r}, which is not in vocab.reserved; "
+                            "add it there, so that it is a piece of its own"
+                        )
+        return self
+
+    @model_validator(mode="after")
     def _publish_fits(self) -> Config:
         if self.publish is not None and "export" in self.publish.stages and self.records.export is None:
             raise ValueError("publish.stages names export, but records.export does not ask for it")

@@ -31,6 +31,11 @@ class _Common(Section):
             raise ValueError("reserved has repeated entries")
         return self
 
+    @property
+    def own_pieces(self) -> tuple[str, ...]:
+        """The texts that are sure to become pieces of their own."""
+        return self.reserved
+
 
 class T2TVocab(_Common):
     """Tensor2Tensor's subtokens."""
@@ -150,6 +155,13 @@ def _check_size(size: int, least: int, what: str) -> None:
     """
     if size < least:
         raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
+
+    @property
+    def own_pieces(self) -> tuple[str, ...]:
+        """The texts that are sure to become pieces of their own: control symbols too, which text never gives."""
+        control = self.options.get("control_symbols")
+        symbols = control.split(",") if isinstance(control, str) else control
+        return (*self.reserved, *symbols) if isinstance(symbols, list | tuple) else self.reserved
 
 
 def _with_kind(value: object) -> object:

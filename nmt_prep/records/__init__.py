@@ -17,7 +17,7 @@ from nmt_prep.records.index import ShardIndex, index_path
 from nmt_prep.records.plan import Layout, ShardPlan, shard_name
 from nmt_prep.records.reader import iter_records, read_shard
 from nmt_prep.records.shuffle import GlobalShuffle
-from nmt_prep.records.spill import SpillWriter, append_id
+from nmt_prep.records.spill import SpillWriter
 from nmt_prep.records.stats import PairStats
 from nmt_prep.records.writer import write_shard
 
@@ -37,7 +37,6 @@ __all__ = [
     "SplitInfo",
     "Vocabularies",
     "VocabularyInfo",
-    "append_id",
     "check_records",
     "index_path",
     "iter_records",

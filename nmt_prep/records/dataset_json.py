@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    NonNegativeInt,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from nmt_prep.records.plan import Layout
 from nmt_prep.records.stats import PairStats
@@ -66,10 +74,22 @@ class Vocabularies(_Model):
 
 
 class CorpusInfo(_Model):
-    """Pairs that a corpus gave to a split."""
+    """Pairs that a corpus gave to a split.
+
+    Attributes:
+        name: the corpus's.
+        pairs: how many they are.
+        tag: of each side that has one, the piece whose id begins every row; left out of the file where there is none.
+    """
 
     name: str
     pairs: NonNegativeInt
+    tag: dict[Literal["source", "target"], str] = {}
+
+    @model_serializer(mode="wrap")
+    def _without_empty_tag(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = fields(self)
+        return {key: value for key, value in values.items() if key != "tag" or value}
 
 
 class IndexInfo(_Model):

@@ -16,7 +16,6 @@ from typing import BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SpillBuffer
-from _nmt_prep_core import append_id as _append_id
 
 from nmt_prep.artefacts import published, writing
 from nmt_prep.columns import Ragged
@@ -28,19 +27,6 @@ _TRAILER = struct.Struct(
     "<8s5q96s"
 )  # magic, raw ids or not, rows, shards, buckets a shard, entries, keys of the shuffle
 _MAGIC = b"nmtspil2"
-
-
-def append_id(rows: Ragged, id: int) -> Ragged:  # noqa: A002 - the field's word
-    """Rows that each end in one more id, such as EOS.
-
-    Args:
-        rows: rows of ids.
-        id: what to append, in the range of int32.
-
-    Raises:
-        ValueError: the offsets do not ascend within the values.
-    """
-    return Ragged(*_append_id(rows.values, rows.offsets, id))
 
 
 class SpillWriter:

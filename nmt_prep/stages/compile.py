@@ -1,8 +1,7 @@
 """compile: from corpora of any format to Parquet parts of aligned, checked pairs.
 
 Two rounds of tasks: the lines of large files are counted; then corpora are compiled, large ones a slice at a time.
-Pairs with an empty side are dropped and counted, as are those that the reader finds fault with. Nothing is altered but
-by the corpus's ``tag``, a word before each line of a side.
+Pairs with an empty side are dropped and counted, as are those that the reader finds fault with. Nothing is altered.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ class Compile(Stage):
             settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
             for corpus in corpora:
                 settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
-                settings[f"splits.{split}.{corpus.name}.tag"] = corpus.tag.model_dump() if corpus.tag else None
         return settings
 
     def run(self, context: Context) -> Result:

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, open_corpus
 from nmt_prep.corpora.lines import text_bytes
@@ -101,7 +100,7 @@ def _compile(task: CompileTask, tick: Tick) -> tuple[dict[str, Any], list[Part]]
     bounds = task.slice.bounds
     slices = {part: line_slice(path, bounds[part]) for part, path in task.slice.files[0].items()} if bounds else None
     reader = open_corpus(corpus, task.slice.files, task.languages, slices)
-    batches = _tagged(_sound(reader.pairs(), counts, tick), corpus)
+    batches = _sound(reader.pairs(), counts, tick)
     parts: list[Part] = []
     if corpus.role == "vocab":
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
@@ -149,20 +148,6 @@ def _sound(batches: Iterator[PairBatch], counts: _CorpusCounts, tick: Tick) -> I
         keep = pc.invert(either)
         yield PairBatch(pairs.source.filter(keep), pairs.target.filter(keep)) if either.true_count else pairs
         tick(sum(sizes))
-
-
-def _tagged(batches: Iterator[PairBatch], corpus: Corpus) -> Iterator[PairBatch]:
-    """Puts the corpus's tags before the lines."""
-    if corpus.tag is None:
-        return batches
-    source, target = corpus.tag.source, corpus.tag.target
-    return (PairBatch(_with_tag(source, batch.source), _with_tag(target, batch.target)) for batch in batches)
-
-
-def _with_tag(tag: str | None, lines: pa.Array) -> pa.Array:
-    if tag is None:
-        return lines
-    return pc.binary_join_element_wise(pa.scalar(tag, lines.type), lines, pa.scalar(" ", lines.type))
 
 
 def _empty(lines: pa.Array) -> pa.Array:

@@ -8,11 +8,11 @@ and put in order, a bucket at a time. Nothing depends on which task ran where or
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
-from nmt_prep.config import SIDES, Config
+from nmt_prep.config import SIDES, Config, Corpus
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
@@ -32,6 +32,7 @@ from nmt_prep.records import (
     write_dataset_info,
 )
 from nmt_prep.stages.encode_tasks import ShardTask, SpillTask, bucket_share, encode_part, order_shard, spill_name
+from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.vocab import built_vocabularies
 
 _BYTES_PER_RECORD = 128
@@ -60,6 +61,7 @@ class Encode(Stage):
             "records.layout": config.records.layout,
             "records.row_length": _row_length(config),
             "records.shards": {split: config.shards(split) for split in config.splits},
+            **tag_settings(config),
         }
 
     def run(self, context: Context) -> Result:
@@ -120,10 +122,11 @@ def _spill(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> di
     """Encodes all parts; returns each split's counts."""
     tasks: list[SpillTask] = []
     vocabularies = built_vocabularies(context)
+    frames = corpus_frames(context.config, vocabularies, eos=True)
     memory = context.engine.worker_memory(context.config.engine.memory)
     for split, plan in plans.items():
         row = 0
-        corpora = [corpus.name for corpus in _corpora(parts[split])]
+        corpora = [corpus.name for corpus in _corpora(context.config.splits[split], parts[split])]
         for number, part in enumerate(parts[split]):
             tasks.append(
                 SpillTask(
@@ -134,6 +137,7 @@ def _spill(context: Context, parts: Parts, plans: Mapping[str, ShardPlan]) -> di
                     plan=plan,
                     spill=context.scratch / spill_name(split, number),
                     vocabularies=vocabularies,
+                    frames=frames[split][part["corpus"]],
                     memory=memory,
                 )
             )
@@ -196,7 +200,7 @@ def _describe(context: Context, splits: Mapping[str, SplitInfo], parts: Parts) -
         seed=config.seed,
         languages=Languages(source=config.languages.source, target=config.languages.target),
         vocab=Vocabularies(**vocabularies),
-        corpora={split: tuple(_corpora(listed)) for split, listed in parts.items()},
+        corpora={split: _corpora(config.splits[split], listed) for split, listed in parts.items()},
         splits=dict(splits),
     )
 
@@ -205,8 +209,9 @@ def _row_length(config: Config) -> int | None:
     return config.records.row_length if config.records.layout == "packed" else None
 
 
-def _corpora(parts: list[dict[str, Any]]) -> list[CorpusInfo]:
+def _corpora(corpora: Sequence[Corpus], parts: list[dict[str, Any]]) -> tuple[CorpusInfo, ...]:
     pairs: dict[str, int] = {}
     for part in parts:
         pairs[part["corpus"]] = pairs.get(part["corpus"], 0) + int(part["pairs"])
-    return [CorpusInfo(name=name, pairs=count) for name, count in pairs.items()]
+    tags = {corpus.name: corpus.tags for corpus in corpora}
+    return tuple(CorpusInfo(name=name, pairs=count, tag=tags[name]) for name, count in pairs.items())

@@ -14,10 +14,9 @@ from typing import Any
 from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
-from nmt_prep.errors import VocabularyError
-from nmt_prep.records import ShardPlan, SpillWriter, append_id, write_shard
+from nmt_prep.records import ShardPlan, SpillWriter, write_shard
 from nmt_prep.stages.vocab import BuiltVocabulary
-from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.frame import Frame
 
 _LARGEST_BUFFER = 32 << 20
 _SMALLEST_BUFFER = 1 << 20
@@ -35,6 +34,7 @@ class SpillTask:
         plan: where pairs go.
         spill: the file to write.
         vocabularies: of either side.
+        frames: of either side, what is put round the ids of each row.
         memory: bytes that the task may use.
     """
 
@@ -45,6 +45,7 @@ class SpillTask:
     plan: ShardPlan
     spill: Path
     vocabularies: dict[Side, BuiltVocabulary]
+    frames: dict[Side, Frame]
     memory: int
 
 
@@ -88,7 +89,7 @@ def encode_part(task: SpillTask, tick: Tick) -> dict[str, Any]:
     """Encodes one compiled part into one spill file; returns the counts. Ticks are pairs.
 
     Raises:
-        VocabularyError: a vocabulary does not read back as it was built, or has no eos piece.
+        VocabularyError: a vocabulary does not read back as it was built.
         CorpusError: the part cannot be read.
         OutputError: the spill file cannot be written.
     """
@@ -97,9 +98,7 @@ def encode_part(task: SpillTask, tick: Tick) -> dict[str, Any]:
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
         for batch in iter_pairs(task.part):
             inputs, targets = (
-                append_id(
-                    tokenizers[side].encode_batch(strip_lines(batch.column(side)), threads=1), _eos(tokenizers[side])
-                )
+                task.frames[side].around(tokenizers[side].encode_batch(strip_lines(batch.column(side)), threads=1))
                 for side in SIDES
             )
             writer.add(row, inputs, targets, task.corpus)
@@ -121,9 +120,3 @@ def order_shard(task: ShardTask, tick: Tick) -> dict[str, Any]:
     shard = write_shard(task.output, task.plan, task.shard, spills)
     tick(shard.pairs)
     return shard.model_dump(mode="json")
-
-
-def _eos(tokenizer: Tokenizer) -> int:
-    if tokenizer.eos_id is None:
-        raise VocabularyError("the vocabulary has no eos piece, with which every row must end; build it with one")
-    return tokenizer.eos_id

@@ -1,7 +1,8 @@
 """export: the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
 
-tensorflow/nmt reads aligned files, a sentence a line, its pieces between spaces, and lists of pieces, one a line. Lines
-are in the order of the compiled pairs; toolkits shuffle for themselves.
+tensorflow/nmt reads aligned files, a sentence a line, its pieces between spaces, and lists of pieces, one a line. A
+corpus's tag is the first piece of its lines; the end of the sentence is left to the toolkit. Lines are in the order of
+the compiled pairs; toolkits shuffle for themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
+from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, side_suffix
+from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
@@ -29,11 +32,20 @@ LIST_HEAD = ("<unk>", "<s>", "</s>")
 
 @dataclass(frozen=True)
 class ExportTask:
-    """One split to write."""
+    """One split to write.
+
+    Attributes:
+        key: the split's name.
+        parts: its compiled parts.
+        outputs: the file of each side.
+        frames: for each part, what is put round the ids of each row.
+        vocabularies: of either side.
+    """
 
     key: str
     parts: tuple[Path, ...]
     outputs: Mapping[Side, Path]
+    frames: tuple[Mapping[Side, Frame], ...]
     vocabularies: Mapping[Side, BuiltVocabulary]
 
 
@@ -52,16 +64,19 @@ class Export(Stage):
             "languages.source": config.languages.source,
             "languages.target": config.languages.target,
             "records.export": config.records.export,
+            **tag_settings(config),
         }
 
     def run(self, context: Context) -> Result:
         vocabularies = built_vocabularies(context)
+        frames = corpus_frames(context.config, vocabularies, eos=False)
         compiled = context.manifests["compile"]
         tasks = [
             ExportTask(
                 key=split,
                 parts=tuple(context.workspace.root / "compiled" / part["file"] for part in parts),
                 outputs={side: context.directory / f"{split}{side_suffix(context.config, side)}" for side in SIDES},
+                frames=tuple(frames[split][part["corpus"]] for part in parts),
                 vocabularies=vocabularies,
             )
             for split, parts in compiled.details["parts"].items()
@@ -94,10 +109,10 @@ def export_split(task: ExportTask, tick: Tick) -> dict[str, Any]:
             side: stack.enter_context(stack.enter_context(published(path)).open("wb"))
             for side, path in task.outputs.items()
         }
-        for part in task.parts:
+        for part, frames in zip(task.parts, task.frames, strict=True):
             for batch in iter_pairs(part):
                 for side, pieces in vocabularies.items():
-                    rows = pieces.tokenizer.encode_batch(strip_lines(batch.column(side)))
+                    rows = frames[side].around(pieces.tokenizer.encode_batch(strip_lines(batch.column(side))))
                     files[side].write(joined_lines(pieces.lines(rows)))
                 pairs += len(batch)
                 tick(len(batch))

@@ -37,10 +37,17 @@ class Report(Stage):
 def summarise(context: Context, info: DatasetInfo) -> dict[str, Any]:
     """The report as JSON holds it."""
     compiled = context.manifests["compile"].details["corpora"]
+    tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
         "name": info.name,
         "languages": info.languages.model_dump(),
-        "corpora": {split: compiled[split] for split in context.config.splits},
+        "corpora": {
+            split: {
+                corpus: {**counts, "tag": tag} if (tag := tags.get((split, corpus))) else counts
+                for corpus, counts in compiled[split].items()
+            }
+            for split in context.config.splits
+        },
         "sample": dict(context.manifests["sample"].counts.other),
         "vocab": {side: context.manifests["vocab"].details[side] for side in SIDES},
         "splits": {
@@ -64,9 +71,10 @@ def render(summary: dict[str, Any]) -> str:
     for split, corpora in summary["corpora"].items():
         for corpus, counts in corpora.items():
             dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts["dropped"].items()) if count)
+            tag = ", ".join(f"{side} {piece}" for side, piece in counts.get("tag", {}).items())
             lines.append(
                 f"  {split}/{corpus}: {counts['pairs_in']:,} pairs in, {counts['pairs_out']:,} out, "
-                f"dropped: {dropped or 'none'}"
+                f"dropped: {dropped or 'none'}{'; tag: ' * bool(tag)}{tag}"
             )
     lines += ["", "vocabularies"]
     for side in SIDES:

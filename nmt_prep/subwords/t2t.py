@@ -161,17 +161,9 @@ class T2TTokenizer(Tokenizer):
         offsets = np.ascontiguousarray(rows.offsets, np.int64)
         return self._model.decode(values, offsets, threads or available_cores())
 
-    def reserved_id(self, token: str) -> int:
-        """Id of a token that was reserved when the vocabulary was built: the first piece that is this token as a whole.
-
-        Raises:
-            VocabularyError: no piece is.
-        """
-        escaped = token.replace("\\", "\\\\").replace("_", "\\u").replace("\n", "\\10;") + "_"
-        for piece in (escaped, token):  # older vocabularies hold <pad> and <EOS> without the underscore
-            if piece in self._pieces:
-                return self._pieces.index(piece)
-        raise VocabularyError(f"the vocabulary has no reserved token {token!r}; name it when the vocabulary is built")
+    def _spellings(self, piece: str) -> Sequence[str]:
+        escaped = piece.replace("\\", "\\\\").replace("_", "\\u").replace("\n", "\\10;") + "_"
+        return (escaped, piece)  # older vocabularies hold <pad> and <EOS> without the underscore
 
     @property
     def pieces(self) -> Sequence[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from nmt_prep.columns import Lines, Ragged
+from nmt_prep.errors import VocabularyError
 
 ProgressCallback: TypeAlias = Callable[[str, Mapping[str, int | float | str]], None]
 """Called during training with an event's name and its numbers, e.g. ``("bisection", {"min_count": 500, "size": 812})``.
@@ -70,6 +71,28 @@ class Tokenizer(ABC):
 
     def __len__(self) -> int:
         return len(self.pieces)
+
+    def piece_id(self, piece: str) -> int:
+        """Id of a piece, such as a reserved one, that has this text as a whole; of equal ones the first.
+
+        Args:
+            piece: its text as in :attr:`pieces`. Of Tensor2Tensor's dialect also a reserved token as it was given; the
+                vocabulary holds it escaped and with an underscore at its end.
+
+        Raises:
+            VocabularyError: there is no such piece.
+        """
+        pieces = self.pieces
+        for spelt in self._spellings(piece) if piece else ():
+            if spelt in pieces:
+                return pieces.index(spelt)
+        raise VocabularyError(
+            f"{piece!r} is no single piece of the vocabulary; reserve it (vocab.reserved) when the vocabulary is built"
+        )
+
+    def _spellings(self, piece: str) -> Sequence[str]:
+        """How the vocabulary may spell a piece, the likeliest first."""
+        return (piece,)
 
     @property
     @abstractmethod

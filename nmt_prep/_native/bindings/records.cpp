@@ -11,6 +11,7 @@
 
 #include "records/chunk.h"
 #include "records/crc32c.h"
+#include "records/framed_rows.h"
 #include "records/reader.h"
 #include "records/shuffle.h"
 
@@ -58,27 +59,13 @@ Result<std::int64_t> shuffle_rows_at(const UInt64Array& keys, std::int64_t rows,
     return to_numpy(std::move(found), positions.size());
 }
 
-auto append_id(const Int32Array& values, const Int64Array& offsets, std::int32_t id) {
-    const IdColumn rows = column(values, offsets);
-    std::unique_ptr<std::int32_t[]> longer;
-    std::vector<std::int64_t> bounds;
-    std::size_t size = 0;
+auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Array& before, const Int32Array& after) {
+    FramedRows rows;
     {
         nb::gil_scoped_release unlocked;
-        rows.check();
-        size = static_cast<std::size_t>(rows.offsets.back() - rows.offsets.front()) + rows.rows();
-        longer = std::make_unique_for_overwrite<std::int32_t[]>(size);
-        bounds.reserve(offsets.size());
-        std::int32_t* to = longer.get();
-        bounds.push_back(0);
-        for (std::size_t row = 0; row < rows.rows(); ++row) {
-            const Ids ids = rows.row(row);
-            to = std::ranges::copy(ids, to).out;
-            *to++ = id;
-            bounds.push_back(to - longer.get());
-        }
+        rows = frame_rows(column(values, offsets), {before.data(), before.size()}, {after.data(), after.size()});
     }
-    return std::tuple(to_numpy(std::move(longer), size), to_numpy(std::move(bounds)));
+    return std::tuple(to_numpy(std::move(rows.values), rows.size), to_numpy(std::move(rows.offsets)));
 }
 
 auto parse(const ByteArray& data, std::size_t max_records) {
@@ -172,7 +159,7 @@ void bind_records(nb::module_& module) {
     module.def("shuffle_positions", &shuffle_positions, nb::arg("keys"), nb::arg("rows"), nb::arg("first"),
                nb::arg("count"));
     module.def("shuffle_rows_at", &shuffle_rows_at, nb::arg("keys"), nb::arg("rows"), nb::arg("positions"));
-    module.def("append_id", &append_id, nb::arg("values"), nb::arg("offsets"), nb::arg("id"));
+    module.def("frame_rows", &framed, nb::arg("values"), nb::arg("offsets"), nb::arg("before"), nb::arg("after"));
     module.def("parse_pairs", &parse, nb::arg("data"), nb::arg("max_records"));
     bind_spill(module);
     bind_chunks(module);

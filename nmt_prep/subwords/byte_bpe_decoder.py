@@ -92,15 +92,6 @@ class ByteBPEDecoder(Tokenizer):
             )
         return self.vocabulary.specials[name]
 
-    def piece_id(self, piece: str) -> int:
-        """Id of an added token or, where none has that name, of the token that is spelt so.
-
-        Raises:
-            VocabularyError: there is no such piece.
-        """
-        added = self.vocabulary.added.get(piece)
-        return super().piece_id(piece) if added is None else added.id
-
     def _role(self, role: str, name: str | None) -> int | None:
         if name is not None:
             return self.special_id(name)

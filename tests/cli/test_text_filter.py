@@ -14,15 +14,19 @@ PLAIN = ["Hello, world_wide.", "時間 と 𠮷  two spaces", "", "42 \\ 17"]
 TEXT = [*PLAIN, "a\tb c　d"]  # SentencePiece's pieces of this have white space, which no text file of pieces can hold
 
 
-def filtered(text: str, *arguments: str) -> str:
+def run_filter(text: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    result = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "nmt_prep", *arguments],
         env=environment,
         input=text.encode(),
         capture_output=True,
         check=False,
     )
+
+
+def filtered(text: str, *arguments: str) -> str:
+    result = run_filter(text, *arguments)
     assert result.stderr == b"", result.stderr.decode()
     return result.stdout.decode()
 
@@ -45,12 +49,13 @@ def vocabulary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     lines = PLAIN * 20 if request.param == "sentencepiece" else TEXT * 20
     tokenizer: Tokenizer
     if request.param == "t2t":
-        tokenizer, path = T2TTokenizer.train(lines, 100), path / "v.subwords"
+        tokenizer, path = T2TTokenizer.train(lines, 100, reserved=["<2de>"]), path / "v.subwords"
     elif request.param == "byte_bpe":
-        tokenizer, path = ByteBPETokenizer.train(lines, 300), path / "v.tokenizer.json"
+        tokenizer, path = ByteBPETokenizer.train(lines, 300, reserved=["<2de>"]), path / "v.tokenizer.json"
     else:
         options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "byte_fallback": True}
-        tokenizer, path = SentencePieceTokenizer.train(lines, 310, model_type="bpe", **options), path / "v.model"
+        options["user_defined_symbols"] = ["<2de>"]
+        tokenizer, path = SentencePieceTokenizer.train(lines, 311, model_type="bpe", **options), path / "v.model"
     tokenizer.save(path)
     return path
 
@@ -65,6 +70,24 @@ def test_decode_undoes_encode(vocabulary: Path, form: str) -> None:
         expected = [load_tokenizer(vocabulary).encode(line) for line in lines]
         assert [[int(word) for word in line.split()] for line in encoded.splitlines()] == expected
     assert filtered(encoded, "decode", "--vocab", str(vocabulary), "--as", form) == text
+
+
+def test_a_tag_begins_each_line(vocabulary: Path) -> None:
+    text = "".join(f"{line}\n" for line in PLAIN)
+    tokenizer = load_tokenizer(vocabulary)
+    tag = tokenizer.piece_id("<2de>")
+    encoded = filtered(text, "encode", "--vocab", str(vocabulary), "--tag", "<2de>")
+    ids = [[int(word) for word in line.split()] for line in encoded.splitlines()]
+    assert ids == [[tag, *tokenizer.encode(line)] for line in PLAIN]
+    pieces = filtered(text, "encode", "--vocab", str(vocabulary), "--tag", "<2de>", "--as", "pieces")
+    assert [line.split(" ")[0] for line in pieces.splitlines()] == [tokenizer.pieces[tag]] * len(PLAIN)
+
+
+def test_a_tag_that_is_no_piece_is_an_error_before_any_line(vocabulary: Path) -> None:
+    result = run_filter("some text\n", "encode", "--vocab", str(vocabulary), "--tag", "<2fr>")
+    assert (result.returncode, result.stdout) == (1, b"")
+    message = " ".join(result.stderr.decode().split())
+    assert f"--tag: {vocabulary}: '<2fr>' is no single piece of the vocabulary" in message
 
 
 def test_vocab_shows_what_it_is_and_how_it_covers_a_text(vocabulary: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import OutputError, RecordsError
-from nmt_prep.records import GlobalShuffle, PairStats, ShardPlan, SpillWriter, append_id, write_shard
+from nmt_prep.records import GlobalShuffle, PairStats, ShardPlan, SpillWriter, write_shard
 from tests.records.conftest import columns, make_pairs
 from tests.reference import records as reference
 
@@ -35,18 +35,9 @@ def test_crc32c_equals_the_reference(data: bytes) -> None:
     assert crc32c(data) == crc32c(data, True) == reference.crc32c(data)
 
 
-def test_append_id() -> None:
-    assert append_id(Ragged.from_lists([[5, 6], [], [7]]), 1).to_lists() == [[5, 6, 1], [1], [7, 1]]
-    assert append_id(Ragged.from_lists([]), 1).to_lists() == []
-    part = Ragged(np.arange(10, dtype=np.int32), np.array([3, 5, 5, 9], np.int64))
-    assert append_id(part, -1).to_lists() == [[3, 4, -1], [-1], [5, 6, 7, 8, -1]]
-
-
 @pytest.mark.parametrize("offsets", [[], [0, 11], [-1, 3], [0, 5, 4]])
 def test_bad_offsets_are_refused(offsets: list[int], tmp_path: Path) -> None:
     bad = Ragged(np.arange(10, dtype=np.int32), np.array(offsets, np.int64))
-    with pytest.raises(ValueError, match="offsets must"):
-        append_id(bad, 1)
     with SpillWriter(tmp_path / "spill", plan(10)) as spill, pytest.raises(ValueError, match="offsets must"):
         spill.add(0, bad, bad)
 

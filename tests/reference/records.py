@@ -1,6 +1,7 @@
-"""Readable twin of the native records: CRC-32C, frames, and Examples written and read.
+"""Readable twin of the native records: CRC-32C, frames, Examples written and read, and rows within special ids.
 
-See ``core/records/crc32c.cpp``, ``core/records/example.cpp`` and ``core/records/reader.cpp``.
+See ``core/records/crc32c.cpp``, ``core/records/example.cpp``, ``core/records/reader.cpp`` and
+``core/records/framed_rows.cpp``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ Pair = tuple[list[int], list[int]]
 
 class DamagedError(ValueError):
     """What the native reader reports: byte of the record and the reason."""
+
+
+def frame_rows(rows: list[list[int]], before: list[int], after: list[int]) -> list[list[int]]:
+    return [[*before, *row, *after] for row in rows]
 
 
 def crc32c(data: bytes) -> int:

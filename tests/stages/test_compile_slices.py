@@ -87,7 +87,7 @@ def test_all_that_a_config_says_of_a_corpus_holds_for_slices(tmp_path: Path) -> 
     pair = plain(tmp_path, "pair", source, target)
     (tmp_path / "t.tsv").write_bytes(b"".join(b"%d\tx%d\n" % (n, n) for n in range(90)))
     corpora = [
-        {**pair, "swap": True, "tag": {"target": "<2zh>"}, "max_line_bytes": 8},
+        {**pair, "swap": True, "max_line_bytes": 8},
         {"name": "mono", "url": {"target": "pair.zh"}, "role": "monolingual", "crlf": "keep"},
         {**pair, "name": "vocab", "role": "vocab"},
         {"name": "table", "url": "t.tsv", "columns": {"source": 1, "target": 0}},

@@ -58,12 +58,13 @@ def test_a_monolingual_corpus(tmp_path: Path) -> None:
 def test_swapped_and_tagged(tmp_path: Path) -> None:
     corpus = plain(tmp_path, "c", b"a\nb\n", b"1\n2\n")
     assert compiled(config_of(tmp_path, {**corpus, "swap": True})) == [("1", "a", "c"), ("2", "b", "c")]
-    config = config_of(tmp_path, {**corpus, "swap": True, "tag": {"source": "<2zh>"}})
-    assert compiled(config) == [("<2zh> 1", "a", "c"), ("<2zh> 2", "b", "c")]
-    assert manifest(config, "compile").details["parts"]["train"][0]["bytes"] == 16
+    tagged = {**corpus, "swap": True, "tag": {"source": "<2zh>"}}
+    config = config_of(tmp_path, tagged, vocab={"reserved": ["<2zh>"]})
+    assert compiled(config) == [("1", "a", "c"), ("2", "b", "c")]
+    assert manifest(config, "compile").details["parts"]["train"][0]["bytes"] == 4
     [*_, last] = run(config)
     assert (last.stage, sampled(tmp_path)) == ("sample", ("1\n2\n", "a\nb\n"))
-    assert [outcome.ran for outcome in run(config_of(tmp_path, {**corpus, "swap": True}))][2:] == [True, True]
+    assert [outcome.ran for outcome in run(config_of(tmp_path, {**corpus, "swap": True}))][2:] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,10 @@ def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
         (
             {"url": "a.tsv", "tag": {"source": "two words"}},
             r"found the text 'two words'; allowed: a word without",
+        ),
+        (
+            {"url": "a.tsv", "tag": {"source": "<2zh>", "target": "<2en>"}},
+            r"splits\.train\.c\.tag\.source is '<2zh>', which is not in vocab\.reserved; add it there",
         ),
         (
             {"url": "a.tsv", "max_line_bytes": "2GB"},

@@ -30,9 +30,9 @@ def test_trains_what_upstream_trains() -> None:
 def test_reserved_tokens_come_first_and_can_match() -> None:
     tokenizer = T2TTokenizer.train(["x <sep> yend", "end"], 40, reserved=["<sep>", "end", "a_b"])
     assert tokenizer.pieces[:5] == ("<pad>_", "<EOS>_", "<sep>_", "end_", "a\\ub_")
-    assert [tokenizer.reserved_id(token) for token in ("<pad>", "<EOS>", "<sep>", "end", "a_b")] == [0, 1, 2, 3, 4]
-    with pytest.raises(VocabularyError, match="no reserved token 'x y'"):
-        tokenizer.reserved_id("x y")
+    assert [tokenizer.piece_id(token) for token in ("<pad>", "<EOS>", "<sep>", "end", "a_b")] == [0, 1, 2, 3, 4]
+    with pytest.raises(VocabularyError, match="'x y' is no single piece"):
+        tokenizer.piece_id("x y")
 
 
 def test_counts_tokens_as_upstream_does() -> None:
@@ -273,7 +273,7 @@ def test_missing_and_huge_files(tmp_path: Path) -> None:
 
 def test_older_vocabularies_name_reserved_tokens_bare(tmp_path: Path) -> None:
     tokenizer = T2TTokenizer.load(write(tmp_path / "v", b"'<pad>'\n'<EOS>'\n'a_'\n"))
-    assert (tokenizer.reserved_id("<pad>"), tokenizer.reserved_id("<EOS>")) == (0, 1)
+    assert (tokenizer.piece_id("<pad>"), tokenizer.piece_id("<EOS>")) == (0, 1)
 
 
 def test_properties() -> None:

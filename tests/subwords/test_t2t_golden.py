@@ -58,7 +58,7 @@ def test_published_vocabulary(shared: Path) -> None:
     assert tokenizer.pieces == tuple(twin.pieces)
     assert len(tokenizer) == 33708
     assert tokenizer.pieces[:5] == ("<pad>", "<EOS>", ", _", "._", "the_")
-    assert tokenizer.reserved_id("<EOS>") == 1
+    assert tokenizer.piece_id("<EOS>") == 1
     for side in ("de", "en"):
         lines = corpus(shared, "multi30k", side)
         rows = tokenizer.encode_batch(lines)

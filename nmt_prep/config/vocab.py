@@ -146,6 +146,12 @@ class SentencePieceVocab(_Common):
             return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # what the layout is made from
         return {"pad": 0, "eos": 1, "bos": 3, "unk": 2}
 
+    @property
+    def own_pieces(self) -> tuple[str, ...]:
+        """The texts that are sure to become pieces of their own: control symbols too, which text never gives."""
+        control = self.options.get("control_symbols", ())
+        return (*self.reserved, *(control.split(",") if isinstance(control, str) else control))
+
 
 def _check_size(size: int, least: int, what: str) -> None:
     """Refuses a size that has no room for the pieces that every text needs.
@@ -155,13 +161,6 @@ def _check_size(size: int, least: int, what: str) -> None:
     """
     if size < least:
         raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
-
-    @property
-    def own_pieces(self) -> tuple[str, ...]:
-        """The texts that are sure to become pieces of their own: control symbols too, which text never gives."""
-        control = self.options.get("control_symbols")
-        symbols = control.split(",") if isinstance(control, str) else control
-        return (*self.reserved, *symbols) if isinstance(symbols, list | tuple) else self.reserved
 
 
 def _with_kind(value: object) -> object:

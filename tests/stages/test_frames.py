@@ -129,7 +129,6 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
         {"size": 100},
         {"kind": "byte_bpe", "size": 300, "reserved": ["<2zh", "2zh>"]},
         {"kind": "sentencepiece", "options": {"control_symbols": "<2en>,<2de>"}},
-        {"kind": "sentencepiece", "options": {"control_symbols": 3}},
     ],
 )
 def test_a_tag_that_is_not_reserved_is_refused_with_the_config(tmp_path: Path, vocab: dict[str, Any]) -> None:

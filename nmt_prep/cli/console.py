@@ -50,6 +50,9 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
     "vocab_bisection": _bisection,
+    "same_as_train": lambda fields: (
+        f"warning: {fields['corpus']} reads the same files as {fields['train']}: what is measured on it tells nothing"
+    ),
     "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
     "vocab_skipped": _skipped,
     "vocab_size_differs": lambda fields: f"warning: {fields['message']}",

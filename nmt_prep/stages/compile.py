@@ -56,6 +56,8 @@ class Compile(Stage):
             for split, corpora in context.config.splits.items()
             for index, corpus in enumerate(corpora)
         ]
+        for held_out, train in _same_files(sources):
+            context.progress.event("same_as_train", corpus=held_out.where, train=train.where)
         tasks = [
             CompileTask(
                 key=f"{source.split}-{source.index:03d}-{number:05d}",
@@ -98,6 +100,13 @@ class Compile(Stage):
             digests=digests,
             details={"parts": parts, "corpora": corpora},
         )
+
+
+def _same_files(sources: Sequence[CorpusFiles]) -> list[tuple[CorpusFiles, CorpusFiles]]:
+    """Returns the corpora outside train that read the very files of one in train, each with that one."""
+    train = [source for source in sources if source.split == "train"]
+    others = [source for source in sources if source.split != "train"]
+    return [(other, source) for other in others for source in train if list(other.files) == list(source.files)]
 
 
 def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nmt_prep.batches import BatchOptions, EpochOptions, MixOptions, ShardOptions, read_records
     from nmt_prep.columns import Ragged
     from nmt_prep.config import Config
     from nmt_prep.config.file import load_config
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from nmt_prep.input import BatchedInput, get_infer_iterator, get_iterator, make_dataset
     from nmt_prep.pipeline.runner import plan, run
     from nmt_prep.publishing.mirror import fetch_run
-    from nmt_prep.records import read_records
     from nmt_prep.subwords import (
         ByteBPETokenizer,
         SentencePieceTokenizer,
@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchOptions",
     "BatchedInput",
     "ByteBPETokenizer",
     "Config",
+    "EpochOptions",
+    "MixOptions",
     "NmtPrepError",
     "Ragged",
     "SentencePieceTokenizer",
+    "ShardOptions",
     "T2TTokenizer",
     "Tokenizer",
     "__version__",
@@ -50,13 +54,13 @@ __all__ = [
 ]
 
 _MODULES = {
+    "nmt_prep.batches": ("BatchOptions", "EpochOptions", "MixOptions", "ShardOptions", "read_records"),
     "nmt_prep.columns": ("Ragged",),
     "nmt_prep.config": ("Config",),
     "nmt_prep.config.file": ("load_config",),
     "nmt_prep.errors": ("NmtPrepError",),
     "nmt_prep.publishing.mirror": ("fetch_run",),
     "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
-    "nmt_prep.records": ("read_records",),
     "nmt_prep.pipeline.runner": ("plan", "run"),
     "nmt_prep.subwords": (
         "ByteBPETokenizer",

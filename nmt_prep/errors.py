@@ -6,6 +6,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
 
     NmtPrepError
     ├── ConfigError            the YAML file or an override is wrong
+    │   └── ArgumentError      an argument of a function that gives batches is out of its range
     ├── SourceError            a corpus cannot be had
     │   ├── DownloadError      a server or a local path did not give the bytes that were asked for
     │   └── ArchiveError       an archive is damaged, hostile, or lacks a member
@@ -28,6 +29,13 @@ class NmtPrepError(Exception):
 
 class ConfigError(NmtPrepError):
     """The YAML file or an override is wrong; the message lists every problem with its key's path."""
+
+
+class ArgumentError(ConfigError, ValueError):
+    """An argument of an input function is out of its range, or does not go with another one.
+
+    Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
+    """
 
 
 class SourceError(NmtPrepError):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from nmt_prep.batches.arguments import check_job_shard, check_positive
 from nmt_prep.input.autograph import without_autograph
 from nmt_prep.input.batched_input import BatchedInput, batches_or_tensors
 from nmt_prep.input.batching import pack
 from nmt_prep.input.blocks import SideEncoder, TrainingBlocks
 from nmt_prep.input.padding import pad, padded_batches, row_splits
-from nmt_prep.records.arguments import check_job_shard, check_positive
 
 _PAIRS_PER_BLOCK = 4096
 _BATCHES_AHEAD = 8

@@ -6,20 +6,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from nmt_prep.input.batching import Column, pack, select_rows
+from nmt_prep.batches.vectors import PackedRows
+from nmt_prep.input.batching import Column
 from nmt_prep.input.padding import pad, row_splits
-
-
-class PackedRows(NamedTuple):
-    """Pairs in the order of their rows.
-
-    Attributes:
-        pairs: int64, numbers of the pairs, row after row.
-        sizes: int64, shape ``[rows]``: pairs in each row, none of them 0.
-    """
-
-    pairs: tf.Tensor
-    sizes: tf.Tensor
 
 
 def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:
@@ -76,37 +65,30 @@ class _Side(NamedTuple):
 
 
 def packed_batches(
-    source: Column,
-    target: Column,
-    sizes: tf.Tensor,
-    starts: tf.Tensor,
-    length: int,
-    batch: int,
-    paddings: tuple[int, int],
+    source: Column, target: Column, row_pairs: tf.Tensor, sizes: tf.Tensor, length: int, paddings: tuple[int, int]
 ) -> tf.data.Dataset:
-    """Batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
+    """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
     ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
     ``*_position`` the place in its sentence, from 0; both are 0 where there is padding.
 
     Args:
-        source: the sources, row after row.
+        source: the sources, row after row, packed.
         target: the targets.
-        sizes: int64, shape ``[rows]``: pairs in each row.
-        starts: int64, shape ``[batches]``: first row of each batch.
+        row_pairs: int64, shape ``[rows]``: pairs in each row.
+        sizes: int64, shape ``[batches]``: rows in each batch.
         length: ids of a row.
-        batch: rows in a batch; the last one may have fewer.
         paddings: ids that pad source and target.
     """
-    first = tf.cumsum(sizes, exclusive=True)
-    segment = tf.range(tf.size(source.lengths, tf.int64)) - tf.repeat(first, sizes) + 1
-    bounds = row_splits(sizes)
+    first = tf.cumsum(row_pairs, exclusive=True)
+    segment = tf.range(tf.reduce_sum(row_pairs)) - tf.repeat(first, row_pairs) + 1
+    bounds = row_splits(row_pairs)
     sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in (source, target)]
 
-    def features(start: tf.Tensor) -> dict[str, tf.Tensor]:
+    def features(start: tf.Tensor, size: tf.Tensor) -> dict[str, tf.Tensor]:
         found = {}
         for name, side, padding in zip(("inputs", "targets"), sides, paddings, strict=True):
-            splits = side.splits[start : start + batch + 1]
+            splits = side.splits[start : start + size + 1]
             for suffix, values, fill in (
                 ("", side.ids, padding),
                 ("_segmentation", side.segmentation, 0),
@@ -117,28 +99,11 @@ def packed_batches(
                 found[name + suffix] = matrix
         return found
 
-    return tf.data.Dataset.from_tensor_slices(starts).map(features)
+    return tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)).map(features)
 
 
 def _side(column: Column, segment: tf.Tensor, bounds: tf.Tensor) -> _Side:
-    ids = pack(column)
-    places = tf.raw_ops.RaggedRange(
-        starts=tf.zeros_like(ids.lengths), limits=ids.lengths, deltas=tf.constant(1, tf.int64)
-    )
+    places = tf.range(tf.size(column.values)) - tf.repeat(tf.cast(column.starts, tf.int32), column.lengths)
     return _Side(
-        ids.values,
-        tf.repeat(segment, ids.lengths),
-        tf.cast(places.rt_dense_values, tf.int32),
-        tf.gather(row_splits(ids.lengths), bounds),
+        column.values, tf.repeat(segment, column.lengths), places, tf.gather(row_splits(column.lengths), bounds)
     )
-
-
-def select_packed_rows(
-    source: Column, target: Column, sizes: tf.Tensor, rows: tf.Tensor
-) -> tuple[Column, Column, tf.Tensor]:
-    """Some rows of packed pairs, in the order given."""
-    starts, chosen = tf.gather(tf.cumsum(sizes, exclusive=True), rows), tf.gather(sizes, rows)
-    pairs = tf.raw_ops.RaggedRange(
-        starts=starts, limits=starts + chosen, deltas=tf.constant(1, tf.int64)
-    ).rt_dense_values
-    return select_rows(source, pairs), select_rows(target, pairs), chosen

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from nmt_prep.records.epoch import SplitIndex, Window
+from nmt_prep.batches import BatchPlan
 
 _WINDOWS_READ = 2
 
 
 class WindowRecords(NamedTuple):
-    """A window as it was read: int64 scalars, but for ``runs`` and ``records``.
+    """A window as it was read; the first fields are those of :class:`~nmt_prep.batches.window.WindowPairs`.
 
-    Attributes:
-        number: of the window in the worker's epoch, so that what is drawn for it does not depend on where one begins.
-        runs: int64, shape ``[runs]``: numbers of its runs.
-        skip: pairs (rows, where they are packed) at the beginning that belong to another worker.
-        take: pairs (rows) after these.
-        done: batches that are left out, as they were delivered before.
-        records: strings, shape ``[records]``.
+    ``records`` are its records as strings, shape ``[records]``.
     """
 
     number: tf.Tensor
@@ -33,26 +26,21 @@ class WindowRecords(NamedTuple):
     records: tf.Tensor
 
 
-def read_windows(index: SplitIndex, windows: Sequence[Window], first: int, done: int) -> tf.data.Dataset:
-    """A dataset of :class:`WindowRecords`.
-
-    Args:
-        index: of the split.
-        windows: all of the worker's epoch.
-        first: number of the window to begin with.
-        done: batches of that window that were delivered before.
-    """
-    rest = windows[first:]
+def read_windows(plan: BatchPlan) -> tf.data.Dataset:
+    """Returns a dataset of :class:`WindowRecords`, from the plan's start on."""
+    first, done = plan.start
+    windows = plan.windows[first:]
+    index = plan.order.index
     table = index.runs
-    runs = np.concatenate([np.empty(0, np.int64), *(window.runs for window in rest)])
-    ends = np.cumsum([len(window.runs) for window in rest], dtype=np.int64)
+    runs = np.concatenate([np.empty(0, np.int64), *(window.runs for window in windows)])
+    sizes = np.array([len(window.runs) for window in windows], np.int64)
     columns = (
-        np.arange(first, len(windows), dtype=np.int64),
-        ends - [len(window.runs) for window in rest] if rest else ends,
-        ends,
-        np.array([window.skip for window in rest], np.int64),
-        np.array([window.take for window in rest], np.int64),
-        np.array([done if number == 0 else 0 for number in range(len(rest))], np.int64),
+        np.arange(first, first + len(windows)),
+        np.cumsum(sizes) - sizes,
+        np.cumsum(sizes),
+        np.array([window.skip for window in windows], np.int64),
+        np.array([window.take for window in windows], np.int64),
+        np.array([done, *[0] * len(windows)], np.int64)[: len(windows)],
     )
     paths = tf.constant([str(path) for path in index.paths], tf.string)
     numbers = tf.constant(runs, tf.int64)

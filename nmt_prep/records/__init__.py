@@ -1,12 +1,12 @@
 """Pairs of ids as shuffled TFRecord shards, and back."""
 
-from nmt_prep.records.batches import PairBatch, read_records
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_file import load_dataset_info, write_dataset_info
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
     IndexInfo,
+    InputInfo,
     Languages,
     ShardInfo,
     SplitInfo,
@@ -26,9 +26,9 @@ __all__ = [
     "DatasetInfo",
     "GlobalShuffle",
     "IndexInfo",
+    "InputInfo",
     "Languages",
     "Layout",
-    "PairBatch",
     "PairStats",
     "ShardIndex",
     "ShardInfo",
@@ -41,7 +41,6 @@ __all__ = [
     "index_path",
     "iter_records",
     "load_dataset_info",
-    "read_records",
     "read_shard",
     "shard_name",
     "write_dataset_info",

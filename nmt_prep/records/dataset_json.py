@@ -65,12 +65,22 @@ class VocabularyInfo(_Model):
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
     unicode_version: str | None = None
 
+    @property
+    def padding_id(self) -> int:
+        """The id that pads this side: the pad id, or eos, which the encode stage has made sure of."""
+        return next(choice for choice in (self.pad_id, self.eos_id, 0) if choice is not None)
+
 
 class Vocabularies(_Model):
     """One vocabulary a side; the same twice where it is shared."""
 
     source: VocabularyInfo
     target: VocabularyInfo
+
+    @property
+    def padding_ids(self) -> tuple[int, int]:
+        """The ids that pad source and target."""
+        return self.source.padding_id, self.target.padding_id
 
 
 class CorpusInfo(_Model):
@@ -176,6 +186,13 @@ class SplitInfo(_Model):
         return self
 
 
+class InputInfo(_Model):
+    """What loaders use where an argument is not given: the ``input`` section of the config."""
+
+    batch_tokens: NonNegativeInt
+    max_length: NonNegativeInt
+
+
 class DatasetInfo(_Model):
     """A records directory.
 
@@ -188,6 +205,7 @@ class DatasetInfo(_Model):
         seed: seed of the shuffle.
         languages: of the two sides.
         vocab: of the two sides.
+        input: the config's ``input`` section; None in records of earlier versions.
         corpora: for each split its corpora in the config's order.
         splits: for each split its counts and shards.
     """
@@ -200,6 +218,7 @@ class DatasetInfo(_Model):
     seed: int
     languages: Languages
     vocab: Vocabularies
+    input: InputInfo | None = None
     corpora: dict[str, tuple[CorpusInfo, ...]]
     splits: dict[str, SplitInfo]
 

@@ -7,6 +7,7 @@ the epoch; each worker takes an equal span of it, and cuts that into windows of 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,15 +17,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.records.dataset_json import DatasetInfo
-from nmt_prep.records.index import ShardIndex
+from nmt_prep.batches.vectors import Int64s
+from nmt_prep.records import DatasetInfo, GlobalShuffle, ShardIndex
 from nmt_prep.records.reader import index_examples
-from nmt_prep.records.shuffle import GlobalShuffle
+
+WINDOW_PAIRS = 131_072
 
 _BLOCKS_PER_RUN = 16
 _RUNS_WANTED = 1024
-
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SplitIndex:
     Attributes:
         paths: the shards.
         shards: their indexes.
-        packed: whether the pairs are packed into rows.
+        packed: whether windows are counted in the rows that the pairs are packed into.
     """
 
     paths: tuple[Path, ...]
@@ -138,7 +138,15 @@ class EpochOrder:
     epoch: int = 0
     num_shards: int = 1
     shard_index: int = 0
-    window_pairs: int = 131_072
+    window_pairs: int = WINDOW_PAIRS
+
+    @cached_property
+    def key(self) -> int | None:
+        """Fixes, with a window's number, what is drawn for the window; None where nothing is shuffled."""
+        if self.seed is None:
+            return None
+        digest = hashlib.sha256(f"{self.seed}\n{self.epoch}\nwindows of {self.shard_index}".encode()).digest()
+        return int.from_bytes(digest[:8], "little", signed=True)
 
     @cached_property
     def order(self) -> Int64s:

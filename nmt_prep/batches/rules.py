@@ -1,17 +1,20 @@
-"""How the pairs of a window fall into batches, and so how many batches a window has, from lengths alone."""
+"""What bounds the batches of a dataset, and so how many a window has, from lengths alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Int64s: TypeAlias = "npt.NDArray[np.int64]"
-TooLong: TypeAlias = Literal["drop", "truncate"]
-TOO_LONG: tuple[str, ...] = get_args(TooLong)
+from nmt_prep.batches.options import BatchOptions, TooLong
+from nmt_prep.batches.vectors import Int64s
+from nmt_prep.errors import ArgumentError
+from nmt_prep.records import DatasetInfo
+from nmt_prep.records.dataset_json import Histogram
 
+_DEFAULT_TOKENS, _DEFAULT_LENGTH = 4096, 256
 _T2T_SHORTEST, _T2T_STEP = 8, 1.1
 
 
@@ -32,11 +35,12 @@ class BatchRule(NamedTuple):
 
     Attributes:
         tokens: most pairs times the longest length; a longer pair is a batch of its own. Not used with ``buckets``.
-        pairs: pairs in a batch; used instead of ``tokens`` where it is not None.
+        pairs: pairs (rows, where they are packed) in a batch; used instead of ``tokens`` where it is not None.
         buckets: batches are of pairs of one bucket, in any order; None sorts the window by length.
         drop_remainder: whether a batch that is not full is left out: the last one of a window, or of each bucket in it.
         max_length: pairs that are longer are left out or cut; None takes all.
         too_long: which of the two.
+        row_length: ids of the rows that pairs are packed into; None where they are not.
     """
 
     tokens: int
@@ -45,6 +49,29 @@ class BatchRule(NamedTuple):
     drop_remainder: bool = False
     max_length: int | None = None
     too_long: TooLong = "drop"
+    row_length: int | None = None
+
+    @classmethod
+    def of(cls, info: DatasetInfo, split: str, options: BatchOptions) -> BatchRule:
+        """Returns what the options amount to for a split.
+
+        Raises:
+            ArgumentError: options do not go with each other or with the layout of the records.
+        """
+        tokens = options.batch_tokens or (info.input.batch_tokens if info.input else _DEFAULT_TOKENS)
+        longest = options.max_length
+        if longest == "config":
+            longest = info.input.max_length if info.input else _DEFAULT_LENGTH
+        row_length = _row_length(info, options, longest)
+        if row_length is not None:
+            rows = options.batch_size or max(tokens // row_length, 1)
+            return cls(tokens, rows, None, options.drop_remainder, row_length, options.too_long, row_length)
+        if options.pad_to is not None:
+            longest = min(longest or max(options.pad_to), max(options.pad_to))
+        buckets = _buckets(info.splits[split].max_lengths, options, tokens, longest)
+        if options.drop_remainder and options.batch_size is None and buckets is None:
+            raise ArgumentError("drop_remainder needs batch_size, pad_to or buckets: only then is there a full batch")
+        return cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
 
     def admitted(self, longer: npt.NDArray[np.integer[Any]], copies: Int64s | None = None) -> Int64s:
         """Number of pairs of each length, from 0 on, once too long ones are left out or cut.
@@ -137,6 +164,40 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
         limits.append(int(lengths[end - 1]))
         end = int(first[end - 1])
     return tuple(reversed(limits))
+
+
+def _row_length(info: DatasetInfo, options: BatchOptions, max_length: int | None) -> int | None:
+    """Returns the number of ids of the rows that pairs are packed into, None where they are not."""
+    rows_of_records = info.layout == "packed" and options.packed is not False
+    if not (options.packed or rows_of_records):
+        return None
+    if options.pad_to is not None:
+        raise ArgumentError("packed rows have one length; leave out pad_to")
+    if rows_of_records and options.too_long == "truncate":
+        raise ArgumentError(
+            "records of layout packed leave out what is longer than their rows; use layout chunk, or packed=False"
+        )
+    length = info.row_length if rows_of_records else max_length
+    if length is None:
+        raise ArgumentError("packed rows need max_length, which is their length")
+    return length
+
+
+def _buckets(histogram: Histogram, options: BatchOptions, tokens: int, max_length: int | None) -> Buckets | None:
+    if options.pad_to is not None:
+        return fixed_buckets(options.pad_to, tokens, options.batch_size)
+    if options.bucketing == "window":
+        return None
+    longest = histogram[-1][0] if histogram else 1
+    if options.bucketing == "t2t":
+        buckets = t2t_buckets(max_length or longest, tokens)
+        return buckets if options.batch_size is None else fixed_buckets(buckets.limits, tokens, options.batch_size)
+    if max_length is not None and max_length < longest:
+        cut = sum(count for length, count in histogram if length >= max_length)
+        at_limit = cut if options.too_long == "truncate" else dict(histogram).get(max_length, 0)
+        histogram = tuple(entry for entry in histogram if entry[0] < max_length)
+        histogram = (*histogram, (max_length, at_limit)) if at_limit else histogram
+    return fixed_buckets(best_limits(histogram, options.num_buckets) or (1,), tokens, options.batch_size)
 
 
 def _highly_composite(most: int) -> int:

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from nmt_prep.errors import ConfigError
-from nmt_prep.records.dataset_json import CorpusInfo
-from nmt_prep.records.epoch import SplitIndex
-
-Int64s = npt.NDArray[np.int64]
+from nmt_prep.batches.epoch import SplitIndex
+from nmt_prep.batches.options import MixOptions
+from nmt_prep.batches.vectors import Int64s, Vector, Vectors
+from nmt_prep.errors import ArgumentError, ConfigError
+from nmt_prep.records import CorpusInfo, DatasetInfo
 
 
 class CorpusMix(NamedTuple):
@@ -53,19 +52,47 @@ class CorpusMix(NamedTuple):
         ]
         return cls(pairs, np.array(draws, np.int64), np.array(shift, np.int64), np.cumsum(counts, axis=0) - counts)
 
-    def copies(self, index: SplitIndex, runs: Int64s) -> Int64s:
-        """How often each pair of some runs is in the epoch: int64, shape ``[pairs]``."""
-        corpora = index.pairs_of(runs)[:, 2]
-        groups = len(runs) * len(self.pairs)
-        group = np.repeat(np.arange(len(runs)), index.runs.pairs[runs]) * len(self.pairs) + corpora
-        # NumPy sorts 16-bit numbers ten times as fast.
-        order = np.argsort(group.astype(np.min_scalar_type(groups)), kind="stable")
-        sizes = np.bincount(group, minlength=groups)
-        rank = np.empty(len(group), np.int64)
-        rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rank += self.first_rank[runs].ravel()[group]
-        pairs, draws, shift = self.pairs[corpora], self.draws[corpora], self.shift[corpora]
+    def copies(self, corpora: Vector, runs: Vector, run_pairs: Vector, on: Vectors) -> Vector:
+        """Returns how often each pair of some runs is in the epoch: int64, shape ``[pairs]``.
+
+        Args:
+            corpora: int64, shape ``[pairs]``: number of each pair's corpus.
+            runs: int64, shape ``[runs]``: numbers of the runs that the pairs come from, in order.
+            run_pairs: int64, shape ``[runs]``: pairs in each.
+            on: the vectors' operations.
+        """
+        kinds = len(self.pairs)
+        group = on.repeat(on.span(0, on.size(runs)), run_pairs) * kinds + corpora
+        sizes = on.counts(group, on.size(runs) * kinds)
+        # Of a pair, counted from the first of its corpus in its run; then from the first in all shards.
+        rank = on.inverse(on.argsort(group)) - on.take(on.sums_before(sizes), group)
+        rank += on.take(self.first_rank.ravel(), on.repeat(runs, run_pairs) * kinds + corpora)
+        pairs, draws, shift = (on.take(column, corpora) for column in (self.pairs, self.draws, self.shift))
         return ((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs
+
+
+def corpus_mix(
+    info: DatasetInfo, split: str, index: SplitIndex, options: MixOptions, seed: int, epoch: int
+) -> CorpusMix | None:
+    """Returns how often each pair is in the epoch; None for once.
+
+    Raises:
+        ArgumentError: the records cannot be mixed.
+        ConfigError: the weights or the temperature are out of range.
+    """
+    if options.weights is None and options.temperature is None:
+        return None
+    if info.layout != "chunk":
+        raise ArgumentError(
+            f"records of layout {info.layout} cannot be mixed by corpus; set records.layout to chunk and run again"
+        )
+    corpora = info.corpora[split]
+    draws = (
+        weighted_draws(corpora, options.weights)
+        if options.weights is not None
+        else tempered_draws(corpora, options.temperature or 0)
+    )
+    return CorpusMix.of(index, corpora, draws, seed, epoch)
 
 
 def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:

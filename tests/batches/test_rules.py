@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.records.batch_rules import BatchRule, best_limits, fixed_buckets, t2t_buckets
+from nmt_prep.batches.rules import BatchRule, best_limits, fixed_buckets, t2t_buckets
 from tests.reference.batching import token_batch_sizes
 
 HISTOGRAMS = st.dictionaries(st.integers(1, 40), st.integers(1, 9), min_size=1, max_size=8).map(

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from nmt_prep.errors import ConfigError
-
-
-class ArgumentError(ConfigError, ValueError):
-    """An argument of an input function is out of its range.
-
-    Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
-    """
+from nmt_prep.errors import ArgumentError
 
 
 def check_positive(**arguments: object) -> None:

@@ -10,12 +10,16 @@ from _nmt_prep_core import pack_best_fit, pack_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.errors import ConfigError
-from nmt_prep.records import CorpusInfo, ShardIndex
-from nmt_prep.records.batch_rules import BatchRule
-from nmt_prep.records.epoch import EpochOrder, SplitIndex
-from nmt_prep.records.mixing import CorpusMix, tempered_draws, weighted_draws
-from nmt_prep.records.worker import Place, WorkerEpoch
+from nmt_prep.batches import vectors
+from nmt_prep.batches.epoch import EpochOrder, SplitIndex
+from nmt_prep.batches.mixing import CorpusMix, tempered_draws, weighted_draws
+from nmt_prep.batches.plan import BatchPlan, Place
+from nmt_prep.batches.rules import BatchRule
+from nmt_prep.batches.vectors import Int64s
+from nmt_prep.errors import ArgumentError, ConfigError
+from nmt_prep.records import CorpusInfo, DatasetInfo, ShardIndex
+
+INFO = DatasetInfo.model_construct()
 
 
 def split_index(pairs_of_shards: list[int], corpora: int = 1, seed: int = 0) -> SplitIndex:
@@ -67,19 +71,41 @@ def test_epochs_differ_and_no_seed_keeps_the_order() -> None:
     assert EpochOrder(index, None).order.tolist() == list(range(32))
 
 
-def test_a_place_is_found_by_counting() -> None:
-    worker = WorkerEpoch(EpochOrder(split_index([9000]), 1, window_pairs=2000), BatchRule(1000))
-    counts = list(worker.batches())
+def test_the_start_is_found_by_counting() -> None:
+    order = EpochOrder(split_index([9000]), 1, window_pairs=2000)
+
+    def start(skip: int) -> Place:
+        return BatchPlan(INFO, order, BatchRule(1000), skip_batches=skip).start
+
+    counts = list(BatchPlan(INFO, order, BatchRule(1000)).batches())
     assert len(counts) == 6
     assert counts[0] < counts[1] / 2
-    assert worker.place(0) == Place(0, 0)
-    assert worker.place(counts[0] - 1) == Place(0, counts[0] - 1)
-    assert worker.place(counts[0]) == Place(1, 0)
-    assert worker.place(sum(counts) - 1) == Place(5, counts[5] - 1)
-    assert worker.place(sum(counts)) == worker.place(10**9) == Place(6, 0)
+    assert start(0) == Place(0, 0)
+    assert start(counts[0] - 1) == Place(0, counts[0] - 1)
+    assert start(counts[0]) == Place(1, 0)
+    assert start(sum(counts) - 1) == Place(5, counts[5] - 1)
+    assert start(sum(counts)) == Place(6, 0)
+    with pytest.raises(ArgumentError, match=f"skip_batches is 10000, but this epoch has {sum(counts)} batches"):
+        start(10_000)
+
+
+def test_equal_workers_end_together() -> None:
+    orders = [EpochOrder(split_index([9000]), 1, 0, 3, worker, 2000) for worker in range(3)]
+    numbers = [sum(BatchPlan(INFO, order, BatchRule(1000)).batches()) for order in orders]
+    assert len(set(numbers)) > 1
+    plans = [BatchPlan(INFO, order, BatchRule(1000), skip_batches=5, equal_batches=True) for order in orders]
+    assert {plan.batches_left for plan in plans} == {min(numbers) - 5}
+    late = BatchPlan(INFO, orders[numbers.index(max(numbers))], BatchRule(1000), None, False, max(numbers), True)
+    with pytest.raises(ArgumentError, match=f"but this epoch has {min(numbers)} batches"):
+        _ = late.start
 
 
 CORPORA = [CorpusInfo(name="a", pairs=700), CorpusInfo(name="b", pairs=300), CorpusInfo(name="c", pairs=0)]
+
+
+def copies_of(mix: CorpusMix, index: SplitIndex, runs: Int64s) -> Int64s:
+    copies: Int64s = mix.copies(index.pairs_of(runs)[:, 2], runs, index.runs.pairs[runs], vectors)
+    return copies
 
 
 def test_weights_give_exact_numbers_and_equal_turns() -> None:
@@ -89,7 +115,7 @@ def test_weights_give_exact_numbers_and_equal_turns() -> None:
     draws = weighted_draws(corpora, {"a": 0.25, "b": 2.5})
     assert draws == [round(corpora[0].pairs * 0.25), round(corpora[1].pairs * 2.5)]
     runs = np.arange(len(index.runs.pairs))
-    copies = [CorpusMix.of(index, corpora, draws, 3, epoch).copies(index, runs) for epoch in range(4)]
+    copies = [copies_of(CorpusMix.of(index, corpora, draws, 3, epoch), index, runs) for epoch in range(4)]
     for epoch in copies:
         assert [int(epoch[numbers == corpus].sum()) for corpus in (0, 1)] == draws
         assert set(epoch[numbers == 0]) == {0, 1}
@@ -104,10 +130,10 @@ def test_a_window_knows_its_ranks() -> None:
     index = split_index([3000], corpora=3)
     mix = CorpusMix.of(index, [CorpusInfo(name=n, pairs=1000) for n in "abc"], [500, 1500, 10], 1, 0)
     order = EpochOrder(index, 5).order
-    whole = mix.copies(index, np.arange(len(order)))
+    whole = copies_of(mix, index, np.arange(len(order)))
     runs = index.runs
     pieces = [whole[runs.first_pair[run] : runs.first_pair[run] + runs.pairs[run]] for run in order[3:7]]
-    assert mix.copies(index, order[3:7]).tolist() == np.concatenate(pieces).tolist()
+    assert copies_of(mix, index, order[3:7]).tolist() == np.concatenate(pieces).tolist()
 
 
 def test_temperature() -> None:
@@ -130,10 +156,10 @@ def test_a_hundred_million_pairs_resume_in_seconds(row_length: int | None) -> No
     shard = split_index([1_000_000])
     index = SplitIndex(shard.paths * 100, shard.shards * 100, packed=False)
     started = time.process_time()
-    rule = BatchRule(4096, 16 if row_length else None, max_length=256)
-    worker = WorkerEpoch(EpochOrder(index, 1), rule, row_length=row_length)
-    place = worker.place(1 << 40)
-    assert place.window == len(worker.windows)
+    rule = BatchRule(4096, 16 if row_length else None, max_length=256, row_length=row_length)
+    plan = BatchPlan(INFO, EpochOrder(index, 1), rule, skip_batches=1 << 40)
+    with pytest.raises(ArgumentError, match="skip_batches is"):
+        _ = plan.start
     assert time.process_time() - started < 30
 
 

@@ -1,0 +1,170 @@
+"""The operations on vectors that a plan is computed with, on NumPy arrays.
+
+:mod:`nmt_prep.input.tensors` has the same functions on TensorFlow tensors; a plan takes either module. All numbers are
+int64.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import pack_rounds
+
+Int64s: TypeAlias = "npt.NDArray[np.int64]"
+Vectors: TypeAlias = ModuleType
+"""This module, or :mod:`nmt_prep.input.tensors`."""
+
+Vector: TypeAlias = Any
+"""A NumPy array or a TensorFlow tensor of one dimension."""
+
+Scalar: TypeAlias = Any
+"""A number, or a tensor without dimensions."""
+
+
+class PackedRows(NamedTuple):
+    """Pairs in the order of their rows.
+
+    Attributes:
+        pairs: int64, numbers of the pairs, row after row.
+        sizes: int64, shape ``[rows]``: pairs in each row, none of them 0.
+    """
+
+    pairs: Vector
+    sizes: Vector
+
+
+def size(vector: Int64s, /) -> int:
+    """Returns the number of elements."""
+    return len(vector)
+
+
+def span(start: int, stop: int, step: int = 1, /) -> Int64s:
+    """Returns the numbers from ``start`` to before ``stop``."""
+    return np.arange(start, stop, step, dtype=np.int64)
+
+
+def spans(starts: Int64s, sizes: Int64s, /) -> Int64s:
+    """Returns the numbers ``start`` to before ``start + size`` of each pair of the two, one after another."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
+
+
+def take(vector: Int64s, places: Int64s, /) -> Int64s:
+    """Returns the elements at some places."""
+    return vector[places]
+
+
+def where(mask: npt.NDArray[np.bool_], /) -> Int64s:
+    """Returns the places at which a mask holds."""
+    return np.flatnonzero(mask)
+
+
+def choose(mask: npt.NDArray[np.bool_], one: Int64s, other: Int64s, /) -> Int64s:
+    """Returns the elements of one vector where a mask holds, and else those of the other."""
+    return np.where(mask, one, other)
+
+
+def repeat(vector: Int64s, times: Int64s, /) -> Int64s:
+    """Returns each element as many times as the other vector says."""
+    return np.repeat(vector, times)
+
+
+def minimum(one: Int64s, other: Int64s | int, /) -> Int64s:
+    """Returns the smaller of each two elements."""
+    return np.minimum(one, other)
+
+
+def maximum(one: Int64s, other: Int64s | int, /) -> Int64s:
+    """Returns the larger of each two elements."""
+    return np.maximum(one, other)
+
+
+def greatest(vector: Int64s, /) -> int:
+    """Returns the largest element; of an empty vector any number."""
+    return int(vector.max(initial=0))
+
+
+def sums_before(vector: Int64s, /) -> Int64s:
+    """Returns the sum of the elements before each element."""
+    return np.cumsum(vector) - vector
+
+
+def counts(numbers: Int64s, size: int, /) -> Int64s:
+    """Returns how often each number from 0 to ``size - 1`` occurs."""
+    return np.bincount(numbers, minlength=size)
+
+
+def first_at_least(ascending: Int64s, values: Int64s, /) -> Int64s:
+    """Returns the place of the first element of a vector in ascending order that is not below each value."""
+    return np.searchsorted(ascending, values)
+
+
+def argsort(vector: Int64s, /) -> Int64s:
+    """Returns the places of the elements in ascending order; equal ones keep theirs."""
+    if not len(vector):
+        return np.empty(0, np.int64)
+    # NumPy sorts 16-bit numbers ten times as fast as others: by the low digits first, then by the higher ones.
+    keys = vector.astype(np.int64).view(np.uint64) - np.uint64(int(vector.min()) % 2**64)
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    while (keys := keys >> np.uint64(16)).any():
+        order = order[np.argsort(keys[order].astype(np.uint16), kind="stable")]
+    return order
+
+
+def inverse(permutation: Int64s, /) -> Int64s:
+    """Returns the place of each number in a permutation."""
+    places = np.empty_like(permutation)
+    places[permutation] = np.arange(len(permutation))
+    return places
+
+
+def random(key: int, number: int, size: int, /) -> Int64s:
+    """Returns int64 numbers of the full range, fixed by ``key`` and ``number`` on any machine.
+
+    They are those of ``tf.random.stateless_uniform`` with seed ``[key, number]`` and algorithm ``philox``: Philox4x32
+    with ten rounds (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+    """
+    seed = np.array([key, number], np.int64).view(np.uint32).astype(np.uint64)
+    mixed = [int(word[0]) for word in _philox(list(seed[:, np.newaxis]), 0x3EC8F720, 0x02461E29)]
+    counters = np.arange((size + 1) // 2, dtype=np.uint64)
+    low = counters & _LOW, counters >> _HALF
+    high = (np.full_like(counters, word) for word in mixed[2:])
+    words = _philox([*low, *high], mixed[0], mixed[1])
+    pairs = np.stack([words[0] | words[1] << _HALF, words[2] | words[3] << _HALF], axis=1)
+    return pairs.ravel()[:size].view(np.int64)
+
+
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list[npt.NDArray[np.uint64]]:
+    """Returns the four 32-bit words that Philox4x32-10 makes of each counter, in arrays of uint64."""
+    for _ in range(10):
+        first, second = np.uint64(0xD2511F53) * counter[0], np.uint64(0xCD9E8D57) * counter[2]
+        counter = [
+            (second >> _HALF) ^ counter[1] ^ np.uint64(key0),
+            second & _LOW,
+            (first >> _HALF) ^ counter[3] ^ np.uint64(key1),
+            first & _LOW,
+        ]
+        key0, key1 = (key0 + 0x9E3779B9) % 2**32, (key1 + 0xBB67AE85) % 2**32
+    return counter
+
+
+def jumps(widths: Int64s, /) -> Int64s:
+    """Returns the widths met by going from place 0 on by the width at each place; the last one ends with the vector."""
+    found, place = [], 0
+    while place < len(widths):
+        found.append(min(int(widths[place]), len(widths) - place))
+        place += found[-1]
+    return np.array(found, np.int64)
+
+
+def pack_rows(source: Int64s, target: Int64s, length: int, /) -> PackedRows:
+    """Packs pairs, given by the lengths of their sides, none above ``length``, into rows of ``length`` ids a side."""
+    rows = pack_rounds(source.astype(np.int32), target.astype(np.int32), length).astype(np.int64)
+    sizes = np.bincount(rows)
+    return PackedRows(argsort(rows), sizes[sizes > 0])

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nmt_prep
+from nmt_prep.batches import BatchOptions, EpochOptions, MixOptions, PairBatch, ShardOptions, read_records
+from nmt_prep.errors import ConfigError
+from nmt_prep.records import InputInfo, load_dataset_info, write_dataset_info
+
+Pair = tuple[list[int], list[int]]
+PAIRS: list[Pair] = [([100 + i, *[2] * (i * 7 % 20), 1], [100 + i, *[3] * (i * 5 % 19), 1]) for i in range(1200)]
+
+
+def pairs_in(batches: list[PairBatch]) -> list[Pair]:
+    return [pair for batch in batches for pair in zip(batch.source.to_lists(), batch.target.to_lists(), strict=True)]
+
+
+def same(batches: list[PairBatch], others: list[PairBatch]) -> bool:
+    return list(map(pairs_in, ([b] for b in batches))) == list(map(pairs_in, ([b] for b in others)))
+
+
+@pytest.mark.parametrize(("layout", "workers"), [("example", 1), ("chunk", 3), ("packed", 8)])
+def test_workers_share_every_pair(encode_run: Callable[..., Path], layout: str, workers: int) -> None:
+    run = encode_run({"a": PAIRS}, layout)
+    options: dict[str, Any] = {"batch_tokens": 300, "num_shards": workers, "seed": 3, "packed": False}
+    parts = [list(nmt_prep.read_records(run, "train", **options, shard_index=worker)) for worker in range(workers)]
+    assert sorted(pair for part in parts for pair in pairs_in(part)) == sorted(PAIRS)
+    for batch in (batch for part in parts for batch in part):
+        assert len(batch.source) * max(*batch.source.lengths, *batch.target.lengths) <= 300
+
+
+def test_an_epoch_goes_on_at_any_batch(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS})
+    whole = list(read_records(run, "train", batch_size=7, seed=1, epoch=2))
+    for step in (0, 1, 50, len(whole) - 1, len(whole)):
+        assert same(list(read_records(run, "train", batch_size=7, seed=1, epoch=2, skip_batches=step)), whole[step:])
+    assert not same(whole, list(read_records(run, "train", batch_size=7, seed=1, epoch=3)))
+
+
+def test_too_long_pairs_and_equal_numbers(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS})
+    short = [pair for pair in PAIRS if max(map(len, pair)) <= 10]
+    assert sorted(pairs_in(list(read_records(run, "train", max_length=10)))) == sorted(short)
+    cut = [(source[:10], target[:10]) for source, target in PAIRS]
+    assert sorted(pairs_in(list(read_records(run, "train", max_length=10, too_long="truncate")))) == sorted(cut)
+    sizes = {
+        len(list(read_records(run, "train", batch_tokens=200, num_shards=5, shard_index=w, equal_batches=True)))
+        for w in range(5)
+    }
+    assert len(sizes) == 1
+
+
+def test_rows_of_records_stay_together(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS}, "packed")
+    batches = list(read_records(run, "train", batch_size=10))
+    assert sorted(pairs_in(batches)) == sorted(PAIRS)
+    rows = [count for batch in batches for count in (batch.row_pairs.tolist() if batch.row_pairs is not None else [])]
+    assert sum(rows) == len(PAIRS)
+    assert {batch.width for batch in batches} == {32}
+    for batch in batches:
+        assert batch.row_pairs is not None
+        first = batch.row_pairs.cumsum() - batch.row_pairs
+        assert np.add.reduceat(batch.source.lengths, first).max() <= 32
+
+
+def test_a_batch_is_unpacked_into_its_sides(encode_run: Callable[..., Path]) -> None:
+    (batch,) = read_records(encode_run({"a": PAIRS[:3]}), "train", shuffle=False)
+    source, target = batch
+    assert source is batch.source
+    assert target is batch.target
+
+
+@pytest.mark.parametrize(("layout", "packed"), [("chunk", True), ("packed", None), ("example", True)])
+def test_batches_are_as_wide_as_asked(encode_run: Callable[..., Path], layout: str, packed: bool | None) -> None:
+    run = encode_run({"a": PAIRS}, layout)
+    assert {batch.width for batch in read_records(run, "train", packed=packed, max_length=32)} == {32}
+    assert {batch.width for batch in read_records(run, "train", packed=False)} == {None}
+    widths = {batch.width for batch in read_records(run, "train", packed=False, pad_to=[8, 24], drop_remainder=True)}
+    assert widths == {8, 24}
+
+
+def test_what_the_config_says_of_input_is_used(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS})
+    info = load_dataset_info(run / "records")
+    recorded = info.model_copy(update={"input": InputInfo(batch_tokens=60, max_length=12)})
+    write_dataset_info(run / "records", recorded)
+    found = list(read_records(run, "train"))
+    assert same(found, list(read_records(run, "train", batch_tokens=60, max_length=12)))
+    assert max(len(source) for source, _ in pairs_in(found)) <= 12
+    assert max(len(source) for source, _ in pairs_in(list(read_records(run, "train", max_length=None)))) == 21
+
+
+def test_options_are_given_one_by_one_or_as_dataclasses(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS})
+    one_by_one = read_records(run, "train", batch_size=50, max_length=12, seed=4, num_shards=2, temperature=1)
+    grouped = read_records(
+        run,
+        "train",
+        batching=BatchOptions(batch_size=50, max_length=12),
+        mixing=MixOptions(temperature=1),
+        order=EpochOptions(seed=4),
+        sharding=ShardOptions(num_shards=2),
+    )
+    assert same(list(one_by_one), list(grouped))
+    with pytest.raises(ConfigError, match="both order and seed are given; set it in order"):
+        read_records(run, "train", order=EpochOptions(), seed=1)
+    with pytest.raises(ConfigError, match="sharding is 3; it must be of class ShardOptions"):
+        read_records(run, "train", sharding=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sead'"):
+        read_records(run, "train", sead=1)  # type: ignore[call-arg]
+
+
+def test_more_batches_than_there_are_cannot_be_skipped(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS})
+    assert list(read_records(run, "train", batch_size=100, skip_batches=12)) == []
+    with pytest.raises(ConfigError, match="skip_batches is 13, but this epoch has 12 batches"):
+        read_records(run, "train", batch_size=100, skip_batches=13)
+
+
+def test_numbers_out_of_range(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="batch_size is 0; it must be at least 1"):
+        read_records(tmp_path, "train", batch_size=0)
+    with pytest.raises(ConfigError, match="it must be from 0 to 1"):
+        read_records(tmp_path, "train", num_shards=2, shard_index=2)

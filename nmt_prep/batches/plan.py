@@ -129,8 +129,8 @@ class BatchPlan:
         length = self.rule.row_length or 0
         if self.rule.too_long == "drop":
             kept = kept[longer[kept] <= length]
-        sides = (np.minimum(side[kept], length) for side in (source, target))
-        return len(vectors.pack_rows(*sides, length).sizes)
+        source, target = (np.minimum(side[kept], length) for side in (source, target))
+        return len(vectors.pack_rows(source, target, length).sizes)
 
 
 def plan_batches(

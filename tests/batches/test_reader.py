@@ -80,7 +80,7 @@ def test_batches_are_as_wide_as_asked(encode_run: Callable[..., Path], layout: s
     run = encode_run({"a": PAIRS}, layout)
     assert {batch.width for batch in read_records(run, "train", packed=packed, max_length=32)} == {32}
     assert {batch.width for batch in read_records(run, "train", packed=False)} == {None}
-    widths = {batch.width for batch in read_records(run, "train", packed=False, pad_to=[8, 24], drop_remainder=True)}
+    widths = {batch.width for batch in read_records(run, "train", packed=False, pad_to=[8, 24])}
     assert widths == {8, 24}
 
 

@@ -82,7 +82,7 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("chunk", {"temperature": 5, "num_shards": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
     ("chunk", {"packed": True, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
     ("packed", {"batch_size": 4, "drop_remainder": True, "skip_batches": 30, **ROWS}),
-    ("packed", {"num_shards": 3, "shard_index": 2, "equal_batches": True, "shuffle": False, **ROWS}),
+    ("packed", {"num_shards": 3, "shard_index": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
     ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
 ]
 

@@ -62,6 +62,7 @@ EXPECTED = """{
     ]
   },
   "format": 1,
+  "input": null,
   "languages": {
     "source": "en",
     "target": "zh"

@@ -28,8 +28,8 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.input_runs import read_text, vocabulary, write_run
-from nmt_prep.input import BatchedInput, get_iterator, make_dataset
 from nmt_prep.batches import read_records
+from nmt_prep.input import BatchedInput, get_iterator, make_dataset
 from tests.reference.nmt_iterator import reference_iterator
 from tests.reference.t2t_batching import reference_t2t_batches
 

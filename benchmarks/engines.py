@@ -24,8 +24,7 @@ from typing import Any
 import yaml
 
 from benchmarks.engine_runs import Watched
-from benchmarks.estimate import settings
-from nmt_prep.estimates.text import generated_pairs, write_text
+from benchmarks.generated import settings, write_generated
 
 FROZEN_SECONDS = 10
 """After which Dask replaces a frozen worker."""
@@ -106,8 +105,8 @@ def main() -> None:
     best: dict[str, tuple[float, float]] = {}
     with tempfile.TemporaryDirectory(dir=options.directory) as temporary:
         text, root = Path(temporary), Path(temporary, "once")
-        facts = write_text(generated_pairs(), text, 1, int(options.megabytes * 1e6), "generated")
-        print(f"{facts.pairs:,} pairs, {(facts.source_bytes + facts.target_bytes) / 1e6:,.0f} MB", flush=True)
+        pairs, size = write_generated(text, int(options.megabytes * 1e6))
+        print(f"{pairs:,} pairs, {size / 1e6:,.0f} MB", flush=True)
         for name, kind, workers in runs * options.repeats:
             root.mkdir()
             config = settings(text, options.kind)

@@ -6,8 +6,8 @@ import json
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import IO, Self, TypeAlias
@@ -116,6 +116,16 @@ class Progress:
     def __init__(self, *listeners: Listener) -> None:
         self.stopping = threading.Event()
         self._listeners = listeners
+
+    @contextmanager
+    def heard_by(self, listener: Listener) -> Iterator[None]:
+        """Adds a listener for the time of a ``with`` block."""
+        before, self._listeners = self._listeners, (*self._listeners, listener)
+        try:
+            yield
+        finally:
+            self._listeners = before
+            listener.close()
 
     def event(self, name: str, **fields: object) -> None:
         """Reports that something happened, such as ``event("stage_finished", stage="vocab", seconds=0.3)``."""

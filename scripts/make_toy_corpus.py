@@ -12,11 +12,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(REPOSITORY))  # a checkout need not be installed for this
-
-from nmt_prep.toy_corpus.grammar import Grammar, Pair  # noqa: E402
-from nmt_prep.toy_corpus.writer import package_plain, package_wmt  # noqa: E402
+from toy_corpus.grammar import Grammar, Pair
+from toy_corpus.writer import package_plain, package_wmt
 
 PACKAGINGS = {"wmt": package_wmt, "plain": package_plain}
 FILES = {

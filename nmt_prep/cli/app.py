@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nmt_prep import __version__
-from nmt_prep.cli import downloads, estimate, publication, tasks, text
+from nmt_prep.cli import downloads, publication, tasks, text
 from nmt_prep.cli.common import (
     ConfigArgument,
     QuietOption,
@@ -72,7 +72,6 @@ app = typer.Typer(
 )
 
 for _command in (
-    estimate.calibrate,
     downloads.download,
     downloads.lock,
     publication.fetch,
@@ -194,8 +193,8 @@ def plan(
 ) -> None:
     """List the stages, which of them are fresh, and which would run and why. Runs nothing.
 
-    With --estimate, what a run from the start would take: time, memory and disk by stage. It goes by the sizes of the
-    corpora's files, or by --pairs, and by what nmt-prep calibrate measured.
+    With --estimate, print what a run from the start would take: time, memory and disk by stage. The sizes of the
+    corpora's files, or --pairs, scale what earlier runs on this machine took, or built-in rates.
     """
     from nmt_prep.pipeline.runner import plan as plan_stages  # noqa: PLC0415
 

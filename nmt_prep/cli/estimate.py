@@ -1,32 +1,29 @@
-"""What a run will take: ``nmt-prep calibrate`` and ``nmt-prep plan --estimate``."""
+"""What a run will take: ``nmt-prep plan --estimate``."""
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
-from nmt_prep.cli.common import QuietOption, SetOption, interruptible
-from nmt_prep.cli.terminal import open_console
 from nmt_prep.config import Config, DaskSettings
-from nmt_prep.config.file import load_config
 from nmt_prep.engines.local import available_cores
 from nmt_prep.lockfile import LockFile, lock_path
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nmt_prep.estimates.outcome import Machines
+    from nmt_prep.estimates.estimate import Machines
 
 EstimateOption = Annotated[
     bool, typer.Option("--estimate", help="Predict time, memory and disk of a whole run instead.")
 ]
 PairsOption = Annotated[
     int | None,
-    typer.Option("--pairs", min=1, help="With --estimate: for so many training pairs.", show_default=False),
+    typer.Option("--pairs", min=1, max=2**40, help="With --estimate: for so many training pairs.", show_default=False),
 ]
 BytesPerPairOption = Annotated[
     float | None,
@@ -80,7 +77,7 @@ class EstimateOptions:
 
     def machines(self, config: Config) -> Machines:
         """What the run is to be done on; what is not given is as in the config, or as on this machine."""
-        from nmt_prep.estimates.outcome import Machines  # noqa: PLC0415
+        from nmt_prep.estimates.estimate import Machines  # noqa: PLC0415
 
         cores = self.cores or available_cores()
         engine = config.engine
@@ -97,79 +94,43 @@ class EstimateOptions:
 def print_estimate(console: Console, path: Path, config: Config, options: EstimateOptions) -> None:
     """Prints what a run of a config will take."""
     from nmt_prep.estimates.advice import advice, gigabytes  # noqa: PLC0415
-    from nmt_prep.estimates.calibration import choose_calibration  # noqa: PLC0415
     from nmt_prep.estimates.estimate import estimate  # noqa: PLC0415
-    from nmt_prep.estimates.tables import estimate_table  # noqa: PLC0415
-    from nmt_prep.estimates.workload import configured_corpora, given_corpora, total  # noqa: PLC0415
+    from nmt_prep.estimates.workload import (  # noqa: PLC0415
+        BYTES_PER_PAIR,
+        configured_corpora,
+        given_corpora,
+        total,
+    )
 
-    machines = options.machines(config)
-    chosen = choose_calibration(config)
-    constants, length = chosen.calibration, options.bytes_per_pair
+    machines, length = options.machines(config), options.bytes_per_pair or BYTES_PER_PAIR
     if options.pairs is None:
-        corpora = configured_corpora(config, path.parent, LockFile(lock_path(path)), constants, length)
+        corpora = configured_corpora(config, path.parent, LockFile(lock_path(path)))
     else:
-        corpora = given_corpora(config, constants, options.pairs, length)
-    found = estimate(config, corpora, constants, machines)
-    pairs = sum(corpus.pairs for corpus in corpora)
-    several = f"{machines.machines:,} machines of {machines.cores} cores" if machines.machines > 1 else "one machine"
-    lines = [
-        f"about {pairs:,.0f} pairs, {gigabytes(total(corpora))} of text; {machines.workers:,} workers on {several}",
-        f"constants: {chosen.origin}",
-    ]
-    for line in lines:
-        console.print(line, soft_wrap=True)
-    console.print(estimate_table(found))
-    for line in advice(config, found, machines, constants):
+        corpora = given_corpora(config, options.pairs, length)
+    found = estimate(config, corpora, machines)
+    several = f"{machines.count:,} machines of {machines.cores} cores" if machines.count > 1 else "one machine"
+    console.print(
+        f"about {total(corpora) / length:,.0f} pairs, {gigabytes(total(corpora))} of text; {machines.workers:,} "
+        f"workers on {several}",
+        soft_wrap=True,
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("stage", "time", "memory of a machine", "scratch", "published", "rate"):
+        table.add_column(name, overflow="fold", justify="left" if name in ("stage", "rate") else "right")
+    for stage in found.stages:
+        disk = [gigabytes(size) if size else "" for size in (stage.scratch, stage.published)]
+        table.add_row(stage.stage, _duration(stage.seconds), gigabytes(stage.memory), *disk, stage.origin)
+    seconds, memory = sum(stage.seconds for stage in found.stages), max(stage.memory for stage in found.stages)
+    disk = ["", f"{gigabytes(found.peak_disk)} at once"]
+    table.add_row("in all", _duration(seconds), gigabytes(memory), *disk, "")
+    console.print(table)
+    for line in advice(config, found, machines):
         console.print(f"- {line}", soft_wrap=True)
 
 
-def calibrate(
-    config: Annotated[
-        Path | None, typer.Argument(metavar="[CONFIG]", help="The YAML file.", show_default=False)
-    ] = None,
-    overrides: SetOption = None,
-    megabytes: Annotated[float, typer.Option("--megabytes", min=1, help="Text to measure on.")] = 100,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each kind, of which the best counts.")] = 2,
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--directory",
-            help="Where to work, in a temporary directory: on the disk that runs will use.",
-            show_default=False,
-        ),
-    ] = None,
-    quiet: QuietOption = False,
-) -> None:
-    """Measure how fast this machine does each kind of work, for nmt-prep plan --estimate.
-
-    The text is the beginning of CONFIG's own training corpora, as nmt-prep run --until extract left them; without
-    CONFIG it is generated, and has fewer different words than people's: vocabularies of real text take longer.
-    """
-    from nmt_prep.estimates.calibration import options_key, save_calibration  # noqa: PLC0415
-    from nmt_prep.estimates.measure import measure  # noqa: PLC0415
-    from nmt_prep.estimates.tables import calibration_lines, calibration_table  # noqa: PLC0415
-    from nmt_prep.estimates.text import GENERATED, corpora_pairs, generated_pairs  # noqa: PLC0415
-
-    console = open_console(quiet=quiet)
-    size = int(megabytes * 1e6)
-    if config is None:
-        checked = load_config(GENERATED, overrides or ())
-        pairs, origin = generated_pairs(), "generated text"
-    else:
-        checked = load_config(config, overrides or ())
-        pairs, origin = corpora_pairs(checked, size), f"the corpora of {checked.name}"
-    where = directory or (Path(tempfile.gettempdir()) if config is None else checked.run_dir.parent)
-    with interruptible():
-        constants = measure(
-            checked,
-            pairs,
-            origin,
-            size=size,
-            directory=where,
-            repeats=repeats,
-            told=lambda what: console.print(f"measuring: {what}"),
-        )
-    path = save_calibration(options_key(checked), constants)
-    console.print(calibration_table(constants))
-    for line in [*calibration_lines(constants), f"kept for {options_key(checked)} in {path}"]:
-        console.print(line, soft_wrap=True)
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:,.1f} s"
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:,.0f} min"
+    return f"{seconds / 3600:,.1f} h"

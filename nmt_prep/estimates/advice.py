@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
+from math import ceil
 
-from nmt_prep.config import Config, T2TVocab
+from nmt_prep.config import Config
 from nmt_prep.engines.engine import BASE_MEMORY
-from nmt_prep.estimates.calibration import Calibration
-from nmt_prep.estimates.outcome import Estimate, Machines
+from nmt_prep.estimates.estimate import Estimate, Machines
 from nmt_prep.records.plan import MAX_BUCKETS
 
 _SMALL_SHARE = 64_000_000
@@ -17,52 +16,38 @@ _SMALL_GROUP = 4096
 _LARGE_SHARD = 10_000_000_000
 
 
-def advice(config: Config, found: Estimate, machines: Machines, calibration: Calibration) -> list[str]:
-    """Sentences, each with what is wrong and what to do; none where all is well."""
-    return [
-        *_memory(config, found, machines, calibration),
-        *_disk(config, found),
-        *_shuffle(found, machines),
-        *_rounds(found, machines),
-    ]
+def advice(config: Config, found: Estimate, machines: Machines) -> list[str]:
+    """Returns sentences, each with what is wrong and what to do; none where all is well."""
+    return [*_memory(config, found, machines), *_disk(config, found), *_shuffle(found, machines)]
 
 
-def _memory(config: Config, found: Estimate, machines: Machines, calibration: Calibration) -> Iterator[str]:
+def _memory(config: Config, found: Estimate, machines: Machines) -> Iterator[str]:
     allowed = config.engine.memory
-    if found.training_memory > allowed:
-        what = "stops with an error" if isinstance(config.vocab, T2TVocab) else "goes beyond that"
+    if (training := found.stage("vocab").memory) > allowed:
         yield (
-            f"building a vocabulary takes about {gigabytes(found.training_memory)} of memory on one machine, but "
-            f"engine.memory is {gigabytes(allowed)}: vocab {what}; raise engine.memory, or lower "
-            f"sample.bytes_per_corpus (now {config.sample.bytes_per_corpus:,})"
+            f"building a vocabulary takes about {gigabytes(training)} of memory on one machine, but engine.memory is "
+            f"{gigabytes(allowed)}: vocab stops with an error; raise engine.memory, or lower sample.bytes_per_corpus "
+            f"(now {config.sample.bytes_per_corpus:,})"
         )
     most = max((stage for stage in found.stages if stage.stage != "vocab"), key=lambda stage: stage.memory)
-    if most.memory > (allowed if not machines.dask else allowed / machines.machines):
+    if most.memory > (allowed // machines.count if machines.dask else allowed):
         yield (
             f"{most.stage} takes about {gigabytes(most.memory)} on a machine, more than engine.memory gives it; use "
             "fewer workers, or raise engine.memory"
         )
-    if found.peak_memory > calibration.memory:
-        yield (
-            f"a machine needs {gigabytes(found.peak_memory)} of memory; the one that was calibrated has "
-            f"{gigabytes(calibration.memory)}"
-        )
     if machines.share < _SMALL_SHARE:
+        each = ceil(machines.workers / machines.count)
+        processes = machines.workers if machines.dask else 1
+        enough = processes * BASE_MEMORY + (machines.workers if machines.dask else each) * _SMALL_SHARE
         yield (
             f"engine.memory leaves each task {machines.share / 1e6:,.0f} MB beside what its process holds, so that "
-            f"shards are cut into many buckets; raise engine.memory to about {gigabytes(_enough_memory(machines))}"
+            f"shards are cut into many buckets; raise engine.memory to about {gigabytes(enough)}"
         )
-
-
-def _enough_memory(machines: Machines) -> int:
-    """``engine.memory`` with which a task has a share that is not small."""
-    if machines.dask:
-        return machines.workers * (_SMALL_SHARE + BASE_MEMORY)
-    return machines.each * _SMALL_SHARE + BASE_MEMORY
 
 
 def _disk(config: Config, found: Estimate) -> Iterator[str]:
-    free = shutil.disk_usage(_existing(config.run_dir)).free
+    place = config.run_dir.absolute()
+    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
     if found.peak_disk > free:
         yield (
             f"{gigabytes(found.peak_disk)} are needed below {config.output_dir}, where {gigabytes(free)} are free; "
@@ -71,11 +56,13 @@ def _disk(config: Config, found: Estimate) -> Iterator[str]:
 
 
 def _shuffle(found: Estimate, machines: Machines) -> Iterator[str]:
+    encode = found.stage("encode")
+    buckets = sum(found.parts[split] * plan.buckets for split, plan in found.plans.items())
     for split, plan in found.plans.items():
-        if plan.buckets_per_shard > 1 and found.groups < _SMALL_GROUP:
+        if plan.buckets_per_shard > 1 and encode.scratch / buckets < _SMALL_GROUP:
             yield (
                 f"{split}: a shard is gathered from {found.parts[split]:,} spill files in pieces of about "
-                f"{found.groups:,.0f} bytes; raise engine.memory, or lower records.shards"
+                f"{encode.scratch / buckets:,.0f} bytes; raise engine.memory, or lower records.shards"
             )
         if plan.buckets + plan.shards > MAX_BUCKETS:
             yield (
@@ -87,30 +74,14 @@ def _shuffle(found: Estimate, machines: Machines) -> Iterator[str]:
                 f"{plan.shards:,} shards are {plan.shards:,} tasks for {machines.workers:,} workers; raise "
                 "records.shards.train"
             )
-    published = next(stage.published for stage in found.stages if stage.stage == "encode")
     shards = sum(plan.shards for plan in found.plans.values())
-    if published / shards > _LARGE_SHARD:
-        yield f"shards have {gigabytes(published / shards)} each; raise records.shards"
-
-
-def _rounds(found: Estimate, machines: Machines) -> Iterator[str]:
-    for stage in found.stages:
-        if stage.alone > stage.seconds / 2 and stage.seconds > max(found.seconds / 10, 60) and machines.workers > 1:
-            yield (
-                f"{stage.stage} works in one process for {stage.alone:,.0f} of its {stage.seconds:,.0f} s: more "
-                "workers do not help"
-            )
+    if encode.published / shards > _LARGE_SHARD:
+        yield f"shards have {gigabytes(encode.published / shards)} each; raise records.shards"
 
 
 def gigabytes(size: float) -> str:
-    """An amount of bytes in words."""
+    """Returns an amount of bytes in words."""
     for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if size >= factor:
             return f"{size / factor:,.1f} {unit}"
     return f"{size / 1e3:,.0f} kB"
-
-
-def _existing(path: Path) -> Path:
-    """The nearest directory above a path that is there."""
-    path = path.absolute()
-    return next(each for each in (path, *path.parents) if each.exists())

@@ -13,6 +13,7 @@ from nmt_prep.engines.choice import local_engine, open_engine
 from nmt_prep.errors import ConfigError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.lock import run_lock
+from nmt_prep.pipeline.measured import StageNotes
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Pipeline
@@ -87,7 +88,12 @@ def run(
     renew = renew_lock if isinstance(renew_lock, bool) else addresses_of(config, renew_lock)
     pipeline = Pipeline(stages, config, Path(base_dir), progress, LockFile(lock_file, renew=renew))
     with _held(pipeline, until, wait=wait):
-        with _failure_told(progress), open_engine(config, executor, workers, progress) as engine:
+        directories = {stage.name: stage.directory for stage in stages}
+        with (
+            _failure_told(progress),
+            open_engine(config, executor, workers, progress) as engine,
+            progress.heard_by(StageNotes(config, directories, engine)),
+        ):
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify)
         progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))
         if then is not None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from nmt_prep.cli.app import app
-from nmt_prep.estimates.calibration import calibration_path
+from nmt_prep.pipeline import measured
 from tests.corpus import write_config
 
 
@@ -21,27 +20,16 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments)
 
 
-def test_calibrate_on_the_corpora_of_a_config_and_estimate(path: Path) -> None:
-    early = invoke("calibrate", str(path), "--megabytes", "1")
-    assert "the corpus x is not extracted in" in str(early.exception)
-    assert invoke("run", str(path), "--until", "extract").exit_code == 0
-    before = sorted(path.parent.iterdir())
-    measured = invoke("calibrate", str(path), "--megabytes", "1", "--repeats", "1")
-    assert measured.exit_code == 0, measured.exception
-    assert "text: the corpora of small; 3,001 pairs" in measured.stdout
-    assert f"kept for t2t/example in {calibration_path()}" in measured.stdout
-    assert sorted(path.parent.iterdir()) == before
-    constants = json.loads(calibration_path().read_bytes())["sets"]["t2t/example"]
-    assert set(constants["rounds"]) == {
-        *("extract", "decompress", "lines", "compile", "sample", "skip", "count", "encode", "shuffle")
-    }
-    assert all(cost["slowdown"] >= 1 and cost["cpu_per_task"] >= 0 for cost in constants["rounds"].values())
-    assert 0.05 < constants["sizes"]["compiled"] < 1 < constants["disk"]["write_rate"]
+def test_an_estimate_by_what_a_run_took(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "LEAST_WORK", 1)
+    assert invoke("run", str(path), "--no-preview", "--set", "vocab.size=300").exit_code == 0
     estimated = invoke("plan", str(path), "--estimate", "--workers", "2", "--cores", "2")
     assert estimated.exit_code == 0, estimated.exception
-    assert "constants: calibrated here on 20" in estimated.stdout
-    names = [line.split()[0] for line in estimated.stdout.splitlines()]
-    assert names[2:] == ["stage", "download", "extract", "compile", "sample", "vocab", "encode", "report", "in"]
+    rows = [line.split() for line in estimated.stdout.splitlines()][1:]
+    assert [row[0] for row in rows] == [
+        *("stage", "download", "extract", "compile", "sample", "vocab", "encode", "report", "in")
+    ]
+    assert {row[0] for row in rows if "measured" in row} == {"extract", "compile", "sample", "vocab", "encode"}
 
 
 def test_an_estimate_for_other_pairs_and_machines(path: Path) -> None:
@@ -50,9 +38,11 @@ def test_an_estimate_for_other_pairs_and_machines(path: Path) -> None:
         *("--workers", "64", "--cores", "32", "--disk-rate", "5000"),
     )
     assert result.exit_code == 0, result.exception
-    first, second = result.stdout.splitlines()[:2]
-    assert first == "about 1,000,000,000 pairs, 100.0 GB of text; 64 workers on 2 machines of 32 cores"
-    assert second.startswith("constants: built-in, measured on 20")
+    assert (
+        result.stdout.splitlines()[0]
+        == "about 1,000,000,000 pairs, 100.0 GB of text; 64 workers on 2 machines of 32 cores"
+    )
+    assert result.stdout.count("built-in") == 7
     assert "- 3 shards are 3 tasks for 64 workers; raise records.shards.train" in result.stdout
     assert not (path.parent / "run").exists()
 

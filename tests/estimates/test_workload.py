@@ -12,21 +12,18 @@ from nmt_prep.errors import ConfigError
 from nmt_prep.estimates.workload import CorpusSize, configured_corpora, given_corpora, total
 from nmt_prep.lockfile import Locked, LockFile
 from tests.corpus import corpus_config, write_tgz
-from tests.estimates.fixed import fixed_calibration
 
 
 def sizes(place: Path, corpus: dict[str, Any], lock: LockFile | None = None, **dev: Any) -> list[CorpusSize]:
     splits = {"train": [{"name": "x", **corpus}], **dev}
     config = corpus_config(place / "run", splits=splits, records={})
-    return configured_corpora(config, place, lock or LockFile(None), fixed_calibration(), None)
+    return configured_corpora(config, place, lock or LockFile(None))
 
 
 def test_given_pairs() -> None:
     config = corpus_config(Path("run"))
-    assert given_corpora(config, fixed_calibration(), 5_000, None) == [
-        CorpusSize("train", True, 5_000, 300_000, 200_000)
-    ]
-    assert total(given_corpora(config, fixed_calibration(), 5_000, 50.0)) == 250_000
+    assert given_corpora(config, 5_000, None) == [CorpusSize("train", 375_000, 375_000)]
+    assert total(given_corpora(config, 5_000, 50.0)) == 250_000
 
 
 def test_plain_files(tmp_path: Path) -> None:
@@ -34,15 +31,15 @@ def test_plain_files(tmp_path: Path) -> None:
     (tmp_path / "a.zh").write_bytes(b"y" * 300)
     dev = [{"name": "d", "url": {"source": "a.en", "target": "a.en"}}]
     assert sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev) == [
-        CorpusSize("train", True, 10.0, 700, 300),
-        CorpusSize("dev", False, 14.0, 700, 700),
+        CorpusSize("train", 700, 300),
+        CorpusSize("dev", 700, 700),
     ]
 
 
-def test_a_file_of_both_sides_is_divided_as_the_calibrated_text(tmp_path: Path) -> None:
+def test_a_file_of_both_sides_is_halved(tmp_path: Path) -> None:
     (tmp_path / "a.tmx").write_bytes(b"x" * 1000)
     [found] = sizes(tmp_path, {"url": "a.tmx"})
-    assert (found.source_bytes, found.target_bytes) == (600, 400)
+    assert (found.source, found.target) == (500, 500)
     assert not found.lines_apart
 
 
@@ -50,7 +47,7 @@ def test_gzip_says_how_much_there_is_in_it(tmp_path: Path) -> None:
     for side, size in (("en", 7_000), ("zh", 3_000)):
         (tmp_path / f"a.{side}.gz").write_bytes(gzip.compress(b"x" * size))
     [found] = sizes(tmp_path, {"url": {"source": "a.en.gz", "target": "a.zh.gz"}})
-    assert (found.source_bytes, found.target_bytes, found.compressed) == (7_000, 3_000, True)
+    assert (found.source, found.target) == (7_000, 3_000)
 
 
 def test_members_of_archives(tmp_path: Path) -> None:
@@ -60,19 +57,19 @@ def test_members_of_archives(tmp_path: Path) -> None:
         archive.writestr("t/other", b"z" * 1000)
     members = {"source": "t/x.en", "target": "t/x.zh"}
     [found] = sizes(tmp_path, {"url": "a.zip", **members})
-    assert (found.source_bytes, found.target_bytes) == (70, 30)
+    assert (found.source, found.target) == (70, 30)
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
         (tmp_path / "file").write_bytes(b"x" * 50)
         for name in ("t/x.en", "t/x.zh"):
             tar.add(tmp_path / "file", name)
     [found] = sizes(tmp_path, {"url": "a.tar", **members})
-    assert (found.source_bytes, found.target_bytes, found.compressed) == (50, 50, False)
+    assert (found.source, found.target) == (50, 50)
 
 
 def test_of_a_compressed_tar_the_whole_is_known(tmp_path: Path) -> None:
     write_tgz(tmp_path / "a.tgz", {"t/x.en": b"x" * 9_000, "t/x.zh": b"y" * 1_000})
     [found] = sizes(tmp_path, {"url": "a.tgz", "source": "t/x.en", "target": "t/x.zh"})
-    assert found.source_bytes == found.target_bytes == found.bytes / 2
+    assert found.source == found.target == found.bytes / 2
     assert found.bytes == 20_480  # of which 10,000 are text, in blocks of tar
 
 
@@ -83,4 +80,4 @@ def test_downloads_by_their_lock(tmp_path: Path) -> None:
     lock = LockFile(tmp_path / "c.lock")
     lock.note(Locked(url, "0" * 64, 1_000))
     [found] = sizes(tmp_path, {"url": url}, lock)
-    assert (found.bytes, found.fetched_bytes, found.compressed) == (4_000, 1_000, True)
+    assert (found.bytes, found.fetched) == (4_000, 1_000)

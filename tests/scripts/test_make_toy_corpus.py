@@ -22,12 +22,11 @@ BUNDLED = REPOSITORY / "data" / "toy"
 sys.path.insert(0, str(SCRIPTS))
 
 import make_toy_corpus  # noqa: E402
-
-from nmt_prep.toy_corpus.grammar import Grammar, Pair  # noqa: E402
-from nmt_prep.toy_corpus.inflection import plural, verb_forms, with_article  # noqa: E402
-from nmt_prep.toy_corpus.numbers import NUMBERS  # noqa: E402
-from nmt_prep.toy_corpus.phrases import NOUNS  # noqa: E402
-from nmt_prep.toy_corpus.writer import sgm_lines, write_tgz  # noqa: E402
+from toy_corpus.grammar import Grammar, Pair  # noqa: E402
+from toy_corpus.inflection import plural, verb_forms, with_article  # noqa: E402
+from toy_corpus.numbers import NUMBERS  # noqa: E402
+from toy_corpus.phrases import NOUNS  # noqa: E402
+from toy_corpus.writer import sgm_lines, write_tgz  # noqa: E402
 
 
 @pytest.fixture(scope="module")

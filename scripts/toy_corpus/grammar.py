@@ -52,7 +52,7 @@ class Grammar:
         Args:
             seed: fixes every pair that `pairs` yields; not negative.
         """
-        self._uniform = random.Random(seed).random  # noqa: S311 - not for secrets
+        self._uniform = random.Random(seed).random
         self._columns: dict[str, tuple[str, ...]] = {}
         self._draws: dict[str, Draw] = {}
         for name, table in build().items():

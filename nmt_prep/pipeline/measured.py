@@ -1,0 +1,209 @@
+"""Notes of what stages took on this machine, which ``nmt-prep plan --estimate`` scales.
+
+Runs write them to the cache directory, never to ``output_dir``. A note is taken of a stage that did all of its work in
+one run, on threads of this machine, over enough text to be scaled. Nothing depends on notes: those that cannot be
+written, or read, are left out.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from nmt_prep.artefacts import publish_json
+from nmt_prep.config import Config, SentencePieceVocab
+from nmt_prep.digests import cache_directory
+from nmt_prep.engines import Engine
+from nmt_prep.engines.local import LocalEngine
+from nmt_prep.errors import NmtPrepError
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.progress import Fields, Listener, Meter
+
+MEASURED = ("extract", "compile", "sample", "vocab", "encode")
+"""The stages that notes are taken of. Downloads depend on the network, and the others take next to no time."""
+
+LEAST_WORK = 10_000_000
+"""Bytes of work below which no note is taken: what is there however little text there is would be scaled too."""
+
+_KEPT = 5
+"""Notes of a kind, the last ones."""
+
+_MOST_BYTES = 1 << 16
+"""No file of notes is as large as that; a larger one was not written here."""
+
+_THIN, _COUNTING = 16, 20
+PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip")
+
+
+class StageNote(BaseModel):
+    """What a stage took.
+
+    Attributes:
+        machine: the processor that it ran on, in words.
+        made: the day, as 2026-01-31.
+        work: bytes that it worked on, by :func:`work_of`.
+        written: bytes that it published.
+        seconds: from its beginning to its end.
+        workers: tasks that ran at once.
+        memory: bytes that the process grew by; None where that cannot be told.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    machine: str
+    made: str
+    work: int = Field(ge=1)
+    written: int = Field(ge=0)
+    seconds: float = Field(gt=0)
+    workers: int = Field(ge=1)
+    memory: int | None = Field(ge=0)
+
+
+_NOTES = TypeAdapter(list[StageNote])
+
+
+def kind_of(stage: str, config: Config) -> str:
+    """The name under which notes of a stage are kept: the stage, and the options that its speed depends on."""
+    vocab = config.vocab
+    dialect = f"{vocab.kind}-{vocab.model_type}" if isinstance(vocab, SentencePieceVocab) else vocab.kind
+    if stage == "extract":
+        return f"extract-{'packed' if is_packed(config) else 'plain'}"
+    return {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}.get(stage, stage)
+
+
+def is_packed(config: Config) -> bool:
+    """Whether any corpus of a config comes compressed, by the names of its files."""
+    urls = [corpus.url for corpora in config.splits.values() for corpus in corpora]
+    mirrors = [each for url in urls for each in (url.both, url.source, url.target) if each]
+    return any(each[0].endswith(PACKED) for each in mirrors)
+
+
+def work_of(stage: str, text: float, sample: float) -> float:
+    """Bytes that the time of a stage is in proportion to.
+
+    Args:
+        stage: its name.
+        text: bytes of all corpora, extracted.
+        sample: bytes that vocabularies are trained on.
+    """
+    if stage == "vocab":
+        return sample
+    if stage == "sample":  # for a thin sample, the lines between those taken are only counted
+        return (text if text < _THIN * sample else sample) + text / _COUNTING
+    return text
+
+
+def notes_path(kind: str) -> Path:
+    """Where the notes of a kind are kept."""
+    return cache_directory() / "measured" / f"{kind}.json"
+
+
+def read_notes(kind: str) -> list[StageNote]:
+    """The notes of a kind that were taken on machines like this one, oldest first; none where they are damaged."""
+    path = notes_path(kind)
+    with suppress(OSError, ValidationError):
+        if path.stat().st_size <= _MOST_BYTES:
+            return [note for note in _NOTES.validate_json(path.read_bytes()) if note.machine == machine_name()]
+    return []
+
+
+def save_note(kind: str, note: StageNote) -> None:
+    """Adds a note to those of its kind, of which the last few are kept.
+
+    Raises:
+        OutputError: the cache directory cannot be written.
+    """
+    kept = [*read_notes(kind), note][-_KEPT:]
+    publish_json(notes_path(kind), _NOTES.dump_python(kept, mode="json"))
+
+
+def machine_name() -> str:
+    """The processor of this machine, in words."""
+    with suppress(OSError):
+        if found := re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE):
+            return found[1].strip()
+    return platform.machine()
+
+
+class StageNotes(Listener):
+    """Listens to a run, and takes notes."""
+
+    def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine) -> None:
+        """Takes no note yet.
+
+        Args:
+            config: of the run.
+            directories: of the stages, below the run's directory, by their names.
+            engine: runs the tasks; notes are only taken where its workers are threads of this process.
+        """
+        self._config = config
+        self._workspace = Workspace(config.run_dir)
+        self._directories = directories
+        self._engine = engine
+        self._whole = False
+        self._tasks: Counter[str] = Counter()
+        self._memory, self._peak = 0, 0
+
+    def event(self, name: str, fields: Fields) -> None:
+        if name == "stage_started":
+            self._begin(str(fields["stage"]))
+        elif name == "tasks_resumed":
+            self._whole = False
+        elif name == "task_finished":
+            self._tasks[str(fields["round"])] += 1
+        elif name == "stage_finished" and self._whole:
+            with suppress(NmtPrepError, OSError, ValidationError):
+                self._end(str(fields["stage"]), float(str(fields["seconds"])))
+
+    def advanced(self, meter: Meter) -> None:
+        """Only events count."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def _begin(self, stage: str) -> None:
+        # Extract keeps what it extracted before, so only the first time it does everything.
+        again = stage == "extract" and self._workspace.manifest(stage).exists()
+        self._whole = stage in MEASURED and not again and isinstance(self._engine, LocalEngine)
+        self._tasks.clear()
+        self._memory, self._peak = _memory()
+
+    def _end(self, stage: str, seconds: float) -> None:
+        work = int(work_of(stage, self._published("extract"), self._published("sample")))
+        if work < LEAST_WORK:
+            return
+        peak = _memory()[1]
+        parallel = 1 if stage == "vocab" else max(self._tasks.values(), default=1)
+        note = StageNote(
+            machine=machine_name(),
+            made=time.strftime("%Y-%m-%d"),
+            work=work,
+            written=self._published(stage),
+            seconds=seconds,
+            workers=min(self._engine.workers, parallel),
+            memory=peak - self._memory if peak > self._peak else None,  # else it was an earlier stage's
+        )
+        save_note(kind_of(stage, self._config), note)
+
+    def _published(self, stage: str) -> int:
+        """Bytes that a stage has published."""
+        manifest = read_manifest(self._workspace.manifest(stage))
+        directory = self._workspace.root / self._directories[stage]
+        return 0 if manifest is None else sum((directory / name).stat().st_size for name in manifest.files)
+
+
+def _memory() -> tuple[int, int]:
+    """Bytes that this process holds, and held at most so far; zeros where the system does not tell."""
+    try:
+        status = Path("/proc/self/status").read_text("ascii")
+    except OSError:
+        return 0, 0
+    found = dict(re.findall(r"^(VmRSS|VmHWM):\s*(\d+) kB$", status, re.MULTILINE))
+    return int(found.get("VmRSS", 0)) * 1024, int(found.get("VmHWM", 0)) * 1024

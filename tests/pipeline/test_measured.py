@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.config import Config
+from nmt_prep.engines import Engine, HereEngine
+from nmt_prep.engines.local import LocalEngine
+from nmt_prep.pipeline import measured
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
+from nmt_prep.pipeline.measured import (
+    StageNote,
+    StageNotes,
+    kind_of,
+    machine_name,
+    notes_path,
+    read_notes,
+    save_note,
+    work_of,
+)
+from nmt_prep.pipeline.runner import run
+from nmt_prep.progress import Progress
+from nmt_prep.stages import STAGES
+from tests.corpus import corpus_config, write_corpus
+
+TEXT, SAMPLE = 40_000_000, 2_000_000
+DIRECTORIES = {stage.name: stage.directory for stage in STAGES}
+
+
+def note(**changes: Any) -> StageNote:
+    facts = {"machine": machine_name(), "made": "2026-01-31", "work": 10**9, "written": 5 * 10**8, "seconds": 2.5}
+    return StageNote.model_validate({**facts, "workers": 4, "memory": None, **changes})
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """Of a run that has extracted and sampled text of known sizes."""
+    config = corpus_config(tmp_path / "run")
+    workspace = Workspace(config.run_dir)
+    for stage, size in (("extract", TEXT), ("sample", SAMPLE), ("encode", 30_000_000)):
+        directory = workspace.root / DIRECTORIES[stage]
+        directory.mkdir(parents=True)
+        (directory / "file").touch()
+        os.truncate(directory / "file", size)
+        Manifest(stage, 1, "f", {}, {}, {"file": "digest"}, Counts(), {}).write(workspace.manifest(stage))
+    return config
+
+
+def listen(config: Config, *events: tuple[str, dict[str, object]], engine: Engine | None = None) -> None:
+    progress = Progress()
+    with progress.heard_by(StageNotes(config, DIRECTORIES, engine or LocalEngine(4))):
+        for name, fields in events:
+            progress.event(name, **fields)
+
+
+def encoded(*others: tuple[str, dict[str, object]]) -> list[tuple[str, dict[str, object]]]:
+    tasks: list[tuple[str, dict[str, object]]] = [("task_finished", {"round": "encode"})] * 3
+    return [
+        ("stage_started", {"stage": "encode"}),
+        *others,
+        *tasks,
+        ("stage_finished", {"stage": "encode", "seconds": 2.5}),
+    ]
+
+
+def test_a_stage_that_did_all_of_its_work_is_noted(config: Config) -> None:
+    listen(config, *encoded())
+    [found] = read_notes("encode-t2t-example")
+    assert (found.work, found.written, found.seconds, found.workers) == (TEXT, 30_000_000, 2.5, 3)
+    assert found.machine == machine_name()
+    assert not list(config.run_dir.rglob("*measured*"))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        encoded(("tasks_resumed", {"round": "encode"})),
+        encoded()[:-1],
+        [("stage_fresh", {"stage": "encode", "seconds": 0.1})],
+        [("stage_started", {"stage": "report"}), ("stage_finished", {"stage": "report", "seconds": 0.1})],
+        # What was extracted before is kept, so that this is only the rest.
+        [("stage_started", {"stage": "extract"}), ("stage_finished", {"stage": "extract", "seconds": 0.1})],
+        # The sample is too small to be scaled.
+        [("stage_started", {"stage": "vocab"}), ("stage_finished", {"stage": "vocab", "seconds": 0.1})],
+    ],
+)
+def test_what_cannot_be_scaled_is_not_noted(config: Config, events: list[tuple[str, dict[str, object]]]) -> None:
+    listen(config, *events)
+    assert not notes_path("encode").parent.exists()
+
+
+def test_only_threads_of_this_machine_are_noted(config: Config) -> None:
+    listen(config, *encoded(), engine=HereEngine())
+    assert not notes_path("encode").parent.exists()
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "file"))
+    listen(config, *encoded())
+    assert read_notes("encode-t2t-example") == []
+
+
+def test_the_last_notes_are_kept() -> None:
+    for seconds in range(1, 9):
+        save_note("compile", note(seconds=float(seconds)))
+    assert [each.seconds for each in read_notes("compile")] == [4.0, 5.0, 6.0, 7.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe{",
+        b"{}",
+        b"[1, 2]",
+        b'[{"seconds": 1.0}]',
+        json.dumps([{**note().model_dump(), "seconds": -1.0}]).encode(),
+        json.dumps([{**note().model_dump(), "seconds": float("nan")}]).encode(),
+        json.dumps([{**note().model_dump(), "workers": 0}]).encode(),
+        json.dumps([{**note().model_dump(), "more": 1}]).encode(),
+        json.dumps([note().model_dump()] * 1000).encode(),
+    ],
+)
+def test_damaged_and_foreign_notes_are_ignored(content: bytes) -> None:
+    path = notes_path("compile")
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert read_notes("compile") == []
+    save_note("compile", note())
+    assert read_notes("compile") == [note()]
+
+
+def test_notes_of_other_machines_are_ignored() -> None:
+    save_note("compile", note(machine="another processor"))
+    assert read_notes("compile") == []
+
+
+def test_kinds(config: Config) -> None:
+    other = corpus_config(
+        config.run_dir, vocab={"kind": "sentencepiece", "model_type": "bpe"}, records={"layout": "chunk"}
+    )
+    assert [kind_of(stage, config) for stage in ("extract", "compile", "vocab")] == [
+        "extract-packed",
+        "compile",
+        "vocab-t2t",
+    ]
+    assert [kind_of(stage, other) for stage in ("vocab", "encode")] == [
+        "vocab-sentencepiece-bpe",
+        "encode-sentencepiece-bpe-chunk",
+    ]
+
+
+def test_work() -> None:
+    assert work_of("encode", 1000.0, 10.0) == 1000.0
+    assert work_of("vocab", 1000.0, 10.0) == 10.0
+    assert work_of("sample", 1000.0, 10.0) == 10.0 + 50.0
+    assert work_of("sample", 1000.0, 500.0) == 1000.0 + 50.0
+
+
+def test_a_run_takes_notes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "LEAST_WORK", 1)
+    config = corpus_config(tmp_path / "run")
+    write_corpus(tmp_path, 200)
+    for _ in range(2):
+        run(config, base_dir=tmp_path, workers=2)
+    found = {path.stem: read_notes(path.stem) for path in notes_path("x").parent.iterdir()}
+    assert {kind: len(notes) for kind, notes in found.items()} == dict.fromkeys(
+        ("extract-packed", "compile", "sample", "vocab-t2t", "encode-t2t-example"), 1
+    )
+    assert found["compile"][0].work == found["encode-t2t-example"][0].work

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import platform
 import re
+import resource
 import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -149,7 +151,7 @@ class StageNotes(Listener):
         self._engine = engine
         self._whole = False
         self._tasks: Counter[str] = Counter()
-        self._memory, self._peak = 0, 0
+        self._before = _Memory()
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
@@ -173,13 +175,12 @@ class StageNotes(Listener):
         again = stage == "extract" and self._workspace.manifest(stage).exists()
         self._whole = stage in MEASURED and not again and isinstance(self._engine, LocalEngine)
         self._tasks.clear()
-        self._memory, self._peak = _memory()
+        self._before = _Memory.now()
 
     def _end(self, stage: str, seconds: float) -> None:
         work = int(work_of(stage, self._published("extract"), self._published("sample")))
         if work < LEAST_WORK:
             return
-        peak = _memory()[1]
         parallel = 1 if stage == "vocab" else max(self._tasks.values(), default=1)
         note = StageNote(
             machine=machine_name(),
@@ -188,7 +189,7 @@ class StageNotes(Listener):
             written=self._published(stage),
             seconds=seconds,
             workers=min(self._engine.workers, parallel),
-            memory=peak - self._memory if peak > self._peak else None,  # else it was an earlier stage's
+            memory=_Memory.now().growth(self._before),
         )
         save_note(kind_of(stage, self._config), note)
 
@@ -199,11 +200,25 @@ class StageNotes(Listener):
         return 0 if manifest is None else sum((directory / name).stat().st_size for name in manifest.files)
 
 
-def _memory() -> tuple[int, int]:
-    """Bytes that this process holds, and held at most so far; zeros where the system does not tell."""
-    try:
-        status = Path("/proc/self/status").read_text("ascii")
-    except OSError:
-        return 0, 0
-    found = dict(re.findall(r"^(VmRSS|VmHWM):\s*(\d+) kB$", status, re.MULTILINE))
-    return int(found.get("VmRSS", 0)) * 1024, int(found.get("VmHWM", 0)) * 1024
+@dataclass(frozen=True)
+class _Memory:
+    """Bytes that this process holds, held at most so far, and that a child of it held; 0 where that cannot be told."""
+
+    held: int = 0
+    peak: int = 0
+    child: int = 0
+
+    @classmethod
+    def now(cls) -> _Memory:
+        try:
+            status = Path("/proc/self/status").read_text("ascii")
+        except OSError:
+            return cls()
+        found = dict(re.findall(r"^(VmRSS|VmHWM):\s*(\d+) kB$", status, re.MULTILINE))
+        child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        return cls(*(int(size) * 1024 for size in (found.get("VmRSS", 0), found.get("VmHWM", 0), child)))
+
+    def growth(self, before: _Memory) -> int | None:
+        """Returns the bytes that were needed since; None where the peaks are those of an earlier time."""
+        own = self.peak - before.held if self.peak > before.peak else 0
+        return (own + self.child if self.child > before.child else own) or None

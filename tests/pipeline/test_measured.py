@@ -15,6 +15,7 @@ from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.measured import (
     StageNote,
     StageNotes,
+    _Memory,
     kind_of,
     machine_name,
     notes_path,
@@ -175,3 +176,12 @@ def test_a_run_takes_notes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("extract-packed", "compile", "sample", "vocab-t2t", "encode-t2t-example"), 1
     )
     assert found["compile"][0].work == found["encode-t2t-example"][0].work
+
+
+def test_memory_is_noted_where_a_stage_held_more_than_all_before() -> None:
+    before = _Memory(held=200, peak=500, child=90)
+    assert _Memory(held=250, peak=700, child=90).growth(before) == 500
+    assert _Memory(held=250, peak=500, child=90).growth(before) is None
+    assert _Memory(held=250, peak=500, child=300).growth(before) == 300
+    assert _Memory(held=250, peak=700, child=300).growth(before) == 800
+    assert _Memory().growth(before) is None

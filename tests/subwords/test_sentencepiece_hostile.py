@@ -60,7 +60,7 @@ def test_a_piece_that_is_not_utf8_is_refused(kind: int) -> None:
     file = model_file([UNK, *BYTES, *PIECES, ("xx", -9.0, NORMAL)], kind, byte_fallback=True).replace(
         b"xx", b"\xff\xfe"
     )
-    with pytest.raises(VocabularyError, match="has a piece that is not UTF-8, the one with id 270$"):
+    with pytest.raises(VocabularyError, match=r"has a piece that is not UTF-8, the one with id 270$"):
         SentencePieceTokenizer(file)
 
 

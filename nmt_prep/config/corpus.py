@@ -54,102 +54,128 @@ Translators = Annotated[
 
 
 class Columns(Section):
-    """Which columns of a table hold the two sides."""
+    """The columns of a table that hold the two sides."""
 
     source: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = Field(
-        0, description="the number of a column, counted from 0, or its name in the header"
+        0, description="the number of a column, counted from 0, or its name in the header: the source side"
     )
     target: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] = Field(
-        1, description="the number of a column, counted from 0, or its name in the header"
+        1, description="the number of a column, counted from 0, or its name in the header: the target side"
     )
 
 
 class Fields(Section):
-    """Where the two sides are in each row of nested data."""
+    """The fields of nested rows that hold the two sides."""
 
-    source: str = Field(min_length=1, description="the names on the way to the text, such as translation.en")
-    target: str = Field(min_length=1, description="the names on the way to the text, such as translation.zh")
+    source: str = Field(
+        min_length=1,
+        description="field names joined by dots, such as translation.en: the path to the text of the source side",
+    )
+    target: str = Field(
+        min_length=1,
+        description="field names joined by dots, such as translation.zh: the path to the text of the target side",
+    )
 
 
 class Tag(Section):
-    """A piece that begins each row of a side."""
+    """The piece that each row of a side begins with."""
 
     source: str | None = Field(
-        None, pattern=r"^\S+$", description="a word without spaces that is in vocab.reserved, such as <2zh>"
+        None,
+        pattern=r"^\S+$",
+        description="a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each source "
+        "row",
     )
     target: str | None = Field(
-        None, pattern=r"^\S+$", description="a word without spaces that is in vocab.reserved, such as <2zh>"
+        None,
+        pattern=r"^\S+$",
+        description="a word without spaces that is in vocab.reserved, such as <2zh>: the first piece of each target "
+        "row",
     )
 
 
 class Corpus(Section):
     """One named pair of files, or one file that holds both sides."""
 
-    name: Name = Field(description="letters, digits, dots, dashes and underscores; recorded with every pair")
+    name: Name = Field(
+        description="letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"
+    )
     url: Annotated[Urls, BeforeValidator(per_side)] = Field(
         description="a URL (http, https, s3, gs, file), a path relative to the config file, an id (opus:…, mtdata:…, "
-        "sacrebleu:…), a list of mirrors, or {source: …, target: …} where each side is a file of its own"
+        "sacrebleu:…), a list of mirrors, or {source: …, target: …}: where the files are"
     )
     manual: str | None = Field(
-        None, min_length=1, description="how to get the file that url, a path, names, where no program can fetch it"
+        None,
+        min_length=1,
+        description="a text, or null: how to get the file by hand if no program can fetch it; url is then its path",
     )
     sha256: Annotated[Checksums, BeforeValidator(per_side)] = Field(
-        default_factory=lambda: Checksums(), description="64 hexadecimal digits; per side where url is"
+        default_factory=lambda: Checksums(),
+        description="64 hexadecimal digits, or {source: …, target: …} where url is: the digest that the file must have",
     )
     format: Annotated[str, AfterValidator(_known_format)] | None = Field(
         None,
         description="plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed "
-        "reader; told from the names of the files when left out",
+        "reader: the file format, told from the file names if left out",
     )
     source: str | None = Field(
-        None, min_length=1, description="the member of the archive with the source side, or a pattern with * and ?"
+        None, min_length=1, description="a name, or a pattern with * and ?: the archive member with the source side"
     )
     target: str | None = Field(
-        None, min_length=1, description="the member of the archive with the target side, or a pattern with * and ?"
+        None, min_length=1, description="a name, or a pattern with * and ?: the archive member with the target side"
     )
     member: str | None = Field(
-        None, min_length=1, description="the member of the archive that holds both sides, or a pattern with * and ?"
+        None, min_length=1, description="a name, or a pattern with * and ?: the archive member that holds both sides"
     )
     columns: Columns | None = Field(
-        None, description="{source: 0, target: 1}: numbers of columns, or names in the header (tsv, csv)"
+        None, description="{source: 0, target: 1}: numbers or header names of the columns with the two sides (tsv, csv)"
     )
-    header: bool = Field(False, description="true where the first line names the columns (tsv, csv)")
+    header: bool = Field(False, description="true or false: the first line names the columns (tsv, csv)")
     fields: Fields | None = Field(
         None,
-        description="{source: translation.en, target: translation.zh}: where the sides are in a row (jsonl, parquet)",
+        description="{source: translation.en, target: translation.zh}: where the two sides are in a row (jsonl, "
+        "parquet)",
     )
     languages: Languages | None = Field(
-        None, description="{source: …, target: …} as the files tag them, where that differs (tmx, xliff, wmt_xml)"
+        None,
+        description="{source: …, target: …}: the language tags in the files, if they differ from the config's (tmx, "
+        "xliff, wmt_xml)",
     )
     references: Literal["all"] | Translators | None = Field(
-        None, description="a translator or a list of them, each giving pairs of its own, or all (wmt_xml, sgm)"
+        None,
+        description="a translator, a list of them, or all: the references to read, each giving its own pairs (wmt_xml, "
+        "sgm)",
     )
     systems: Literal["all"] | Translators | None = Field(
-        None, description="a system or a list of them, whose outputs are the target side, or all (wmt_xml)"
+        None, description="a system, a list of them, or all: the systems whose outputs are the target side (wmt_xml)"
     )
     encoding: Annotated[str, AfterValidator(_text_encoding)] = Field(
-        "utf-8", description="an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252"
+        "utf-8",
+        description="an encoding that Python knows, such as utf-8, utf-16, gb18030 or windows-1252: how the text is "
+        "encoded",
     )
     invalid: Literal["error", "drop"] = Field(
-        "error", description="error, or drop to leave out pairs with bytes that are no text in the encoding"
+        "error", description="error or drop: what to do with a pair that is not valid text in the encoding"
     )
     crlf: Literal["strip", "keep"] = Field(
-        "strip", description="strip the carriage return before a newline, or keep it"
+        "strip", description="strip or keep: what to do with a carriage return before a newline"
     )
     max_line_bytes: Amount = Field(
-        2**20, ge=1, le=2**30, description="an amount of bytes from 1 to 1GiB: pairs with a longer line are left out"
+        2**20, ge=1, le=2**30, description="an amount of bytes from 1 to 1GiB: pairs with a longer line are dropped"
     )
     role: Literal["parallel", "vocab", "monolingual"] = Field(
         "parallel",
-        description="parallel; vocab: only sampled for the vocabularies; or monolingual: one side, with the "
-        "placeholder for the other",
+        description="parallel, vocab or monolingual: pairs for the records, lines that only the vocabularies see, or "
+        "one side with the placeholder for the other",
     )
     placeholder: str = Field(
-        "<mono>", pattern=r"^\S+$", description="a word without spaces: the side that a monolingual corpus has not"
+        "<mono>",
+        pattern=r"^\S+$",
+        description="a word without spaces: stands for the missing side of a monolingual corpus",
     )
-    swap: bool = Field(False, description="true to exchange the sides once they are read")
+    swap: bool = Field(False, description="true or false: exchange the two sides after reading")
     tag: Tag | None = Field(
-        None, description="{source: <2zh>}: a piece to put before the ids of each row of a side, from vocab.reserved"
+        None, description="{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side"
     )
 
     @model_validator(mode="after")

@@ -12,19 +12,21 @@ Address = Annotated[str, StringConstraints(pattern=r"^[a-z]+://[^\s/]+:[0-9]{1,5
 
 
 class _Common(Section):
-    """What every engine has: a bound on the memory of all its processes together."""
+    """The keys that all engines share."""
 
     memory: Amount = Field(
-        2_000_000_000, ge=256_000_000, description="an amount of memory >= 256MB, such as 512MB or 2GB"
+        2_000_000_000,
+        ge=256_000_000,
+        description="an amount of memory >= 256MB, such as 512MB or 2GB: a bound for all processes of the run together",
     )
 
 
 class LocalSettings(_Common):
     """Threads of the process that runs the config."""
 
-    kind: Literal["local"] = Field("local", description="local or dask")
+    kind: Literal["local"] = Field("local", description="local or dask: threads of this process, or a Dask cluster")
     workers: Literal["auto"] | Annotated[int, Field(ge=1)] = Field(
-        "auto", description="an integer >= 1, or auto for one a core"
+        "auto", description="an integer >= 1, or auto for one per core: the number of threads"
     )
 
 
@@ -32,34 +34,36 @@ class ClusterSettings(Section):
     """A Dask cluster that a run starts, and stops when it ends."""
 
     kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"] = Field(
-        description="local, slurm, pbs, lsf, sge or kubernetes"
+        description="local, slurm, pbs, lsf, sge or kubernetes: the kind of cluster"
     )
     workers: Count = Field(ge=1, description="an integer >= 1: worker processes")
     options: dict[str, Any] = Field(
-        default_factory=dict, description="a mapping of options of the class that Dask has for clusters of this kind"
+        default_factory=dict, description="a mapping: options of the Dask class for clusters of this kind"
     )
 
 
 class DaskSettings(_Common):
     """Workers of a Dask cluster."""
 
-    kind: Literal["dask"] = Field(description="local or dask")
+    kind: Literal["dask"] = Field(description="local or dask: threads of this process, or a Dask cluster")
     scheduler: Address | None = Field(
-        None, description="the address of a scheduler that runs already, such as tcp://host:8786"
+        None, description="an address such as tcp://host:8786, or null: a scheduler that is already running"
     )
-    cluster: ClusterSettings | None = Field(None, description="a cluster to start: {kind: …, workers: …, options: …}")
+    cluster: ClusterSettings | None = Field(
+        None, description="{kind: …, workers: …, options: …}, or null: a cluster that the run starts"
+    )
     connect_seconds: float = Field(
-        30.0, gt=0, strict=False, description="a number of seconds > 0 until the scheduler must have answered"
+        30.0, gt=0, strict=False, description="a number of seconds > 0: how long the scheduler may take to answer"
     )
     worker_seconds: float = Field(
-        300.0, gt=0, strict=False, description="a number of seconds > 0 that a run waits while there is no worker"
+        300.0, gt=0, strict=False, description="a number of seconds > 0: how long a run waits while there is no worker"
     )
     frozen_seconds: float = Field(
         30.0,
         ge=10,
         strict=False,
-        description="a number of seconds >= 10 without a sign of life after which a worker of a cluster that the run "
-        "started is replaced",
+        description="a number of seconds >= 10: a worker of the run's own cluster that is silent for so long is "
+        "replaced",
     )
 
     @model_validator(mode="after")

@@ -51,7 +51,7 @@ Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{
 
 
 class ConfigLanguages(Languages):
-    """The two languages of a config; files and records may name them otherwise."""
+    """The languages of the two sides. Files and records may use other tags for them."""
 
-    source: Tag = Field(description=_EXAMPLES)
-    target: Tag = Field(description=_EXAMPLES)
+    source: Tag = Field(description=f"{_EXAMPLES}: the language of the source side")
+    target: Tag = Field(description=f"{_EXAMPLES}: the language of the target side")

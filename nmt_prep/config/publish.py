@@ -16,20 +16,23 @@ Published = Literal["compile", "sample", "vocab", "encode", "export", "report"]
 
 
 class PublishSettings(Section):
-    """An object store, or any other place that fsspec writes to, that gets a copy of what training reads."""
+    """An object store, or another place that fsspec can write to, which receives a copy of what training reads."""
 
     url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))] = Field(
-        description="a URL below which fsspec can write, such as s3://bucket/prefix, gs://bucket/prefix or "
-        "file:///path, without user and password: credentials come from the environment"
+        description="a URL such as s3://bucket/prefix, gs://bucket/prefix or file:///path, without user and password: "
+        "where fsspec writes the copy; credentials come from the environment"
     )
     stages: Annotated[tuple[Published, ...], Field(min_length=1)] = Field(
-        ("vocab", "encode", "report"), description="names of stages whose output is published"
+        ("vocab", "encode", "report"),
+        description="a list of compile, sample, vocab, encode, export and report: the stages whose output is copied",
     )
     options: dict[str, Any] = Field(
         default_factory=dict,
-        description="options of fsspec's file system, such as endpoint_url; credentials come from the environment",
+        description="a mapping without credentials: options of the fsspec file system, such as endpoint_url",
     )
-    retries: Count = Field(5, ge=0, le=100, description="an integer from 0 to 100: tries after the first of a request")
+    retries: Count = Field(
+        5, ge=0, le=100, description="an integer from 0 to 100: attempts after the first of each request"
+    )
 
     @field_validator("options")
     @classmethod

@@ -24,59 +24,77 @@ from nmt_prep.config.vocab import T2TVocab, Vocab
 class Download(Section):
     """How files are fetched. Nothing here changes a byte of any result."""
 
-    parallel: Count = Field(4, ge=1, le=64, description="an integer from 1 to 64: files that are fetched at once")
+    parallel: Count = Field(4, ge=1, le=64, description="an integer from 1 to 64: how many files are fetched at once")
     connect_seconds: float = Field(
-        10.0, gt=0, strict=False, description="a number of seconds > 0 until a server must have taken a connection"
+        10.0,
+        gt=0,
+        strict=False,
+        description="a number of seconds > 0: how long a server may take to accept a connection",
     )
     stall_seconds: float = Field(
-        60.0, gt=0, strict=False, description="a number of seconds > 0 without noteworthy progress before a new try"
+        60.0,
+        gt=0,
+        strict=False,
+        description="a number of seconds > 0: a connection that delivers next to nothing for so long is given up and "
+        "tried again",
     )
     retries: Count = Field(
-        5, ge=0, le=100, description="an integer from 0 to 100: tries after the first that make no progress"
+        5, ge=0, le=100, description="an integer from 0 to 100: attempts after the first, counted anew after progress"
     )
     max_file_bytes: Amount = Field(
-        100_000_000_000, ge=1, description="an amount of bytes >= 1, such as 100GB: the largest file to fetch"
+        100_000_000_000, ge=1, description="an amount of bytes >= 1, such as 100GB: a larger file is refused"
     )
     max_bytes_per_second: Amount | None = Field(
-        None, ge=1, description="an amount of bytes >= 1, such as 10MB, for all downloads together; or null"
+        None,
+        ge=1,
+        description="an amount of bytes >= 1, such as 10MB, or null for no limit: bandwidth of all downloads together",
     )
-    cache: bool = Field(True, description="true to keep fetched files where other runs find them too")
+    cache: bool = Field(
+        True, description="true or false: also keep fetched files in the cache directory, where other runs find them"
+    )
 
 
 class Extract(Section):
-    """How much an archive may hold before it is taken for an attack. Nothing here changes a byte of any result."""
+    """Limits that protect against hostile archives. Nothing here changes a byte of any result."""
 
     max_member_bytes: Amount = Field(
-        100_000_000_000, ge=1, description="an amount of bytes >= 1, such as 100GB: the largest file to extract"
+        100_000_000_000,
+        ge=1,
+        description="an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused",
     )
     max_ratio: Count = Field(
-        250, ge=1, description="an integer >= 1: bytes that come out of an archive for each of its own"
+        250, ge=1, description="an integer >= 1: the most bytes that an archive may expand to for each of its own bytes"
     )
-    max_members: Count = Field(1_000_000, ge=1, description="an integer >= 1: entries of an archive")
+    max_members: Count = Field(
+        1_000_000, ge=1, description="an integer >= 1: the most members that an archive may have"
+    )
 
 
 class Sample(Section):
-    """Which lines the vocabularies see."""
+    """The sample of lines that the vocabularies are built from."""
 
     bytes_per_corpus: Count = Field(
-        100_000_000, ge=1, description="a number of bytes >= 1: the budget of each side of each corpus"
+        100_000_000, ge=1, description="a number of bytes >= 1: how much of each side of each corpus is sampled"
     )
 
 
 class Records(Section):
-    """The shards."""
+    """How the shards are written."""
 
     shards: dict[str, Annotated[Count, Field(ge=1, le=99_999)]] = Field(
         default_factory=dict,
-        description="a number of shards from 1 to 99999 for each split; 1 where left out",
+        description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, 1 where left "
+        "out",
     )
     layout: Literal["example", "chunk", "packed"] = Field(
         "example",
-        description="example (a tf.train.Example a pair), chunk (about 256 pairs a record) or packed (chunk, with the "
-        "pairs packed into rows)",
+        description="example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about "
+        "256 pairs packed into rows",
     )
     export: Literal["pieces"] | None = Field(
-        None, description="pieces, to write plain text of pieces and vocabulary lists beside the records; or null"
+        None,
+        description="pieces or null: with pieces, plain text of pieces and vocabulary lists are written beside the "
+        "records",
     )
     row_length: Count = Field(
         256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
@@ -86,28 +104,46 @@ class Records(Section):
 class Input(Section):
     """Defaults of the input function."""
 
-    batch_tokens: Count = Field(4096, ge=1, description="an integer >= 1: tokens of a batch, with padding")
-    max_length: Count = Field(256, ge=1, description="an integer >= 1: pairs with a longer side are left out")
+    batch_tokens: Count = Field(
+        4096, ge=1, description="an integer >= 1: tokens of a batch on either side, padding included"
+    )
+    max_length: Count = Field(256, ge=1, description="an integer >= 1: pairs with a side of more ids are left out")
 
 
 class Config(Section):
-    """A whole config."""
+    """The whole config."""
 
-    name: Name = Field(description="letters, digits, dots, dashes and underscores; part of the files' names")
-    languages: ConfigLanguages = Field(description="{source: …, target: …}")
-    output_dir: Location = Field(description="a path, relative to the working directory; ~ is the home directory")
-    seed: int = Field(ge=0, lt=2**63, description="an integer >= 0; required, so that no order is left to chance")
-    splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(
-        description="lists of corpora by split: train, and where there are any, dev and test"
+    name: Name = Field(
+        description="letters, digits, dots, dashes and underscores: the name of the data set, part of file names"
     )
-    download: Download = Field(default_factory=lambda: Download(), description="the download section")
-    extract: Extract = Field(default_factory=lambda: Extract(), description="the extract section")
-    sample: Sample = Field(default_factory=lambda: Sample(), description="the sample section")
-    vocab: Vocab = Field(default_factory=lambda: T2TVocab(), description="the vocab section")
-    records: Records = Field(default_factory=lambda: Records(), description="the records section")
-    input: Input = Field(default_factory=lambda: Input(), description="the input section")
-    engine: EngineSettings = Field(default_factory=lambda: LocalSettings(), description="the engine section")
-    publish: PublishSettings | None = Field(None, description="the publish section, or null to publish nowhere")
+    languages: ConfigLanguages = Field(description="{source: …, target: …}: the languages of the two sides")
+    output_dir: Location = Field(
+        description="a path, relative to the working directory, ~ for the home directory: where the run writes"
+    )
+    seed: int = Field(
+        ge=0,
+        lt=2**63,
+        description="an integer >= 0: fixes the sample and the shuffle; required, so that no order is left to chance",
+    )
+    splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(
+        description="lists of corpora by split: the data; train is required, others such as dev and test are optional"
+    )
+    download: Download = Field(default_factory=lambda: Download(), description="a mapping: how files are fetched")
+    extract: Extract = Field(default_factory=lambda: Extract(), description="a mapping: limits on archives")
+    sample: Sample = Field(
+        default_factory=lambda: Sample(), description="a mapping: which lines the vocabularies are built from"
+    )
+    vocab: Vocab = Field(
+        default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
+    )
+    records: Records = Field(default_factory=lambda: Records(), description="a mapping: how the shards are written")
+    input: Input = Field(default_factory=lambda: Input(), description="a mapping: how pairs become batches")
+    engine: EngineSettings = Field(
+        default_factory=lambda: LocalSettings(), description="a mapping: where tasks run, and their memory"
+    )
+    publish: PublishSettings | None = Field(
+        None, description="a mapping, or null for no copy: an object store that receives a copy of the outputs"
+    )
 
     @model_validator(mode="after")
     def _splits_fit(self) -> Config:
@@ -160,13 +196,13 @@ class Config(Section):
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of a config, for editors that complete and check YAML."""
+    """Returns the JSON schema of a config, for editors that complete and check YAML."""
     schema = Config.model_json_schema(mode="validation")
     definitions = schema["$defs"]
-    mirrors = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+    mirrors = [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
     for side in ("both", "source", "target"):
-        definitions["Urls"]["properties"][side] = mirrors
+        definitions["Urls"]["properties"][side]["anyOf"] = mirrors
     corpus = definitions["Corpus"]["properties"]
-    corpus["url"] = {**mirrors, "anyOf": [*mirrors["anyOf"], {"$ref": "#/$defs/Urls"}]}
-    corpus["sha256"] = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Checksums"}]}
+    for key, whole in (("url", mirrors), ("sha256", [{"type": "string"}])):
+        corpus[key] = {"anyOf": [*whole, {"$ref": corpus[key].pop("$ref")}], **corpus[key]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -49,7 +49,7 @@ class Section(BaseModel):
 
 
 class Languages(Section):
-    """The two languages."""
+    """The languages of the two sides."""
 
-    source: Language = Field(description="a language tag such as en, zh or pt-BR")
-    target: Language = Field(description="a language tag such as en, zh or pt-BR")
+    source: Language = Field(description="a language tag such as en, zh or pt-BR: the language of the source side")
+    target: Language = Field(description="a language tag such as en, zh or pt-BR: the language of the target side")

@@ -28,11 +28,17 @@ Mirrors = Annotated[tuple[Location, ...], BeforeValidator(one_or_more), Field(mi
 
 
 class Urls(Section):
-    """Where a corpus is: one archive or file for both sides, or a file a side."""
+    """The addresses of a corpus: one archive or file for both sides, or one file per side."""
 
-    both: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
-    source: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
-    target: Mirrors | None = Field(None, description="a URL or path, or a list of mirrors of the same file")
+    both: Mirrors | None = Field(
+        None, description="a URL or path, or a list of mirrors of the same file: one archive or file for both sides"
+    )
+    source: Mirrors | None = Field(
+        None, description="a URL or path, or a list of mirrors of the same file: the file of the source side"
+    )
+    target: Mirrors | None = Field(
+        None, description="a URL or path, or a list of mirrors of the same file: the file of the target side"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Urls:
@@ -62,6 +68,6 @@ class Urls(Section):
 class Checksums(Section):
     """SHA-256 of the files behind the URLs, in the same form as ``url``."""
 
-    both: Sha256 | None = Field(None, description="64 hexadecimal digits")
-    source: Sha256 | None = Field(None, description="64 hexadecimal digits")
-    target: Sha256 | None = Field(None, description="64 hexadecimal digits")
+    both: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the one file for both sides")
+    source: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the file of the source side")
+    target: Sha256 | None = Field(None, description="64 hexadecimal digits: SHA-256 of the file of the target side")

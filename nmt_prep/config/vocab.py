@@ -19,11 +19,13 @@ _MOST_BYTE_BPE = 1 << 21
 
 
 class _Common(Section):
-    """What every dialect has."""
+    """The keys that all dialects share."""
 
     size: Count = Field(8192, ge=1, description="an integer >= 1: the number of pieces (approximate for t2t)")
-    shared: bool = Field(False, description="true for one vocabulary for both sides, false for one a side")
-    reserved: tuple[Text, ...] = Field((), description="a list of strings that become pieces of their own")
+    shared: bool = Field(
+        False, description="true or false: build one vocabulary for both sides instead of one per side"
+    )
+    reserved: tuple[Text, ...] = Field((), description="a list of strings: pieces that the vocabulary has in any case")
 
     @model_validator(mode="after")
     def _distinct(self) -> _Common:
@@ -38,13 +40,13 @@ class _Common(Section):
 
 
 class T2TVocab(_Common):
-    """Tensor2Tensor's subtokens."""
+    """A Tensor2Tensor vocabulary of subtokens."""
 
-    kind: Literal["t2t"] = Field("t2t", description="t2t, byte_bpe or sentencepiece")
+    kind: Literal["t2t"] = Field("t2t", description="t2t, byte_bpe or sentencepiece: the dialect")
     max_subtoken_length: int | None = Field(
         200,
         ge=1,
-        description="an integer >= 1: candidates of this many characters or more are not considered; or null",
+        description="an integer >= 1, or null for no limit: pieces have fewer characters than this",
     )
 
     @model_validator(mode="after")
@@ -61,16 +63,16 @@ class T2TVocab(_Common):
 
 
 class ByteBPEVocab(_Common):
-    """GPT-2's byte-level BPE."""
+    """A byte-level BPE vocabulary, as GPT-2 has."""
 
-    kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece")
+    kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
     min_frequency: int = Field(0, ge=0, description="an integer >= 0: pairs that occur less often are not merged")
     pattern: Text | None = Field(
-        None, description="a regular expression for pretokens (slower than GPT-2's own, which null stands for)"
+        None, description="a regular expression, or null for GPT-2's, which is faster: what a pretoken is"
     )
     pad: Text = Field("<pad>", description="a string: the special token with id 0")
     eos: Text = Field("<EOS>", description="a string: the special token with id 1")
-    bos: Text | None = Field(None, description="a string: the special token with id 2; or null for none")
+    bos: Text | None = Field(None, description="a string, or null for none: the special token with id 2")
 
     @model_validator(mode="after")
     def _pattern_can_be_saved(self) -> ByteBPEVocab:
@@ -103,18 +105,20 @@ class ByteBPEVocab(_Common):
 class SentencePieceVocab(_Common):
     """A SentencePiece model."""
 
-    kind: Literal["sentencepiece"] = Field(description="t2t, byte_bpe or sentencepiece")
-    model_type: Literal["unigram", "bpe"] = Field("unigram", description="unigram or bpe")
+    kind: Literal["sentencepiece"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
+    model_type: Literal["unigram", "bpe"] = Field("unigram", description="unigram or bpe: the kind of model")
     character_coverage: float = Field(
         0.9995, ge=0.98, le=1, description="a number from 0.98 to 1: the share of the text's characters that get pieces"
     )
-    byte_fallback: bool = Field(False, description="true to spell characters without a piece as bytes")
+    byte_fallback: bool = Field(False, description="true or false: spell characters without a piece as bytes")
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = Field(
-        "nmt_nfkc", description="nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity"
+        "nmt_nfkc", description="nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity: how text is normalized first"
     )
-    id_layout: Literal["sentencepiece", "fairseq"] = Field("sentencepiece", description="sentencepiece or fairseq")
+    id_layout: Literal["sentencepiece", "fairseq"] = Field(
+        "sentencepiece", description="sentencepiece or fairseq: how the special pieces are numbered"
+    )
     options: dict[str, Any] = Field(
-        default_factory=dict, description="a mapping of further options of the sentencepiece library"
+        default_factory=dict, description="a mapping: further options of the sentencepiece library, by name"
     )
 
     @model_validator(mode="after")

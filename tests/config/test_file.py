@@ -86,15 +86,26 @@ records: {shards: {train: 0}}
         "c.yaml: 10 problems",
         (
             "  engine.memory (line 13): found the text '2 parsecs'; "
-            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB"
+            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB: a bound for all processes of the "
+            "run together"
         ),
-        "  engine.workers (line 13): found the number 0; allowed: an integer >= 1, or auto for one a core",
-        "  languages.source (line 2): found the text 'en us'; allowed: a language tag such as en, zh or pt-BR",
+        (
+            "  engine.workers (line 13): found the number 0; "
+            "allowed: an integer >= 1, or auto for one per core: the number of threads"
+        ),
+        (
+            "  languages.source (line 2): found the text 'en us'; "
+            "allowed: a language tag such as en, zh or pt-BR: the language of the source side"
+        ),
         (
             "  records.shards.train (line 14): found the number 0; "
-            "allowed: a number of shards from 1 to 99999 for each split; 1 where left out"
+            "allowed: a mapping from splits to integers from 1 to 99999: the number of shards of a split, 1 where left "
+            "out"
         ),
-        "  seed (line 4): found the text 'one'; allowed: an integer >= 0; required, so that no order is left to chance",
+        (
+            "  seed (line 4): found the text 'one'; allowed: an integer >= 0: fixes the sample and the shuffle; "
+            "required, so that no order is left to chance"
+        ),
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, "
             "encoding, fields, format, header, invalid, languages, manual, max_line_bytes, member, name, "
@@ -102,11 +113,11 @@ records: {shards: {train: 0}}
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "
-            "allowed: a URL or path, or a list of mirrors of the same file"
+            "allowed: a URL or path, or a list of mirrors of the same file: one archive or file for both sides"
         ),
         (
             "  vocab.shared (line 12): found the text 'maybe'; "
-            "allowed: true for one vocabulary for both sides, false for one a side"
+            "allowed: true or false: build one vocabulary for both sides instead of one per side"
         ),
         (
             "  vocab.sise (line 12): unknown key; did you mean 'size'? (allowed here: kind, max_subtoken_length, "

@@ -151,13 +151,16 @@ def test_options_reach_every_class_that_takes_them() -> None:
         (
             {"kind": "dask", "scheduler": "a:1"},
             (
-                "engine.scheduler: found the text 'a:1'; allowed: the address of a scheduler that runs already, such "
-                "as tcp://host:8786"
+                "engine.scheduler: found the text 'a:1'; allowed: an address such as tcp://host:8786, or null: "
+                "a scheduler that is already running"
             ),
         ),
         (
             {"kind": "dask", "cluster": {"kind": "sun", "workers": 1}},
-            "engine.cluster.kind: found the text 'sun'; allowed: local, slurm, pbs, lsf, sge or kubernetes",
+            (
+                "engine.cluster.kind: found the text 'sun'; allowed: local, slurm, pbs, lsf, sge or kubernetes: the "
+                "kind of cluster"
+            ),
         ),
         (
             {"kind": "dask", "cluster": {"kind": "local"}},

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -67,6 +68,21 @@ def flush_tree(directory: Path) -> None:
             if not is_partial(path):
                 flush(path)
         flush(directory)
+
+
+def link_or_copy(source: Path, target: Path) -> bool:
+    """Gives a file a second name, or copies it where it cannot have one; returns False where the source is gone.
+
+    Raises:
+        OSError: ``target`` cannot be written.
+    """
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        shutil.copyfile(source, target)
+    return True
 
 
 @contextmanager

@@ -122,9 +122,7 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for another run on the same directory to end, or fail.")
     ] = True,
-    preview: Annotated[
-        bool, typer.Option("--preview/--no-preview", help="End by showing a batch (this loads TensorFlow).")
-    ] = True,
+    preview: Annotated[bool, typer.Option("--preview/--no-preview", help="End by showing a batch.")] = True,
     stage: StageOption = None,
     task_id: TaskIdOption = None,
     num_tasks: NumTasksOption = None,

@@ -1,19 +1,17 @@
 """One batch as training code gets it, decoded: the proof that ends a run.
 
-Loading TensorFlow takes longer than a run with nothing to do, so the text is kept, with the digest of the records that
-it shows.
+Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is kept, with the
+digest of the records that it shows.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from nmt_prep.artefacts import parse_json, publish_json
+from nmt_prep.batches import read_records
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.subwords import Tokenizer, load_tokenizer
@@ -24,7 +22,7 @@ _LONGEST = 100
 
 
 def batch_preview(config: Config, split: str = "train") -> str:
-    """A batch of ``make_dataset`` in words: shapes, and the first pairs decoded.
+    """Returns the first batch of ``read_records`` in words: shapes when padded, and the first pairs decoded.
 
     Raises:
         NmtPrepError: the records are damaged.
@@ -43,16 +41,15 @@ def batch_preview(config: Config, split: str = "train") -> str:
 
 
 def _make(config: Config, workspace: Workspace, split: str) -> str:
-    with _native_remarks_silenced():
-        from nmt_prep.input import make_dataset  # noqa: PLC0415  (loads TensorFlow)
-
-        batches: Any = make_dataset(
-            workspace.root, split, batch_tokens=config.input.batch_tokens, max_length=config.input.max_length
-        )
-        batch = next(iter(batches), None)
+    options = config.input
+    batches = read_records(
+        workspace.root, split, batch_tokens=options.batch_tokens, max_length=options.max_length, packed=False
+    )
+    batch = next(batches, None)
     if batch is None:
-        return f"no pair of {split} is within input.max_length = {config.input.max_length}; there is no batch to show"
-    lines = [f"a batch: source {list(batch.source.shape)}, target {list(batch.target_output.shape)}, int32"]
+        return f"no pair of {split} is within input.max_length = {options.max_length}; there is no batch to show"
+    shapes = [[len(side), int(side.lengths.max())] for side in batch]
+    lines = [f"a batch: source {shapes[0]}, target {shapes[1]}, int32"]
     vocab = read_manifest(workspace.manifest("vocab"))
     details = vocab.details if vocab is not None else {}
     tokenizers = {side: _load(workspace, details[side]) for side in SIDES}
@@ -60,9 +57,8 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
         side: sorted({corpus.tags[side] for corpus in config.splits[split] if side in corpus.tags}) for side in SIDES
     }
     for row in range(min(_ROWS, len(batch.source))):
-        source = batch.source[row, : int(batch.source_sequence_length[row])].numpy().tolist()
-        target = batch.target_output[row, : int(batch.target_sequence_length[row])].numpy().tolist()
-        for side, ids in zip(SIDES, (source, target), strict=True):
+        for side, rows in zip(SIDES, batch, strict=True):
+            ids = rows[row].tolist()
             lines.append(f"  {side} ids: {shortened(' '.join(map(str, ids)))}")
             lines.append(f"  {side}:     {shortened(_text(tokenizers[side], tags[side], ids))}")
     return "\n".join(lines)
@@ -75,21 +71,6 @@ def shortened(text: str) -> str:
 
 def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:
     return load_tokenizer(workspace.root / "vocab" / facts["file"], id_layout=facts["id_layout"])
-
-
-@contextmanager
-def _native_remarks_silenced() -> Iterator[None]:
-    """Keeps TensorFlow's native remarks on accelerators off the terminal; Python's errors still reach the caller."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def _text(tokenizer: Tokenizer, tags: Sequence[str], ids: list[int]) -> str:

@@ -102,7 +102,7 @@ class Records(Section):
 
 
 class Input(Section):
-    """Defaults of the input function."""
+    """Defaults of the functions that give batches; recorded in ``dataset.json``."""
 
     batch_tokens: Count = Field(
         4096, ge=1, description="an integer >= 1: tokens of a batch on either side, padding included"

@@ -53,6 +53,13 @@ class Freshness:
             damage = stage.misnamed(self._config, self._base_dir, self._workspace, known)
         return damage or stage.outdated(manifest, self._config, self._lock)
 
+    def renewable(self, stage: Stage, fingerprint: str) -> Manifest | None:
+        """Returns the manifest of a stage that is as it should be but outdated; None where there is none."""
+        manifest = read_manifest(self._workspace.manifest(stage.name))
+        if manifest is None or manifest.fingerprint != fingerprint or self._damage(stage, manifest):
+            return None
+        return manifest if stage.outdated(manifest, self._config, self._lock) else None
+
     def follow(self, stage: Stage, above: Sequence[str]) -> str:
         """Why a stage below others that run must run too, its own changes included."""
         manifest = read_manifest(self._workspace.manifest(stage.name))

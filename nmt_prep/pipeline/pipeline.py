@@ -152,7 +152,7 @@ class Pipeline:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
                     self.progress.event("stage_started", stage=stage.name, reason=reason)
-                    manifests[stage.name] = self._run(stage, manifests, engine)
+                    manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)
                 counts, seconds = manifests[stage.name].counts, time.monotonic() - started
@@ -205,14 +205,16 @@ class Pipeline:
             above[stage.name] = self._fresh.manifest(stage)
         return self.stages[place], above
 
-    def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine) -> Manifest:
+    def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine, forced: bool) -> Manifest:
         making = self._making(stage, above)
         making.draft.discard_others()
         self._begin(making)
         if stage.keeps:
             remove_partial(making.directory)
         tasks = TaskLog(making.draft.notes, engine, self.progress)
-        result = stage.run(self._context(making, above, engine, tasks))
+        context = self._context(making, above, engine, tasks)
+        published = None if forced else self._fresh.renewable(stage, making.fingerprint)
+        result = (published and stage.renew(context, published)) or stage.run(context)
         remove_partial(making.directory)  # of workers that were killed
         manifest = Manifest(
             stage=stage.name,

@@ -103,6 +103,13 @@ class Stage(ABC):
         """Why the stage must run though its fingerprint and files are as they should be; empty where it need not."""
         return ""
 
+    def renew(self, context: Context, published: Manifest) -> Result | None:
+        """Makes the output from what the stage published with the same fingerprint; None where it must run.
+
+        Asked where :meth:`outdated` says why the stage must run, and its published files are those of the manifest.
+        """
+        return None
+
     def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
         """Why what the stage published is not what the digests in its names say; empty where it is.
 

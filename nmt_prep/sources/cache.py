@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import link_or_copy, published
 from nmt_prep.digests import cache_directory, sha256_of
 from nmt_prep.errors import OutputError
 
@@ -40,7 +38,7 @@ class DownloadCache:
         with suppress(OSError, OutputError):
             if not kept.is_file() or kept.stat().st_size != path.stat().st_size:
                 with published(kept) as beside:
-                    _link_or_copy(path, beside)
+                    link_or_copy(path, beside)
 
     def drop(self, sha256: str) -> None:
         """Forgets a file that turned out to be of no use; failing to is no failure."""
@@ -57,16 +55,5 @@ class _UnusableError(Exception):
 
 def _copy_verified(kept: Path, beside: Path, sha256: str) -> None:
     """Verifies the copy and not the original, which another run may be changing."""
-    if not (kept.is_file() and _link_or_copy(kept, beside) and sha256_of(beside) == sha256):
+    if not (kept.is_file() and link_or_copy(kept, beside) and sha256_of(beside) == sha256):
         raise _UnusableError
-
-
-def _link_or_copy(source: Path, target: Path) -> bool:
-    """Whether it could be done; false where the source is gone."""
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        shutil.copyfile(source, target)
-    return True

@@ -12,14 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
+from nmt_prep.artefacts import link_or_copy, writing
 from nmt_prep.config import SIDES, Config, Corpus
-from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.lockfile import LockFile
+from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.stage import Context, Result, Stage
 from nmt_prep.pipeline.tasks import Round
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
     GlobalShuffle,
+    InputInfo,
     Languages,
     PairStats,
     ShardInfo,
@@ -28,9 +31,11 @@ from nmt_prep.records import (
     Vocabularies,
     VocabularyInfo,
     index_path,
+    load_dataset_info,
     shard_name,
     write_dataset_info,
 )
+from nmt_prep.records.dataset_file import DATASET_FILE
 from nmt_prep.stages.encode_tasks import ShardTask, SpillTask, bucket_share, encode_part, order_shard, spill_name
 from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.vocab import built_vocabularies
@@ -64,6 +69,25 @@ class Encode(Stage):
             **tag_settings(config),
         }
 
+    def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        # The input section changes dataset.json alone, so it is no part of the settings.
+        recorded = replace(manifest, settings=manifest.details.get("input", {}))
+        return "; ".join(differences(recorded, self.version, _input_settings(config), manifest.inputs))
+
+    def renew(self, context: Context, published: Manifest) -> Result | None:
+        records = context.workspace.root / self.directory
+        for name in published.files.keys() - {DATASET_FILE}:
+            path = context.directory / name
+            with writing(path):
+                path.parent.mkdir(exist_ok=True)
+                path.unlink(missing_ok=True)
+                if not link_or_copy(records / name, path):
+                    return None
+        info = load_dataset_info(records).model_copy(update={"input": _input_info(context.config)})
+        write_dataset_info(context.directory, info)
+        digests = {name: digest for name, digest in published.files.items() if name != DATASET_FILE}
+        return Result(published.counts, digests=digests, details={"input": _input_settings(context.config)})
+
     def run(self, context: Context) -> Result:
         parts: Parts = context.manifests["compile"].details["parts"]
         plans = _plan(context, parts)
@@ -83,7 +107,8 @@ class Encode(Stage):
             for shard in split.shards
             if shard.index is not None
         }
-        return Result(Counts(pairs_in=pairs, pairs_out=pairs, other=tokens), digests=digests)
+        counts = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
+        return Result(counts, digests=digests, details={"input": _input_settings(context.config)})
 
 
 def _plan(context: Context, parts: Parts) -> dict[str, ShardPlan]:
@@ -200,9 +225,18 @@ def _describe(context: Context, splits: Mapping[str, SplitInfo], parts: Parts) -
         seed=config.seed,
         languages=Languages(source=config.languages.source, target=config.languages.target),
         vocab=Vocabularies(**vocabularies),
+        input=_input_info(config),
         corpora={split: _corpora(config.splits[split], listed) for split, listed in parts.items()},
         splits=dict(splits),
     )
+
+
+def _input_settings(config: Config) -> dict[str, object]:
+    return {f"input.{name}": value for name, value in config.input.model_dump().items()}
+
+
+def _input_info(config: Config) -> InputInfo:
+    return InputInfo(batch_tokens=config.input.batch_tokens, max_length=config.input.max_length)
 
 
 def _row_length(config: Config) -> int | None:

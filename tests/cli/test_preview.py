@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,11 @@ import pytest
 import nmt_prep
 from nmt_prep.cli.preview import batch_preview
 from nmt_prep.subwords import load_tokenizer
-from tests.corpus import corpus_config
+from tests.corpus import corpus_config, write_corpus
 
 SENTENCEPIECE = {"kind": "sentencepiece", "size": 60, "model_type": "bpe", "shared": True}
 
 
-@pytest.mark.tensorflow
 @pytest.mark.parametrize(
     "vocab",
     [
@@ -34,3 +35,30 @@ def test_tags_are_shown_by_their_names(tmp_path: Path, vocab: dict[str, Any]) ->
     [path] = (tmp_path / "run" / "vocab").glob("vocab.small.*")
     assert ids.split()[2] == str(load_tokenizer(path).piece_id("<2zh>"))
     assert (source, target) == ("  source:     <2zh> the cat", "  target:     猫")
+
+
+@pytest.mark.parametrize("layout", ["example", "chunk", "packed"])
+def test_a_batch_is_shown_of_every_layout(tmp_path: Path, layout: str) -> None:
+    (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
+    splits = {"train": [{"name": "a", "url": "a.tsv"}]}
+    config = corpus_config(tmp_path / "run", splits=splits, vocab={"size": 120}, records={"layout": layout})
+    nmt_prep.run(config, base_dir=tmp_path)
+    head, ids, source, _, target, *_ = batch_preview(config).splitlines()
+    assert head == f"a batch: source [20, {len(ids.split()[2:])}], target [20, 2], int32"
+    assert (source, target) == ("  source:     the cat", "  target:     猫")
+
+
+def test_tensorflow_is_not_loaded(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    code = (
+        "import sys, pathlib, nmt_prep\n"
+        "from nmt_prep.cli.preview import batch_preview\n"
+        "from tests.corpus import corpus_config\n"
+        "place = pathlib.Path(sys.argv[1])\n"
+        "config = corpus_config(place / 'run')\n"
+        "nmt_prep.run(config, base_dir=place)\n"
+        "assert batch_preview(config).startswith('a batch: ')\n"
+        "assert 'tensorflow' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr

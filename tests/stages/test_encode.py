@@ -7,8 +7,9 @@ import pytest
 import nmt_prep
 from nmt_prep.engines import local
 from nmt_prep.errors import VocabularyError
-from nmt_prep.records import check_records, load_dataset_info, read_shard
+from nmt_prep.records import InputInfo, check_records, load_dataset_info, read_shard
 from nmt_prep.stages import encode_tasks, vocab
+from nmt_prep.stages.encode import Encode
 from nmt_prep.subwords import T2TTokenizer
 from tests.corpus import corpus_config, tree, write_corpus
 
@@ -110,3 +111,32 @@ def test_tensorflow_alone_reads_the_shards(place: Path) -> None:
         expected += list(zip(inputs.to_lists(), targets.to_lists(), strict=True))
     assert found == expected
     assert len(found) == 300
+
+
+def test_a_change_of_input_options_writes_dataset_json_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    shards = {path: path.read_bytes() for path in (place / "run" / "records").rglob("small-*")}
+    info = load_dataset_info(place / "run" / "records")
+    assert info.input == InputInfo(batch_tokens=4096, max_length=256)
+    changed = corpus_config(place / "run", input={"max_length": 64})
+    assert [step.reason for step in nmt_prep.plan(changed, base_dir=place) if step.stage == "encode"] == [
+        "config input.max_length changed 256 → 64"
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(Encode, "run", None)
+        nmt_prep.run(changed, base_dir=place)
+    renewed = check_records(place / "run" / "records")
+    assert renewed == info.model_copy(update={"input": InputInfo(batch_tokens=4096, max_length=64)})
+    assert {path: path.read_bytes() for path in shards} == shards
+    assert all(step.fresh for step in nmt_prep.plan(changed, base_dir=place))
+    nmt_prep.run(corpus_config(place / "anew", input={"max_length": 64}), base_dir=place)
+    assert tree(place / "run") == tree(place / "anew")
+
+
+def test_damaged_shards_are_not_kept_when_input_options_change(place: Path) -> None:
+    nmt_prep.run(corpus_config(place / "run"), base_dir=place)
+    shard = place / "run" / "records" / "small-train-00001-of-00003"
+    content = shard.read_bytes()
+    shard.write_bytes(content[:-1])
+    nmt_prep.run(corpus_config(place / "run", input={"max_length": 64}), base_dir=place)
+    assert shard.read_bytes() == content

@@ -1,14 +1,11 @@
 """The way to a server: redirects that are followed, and those that are refused.
 
-Refused are redirects from https to http, to any scheme but those two, in a circle, more than ten of them, and from a
-public address into a private network. The last is decided by the address that the connection reached, not by what a
-name resolved to before; a proxy hides it, and then only addresses that are written out are looked at. A URL that is
-itself in a private network may redirect within it.
+Refused are redirects from https to http, to any scheme but those two, and more than ten in a row. Credentials are only
+sent to the server that the URL names.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,7 +13,6 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.utils import select_proxy
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -35,13 +31,12 @@ class Route:
         """Where the way has come to."""
         self.given = url
         """Where it began."""
-        self._from_public = False
         self.watch = Watch(stop)
         """Of the connections that are made."""
         self._stop = stop
         self._session = _Session()
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, _Adapter(self._connected))
+            self._session.mount(scheme, _Adapter(self.watch.add))
 
     def __enter__(self) -> Route:
         self.watch.__enter__()
@@ -64,11 +59,8 @@ class Route:
             DownloadError: a redirect is refused.
             requests.RequestException: there is no answer.
         """
-        seen = {self.url}
         self._stop.check()
         for _ in range(MAX_REDIRECTS + 1):
-            if self._proxied():
-                self._reached(urlsplit(self.url).hostname or "")
             with self.watch.within(timeout[1]):
                 response = self._session.get(
                     self.url, headers=headers, timeout=timeout, stream=True, allow_redirects=False, verify=True
@@ -78,9 +70,6 @@ class Route:
                 return response
             response.close()
             self.url = self._next(location)
-            if self.url in seen:
-                raise self._refusal("redirects in a circle")
-            seen.add(self.url)
         raise self._refusal(f"redirects more than {MAX_REDIRECTS} times")
 
     def _next(self, location: str) -> str:
@@ -98,26 +87,8 @@ class Route:
             target = after._replace(netloc=before.netloc).geturl()
         return target
 
-    def _connected(self, connection: socket.socket) -> None:
-        self.watch.add(connection)
-        self._reached(str(connection.getpeername()[0]))
-
-    def _reached(self, address: str) -> None:
-        """Looks at the address of a connection that was just made, or at a host where a proxy makes it."""
-        private = is_private(address)
-        if self.url == self.given:
-            self._from_public = not private
-        elif private and self._from_public:
-            raise self._refusal(
-                f"redirects from a public address to a private one ({_shown_target(self.url)}, which is at {address})"
-            )
-
     def _refusal(self, reason: str) -> DownloadError:
         return DownloadError(f"{shown(self.given)}: {reason}; refused: use another mirror")
-
-    def _proxied(self) -> bool:
-        settings = self._session.merge_environment_settings(self.url, {}, True, None, None)
-        return select_proxy(self.url, settings["proxies"]) is not None
 
 
 class _Session(requests.Session):
@@ -128,7 +99,7 @@ class _Session(requests.Session):
 
 
 class _Adapter(HTTPAdapter):
-    """requests' own transport, but that each connection's address is looked at before anything is sent."""
+    """The transport of requests, which also tells who watches over connections of each one that is made."""
 
     def __init__(self, connected: Callable[[socket.socket], None]) -> None:
         self._connected = connected
@@ -162,17 +133,6 @@ def _told(connection: socket.socket, connected: Callable[[socket.socket], None])
         connection.close()
         raise
     return connection
-
-
-def is_private(address: str) -> bool:
-    """Whether an address is not one of the public internet; a name other than localhost is taken for public."""
-    try:
-        number = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
-    except ValueError:
-        return address.lower().rstrip(".") == "localhost" or address.lower().endswith(".localhost")
-    if isinstance(number, ipaddress.IPv6Address) and number.ipv4_mapped is not None:
-        number = number.ipv4_mapped
-    return not number.is_global or number.is_multicast
 
 
 def _shown_target(target: str) -> str:

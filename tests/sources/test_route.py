@@ -13,7 +13,6 @@ import requests
 
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.sources import route
-from nmt_prep.sources.route import is_private
 from tests.server import Answer, WebServer, web_server
 from tests.sources.fetching import Scene, sha256
 
@@ -25,16 +24,10 @@ def to(location: str, status: int = 302) -> Answer:
 
 
 @pytest.fixture
-def inside() -> Iterator[WebServer]:
-    """Another server, which :func:`fenced` makes a private one."""
+def other() -> Iterator[WebServer]:
+    """A server on another host."""
     with web_server("127.0.0.2") as running:
         yield running
-
-
-@pytest.fixture
-def fenced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes the first loopback address for a public one, and the second for a private one."""
-    monkeypatch.setattr(route, "is_private", lambda address: address != "127.0.0.1")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -88,9 +81,9 @@ def test_a_redirect_without_a_target(server: WebServer, scene: Scene) -> None:
 def test_redirects_in_a_circle(server: WebServer, scene: Scene, circle: list[str]) -> None:
     for start, end in zip(["/a", *circle], circle, strict=False):
         server.give(start, to(end))
-    with pytest.raises(DownloadError, match=r"/a: redirects in a circle; refused"):
+    with pytest.raises(DownloadError, match=r"/a: redirects more than 10 times; refused"):
         scene.fetch(f"{server.url}/a")
-    assert len(server.asked) == len(circle)
+    assert len(server.asked) == 11
 
 
 @pytest.mark.parametrize(("hops", "arrives"), [(10, True), (11, False)])
@@ -105,66 +98,14 @@ def test_the_number_of_redirects(server: WebServer, scene: Scene, hops: int, arr
             scene.fetch(f"{server.url}/0")
 
 
-@pytest.mark.usefixtures("fenced")
-def test_from_a_public_address_to_a_private_one(server: WebServer, inside: WebServer, scene: Scene) -> None:
-    secret = inside.give("/secret", b"abc")
-    url = server.give("/a", to("/b"))
-    server.give("/b", to(f"{secret}?token=hidden"))
-    with pytest.raises(DownloadError) as caught:
-        scene.fetch(url)
-    assert str(caught.value) == (
-        f"{url}: redirects from a public address to a private one ({secret}, which is at 127.0.0.2); "
-        "refused: use another mirror"
-    )
-    assert inside.asked == []
-
-
-@pytest.mark.usefixtures("fenced")
-def test_a_private_url_may_redirect_anywhere(server: WebServer, inside: WebServer, scene: Scene) -> None:
-    server.give("/b", to(inside.give("/c", b"abc")))
-    assert scene.fetch(inside.give("/a", to(f"{server.url}/b"))).sha256 == ABC
-
-
-@pytest.mark.usefixtures("fenced")
-def test_a_private_address_may_be_the_given_one(inside: WebServer, scene: Scene) -> None:
-    assert scene.fetch(inside.give("/a", b"abc")).sha256 == ABC
-
-
-def test_behind_a_proxy_written_addresses_are_looked_at(
-    server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("no_proxy")
-    monkeypatch.setenv("http_proxy", server.url)
-    server.give("http://corpora.example/a", to("http://10.0.0.1/b"))
-    server.give("http://corpora.example/b", to("http://corpora.example/c"))
-    server.give("http://corpora.example/c", b"abc")
-    with pytest.raises(DownloadError, match=r"to a private one \(http://10\.0\.0\.1/b, which is at 10\.0\.0\.1\)"):
-        scene.fetch("http://corpora.example/a")
-    assert scene.fetch("http://corpora.example/b").sha256 == ABC
-    assert server.asked == [f"http://corpora.example/{name}" for name in "abc"]
-
-
-@pytest.mark.parametrize(
-    ("address", "private"),
-    [
-        *((address, True) for address in ("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254")),
-        *((address, True) for address in ("0.0.0.0", "100.64.0.1", "224.0.0.1", "255.255.255.255", "localhost")),
-        *((address, True) for address in ("::1", "[::1]", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "a.localhost")),
-        *((address, False) for address in ("8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "corpora.example")),
-    ],
-)
-def test_is_private(address: str, private: bool) -> None:
-    assert is_private(address) is private
-
-
-def test_a_password_is_sent_to_its_server_alone(server: WebServer, inside: WebServer, scene: Scene) -> None:
+def test_a_password_is_sent_to_its_server_alone(server: WebServer, other: WebServer, scene: Scene) -> None:
     host = server.url.removeprefix("http://")
     server.give("/a", to("/b"))
-    server.give("/b", to(inside.give("/c", b"abc")))
+    server.give("/b", to(other.give("/c", b"abc")))
     fetched = scene.fetch(f"http://user:word@{host}/a")
-    assert fetched.url == f"{inside.url}/c"
+    assert fetched.url == f"{other.url}/c"
     assert [headers.get("Authorization") for headers in server.headers] == ["Basic dXNlcjp3b3Jk"] * 2
-    assert "Authorization" not in inside.headers[0]
+    assert "Authorization" not in other.headers[0]
 
 
 def test_no_secret_is_in_a_message(server: WebServer, scene: Scene) -> None:

@@ -14,9 +14,9 @@ FramedRows frame_rows(const IdColumn& rows, Ids before, Ids after) {
     std::int32_t* to = framed.values.get();
     for (std::size_t index = 0; index < rows.rows(); ++index) {
         const Ids row = rows.row(index);
-        to = std::copy(before.begin(), before.end(), to);
-        to = std::copy(row.begin(), row.end(), to);
-        to = std::copy(after.begin(), after.end(), to);
+        to = std::ranges::copy(before, to).out;
+        to = std::ranges::copy(row, to).out;
+        to = std::ranges::copy(after, to).out;
         framed.offsets.push_back(to - framed.values.get());
     }
     return framed;

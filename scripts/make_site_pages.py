@@ -1,0 +1,150 @@
+"""Collects the pages of the documentation site in a directory, where mkdocs.yml finds them.
+
+Pages of the repository are copied, with links between them turned into links within the site; example configs and code
+become pages; ``api/NAME.md`` is made for each such name in the navigation of mkdocs.yml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os.path
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "data/README.md": "data.md",
+    **{f"docs/{path.name}": path.name for path in (REPOSITORY / "docs").glob("*.md")},
+}
+"""Markdown of the repository, by its path, and the page of the site that it becomes."""
+
+LISTINGS = {
+    "configs.md": ("Example configs", "configs", "*.yaml"),
+    "examples.md": ("Training code", "docs/examples", "*.py"),
+    "license.md": ("Licence", ".", "LICENSE"),
+}
+"""Pages that show whole files: the title, the folder and the pattern of the names."""
+
+_LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
+_FENCE = re.compile(r"^ *```")
+_CSS = """\
+.md-grid { max-width: 76rem; }
+.md-typeset table:not([class]) { font-size: .66rem; }
+.md-typeset table:not([class]) th { min-width: 3rem; }
+.md-typeset table:not([class]) td:first-child code { white-space: nowrap; }
+.md-typeset table:not([class]) thead:not(:has(th:not(:empty))) { display: none; }
+.md-typeset pre > code { font-size: .64rem; }
+"""
+
+
+class BrokenLinkError(Exception):
+    """A page links to what the site does not have."""
+
+
+def listing_anchor(name: str) -> str:
+    """Returns the fragment of a file's heading in a listing."""
+    return re.sub(r"[^a-z0-9_-]", "", name.lower())
+
+
+def site_targets() -> dict[str, str]:
+    """Returns where each path of the repository is in the site: a page, or a heading of one."""
+    targets = dict(PAGES)
+    for page, (_, folder, pattern) in LISTINGS.items():
+        targets[folder] = page
+        for path in (REPOSITORY / folder).glob(pattern):
+            targets[os.path.normpath(f"{folder}/{path.name}")] = f"{page}#{listing_anchor(path.name)}"
+    return targets
+
+
+def relinked(source: str, text: str, targets: dict[str, str]) -> str:
+    """Returns a page with links to paths of the repository turned into links to pages.
+
+    Args:
+        source: the page's path in the repository.
+        text: its Markdown.
+        targets: as from :func:`site_targets`.
+
+    Raises:
+        BrokenLinkError: a link leads to a path that is not in the site.
+    """
+
+    def link(match: re.Match[str]) -> str:
+        path = os.path.normpath(os.path.join(os.path.dirname(source), match[1]))  # noqa: PTH118, PTH120 - no files
+        if path not in targets:
+            raise BrokenLinkError(f"{source} links to {match[1]}, which the site does not have")
+        page, _, anchor = targets[path].partition("#")
+        fragment = (match[2] or "").removeprefix("#") or anchor
+        return f"{page}#{fragment}" if fragment else page
+
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        fenced ^= bool(_FENCE.match(line))
+        lines.append(line if fenced else _LINK.sub(link, line))
+    return "\n".join(lines)
+
+
+def listing(title: str, paths: list[Path]) -> str:
+    """Returns a page that shows files, each below its name."""
+    language = {".yaml": "yaml", ".py": "python"}
+    parts = [f"# {title}\n"]
+    for path in paths:
+        text = path.read_text("utf-8").rstrip("\n")
+        parts.append(f"## {path.name}\n\n```{language.get(path.suffix, 'text')}\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def navigation(node: Any = None) -> Iterator[str]:
+    """Yields the pages that the navigation of mkdocs.yml lists, in order."""
+    if node is None:
+        node = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text("utf-8"))["nav"]
+    if isinstance(node, str):
+        yield node
+    else:
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from navigation(child)
+
+
+def documented() -> list[str]:
+    """Returns the public names that have an API page, with their modules."""
+    return [page.removeprefix("api/").removesuffix(".md") for page in navigation() if page.startswith("api/")]
+
+
+def pages() -> dict[str, str]:
+    """Returns the Markdown of all pages of the site, by their paths."""
+    targets = site_targets()
+    texts = {page: relinked(path, (REPOSITORY / path).read_text("utf-8"), targets) for path, page in PAGES.items()}
+    for page, (title, folder, pattern) in LISTINGS.items():
+        texts[page] = listing(title, sorted((REPOSITORY / folder).glob(pattern)))
+    return texts | {f"api/{name}.md": f"::: {name}\n" for name in documented()}
+
+
+def main() -> int:
+    """Writes the pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=Path, help="directory to write to; what it holds is removed first")
+    output = parser.parse_args().output
+    try:
+        texts = pages()
+    except BrokenLinkError as error:
+        print(f"make_site_pages: {error}", file=sys.stderr)
+        return 1
+    shutil.rmtree(output, ignore_errors=True)
+    for page, text in {**texts, "site.css": _CSS}.items():
+        path = output / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import nmt_prep
+import nmt_prep.errors
+import nmt_prep.subwords
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+import make_site_pages  # noqa: E402
+from make_site_pages import BrokenLinkError, documented, listing, listing_anchor, navigation, relinked  # noqa: E402
+
+TARGETS = {
+    "README.md": "index.md",
+    "docs/input.md": "input.md",
+    "configs": "configs.md",
+    "configs/toy.yaml": "configs.md#toyyaml",
+}
+
+
+def test_every_public_name_has_a_page() -> None:
+    subwords = [name for name in nmt_prep.subwords.__all__ if name not in nmt_prep.__all__]
+    public = {f"nmt_prep.{name}" for name in nmt_prep.__all__} | {f"nmt_prep.subwords.{name}" for name in subwords}
+    assert public - set(documented()) == {"nmt_prep.NmtPrepError"}
+    assert "nmt_prep.errors" in documented()  # a page for all errors
+
+
+def test_every_error_is_shown() -> None:
+    errors = [kind for _, kind in inspect.getmembers(nmt_prep.errors, inspect.isclass)]
+    assert nmt_prep.NmtPrepError in errors
+    assert [kind.__name__ for kind in errors if not kind.__doc__] == []  # what has no docstring is left out
+
+
+def test_every_page_is_in_the_navigation_once_and_links_lead_to_pages() -> None:
+    assert sorted(navigation()) == sorted(make_site_pages.pages())
+
+
+def test_the_site_loads_nothing_from_elsewhere() -> None:
+    config = yaml.safe_load((REPOSITORY / "mkdocs.yml").read_text("utf-8"))
+    assert config["theme"]["font"] is False
+    assert [text for text in make_site_pages.pages().values() if "```mermaid" in text] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("README.md", "[a](docs/input.md#fields) [b](configs)", "[a](input.md#fields) [b](configs.md)"),
+        ("docs/input.md", "see [c](../configs/toy.yaml).", "see [c](configs.md#toyyaml)."),
+        ("docs/input.md", "[d](#here) [e](https://a.example/b.md)", "[d](#here) [e](https://a.example/b.md)"),
+        ("README.md", "```\n[f](no.md)\n```\n[g](README.md)", "```\n[f](no.md)\n```\n[g](index.md)"),
+    ],
+)
+def test_links(source: str, text: str, expected: str) -> None:
+    assert relinked(source, text, TARGETS) == expected
+
+
+def test_a_link_to_what_the_site_lacks_is_refused() -> None:
+    with pytest.raises(BrokenLinkError, match=r"^docs/input\.md links to other\.md, which the site does not have$"):
+        relinked("docs/input.md", "[x](other.md)", TARGETS)
+
+
+def test_a_listing_shows_whole_files(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("name: a\n")
+    (tmp_path / "LICENSE").write_text("Free.\n")
+    assert listing("Files", [tmp_path / "LICENSE", tmp_path / "a.yaml"]) == (
+        "# Files\n\n## LICENSE\n\n```text\nFree.\n```\n\n## a.yaml\n\n```yaml\nname: a\n```\n"
+    )
+    assert listing_anchor("toy-byte-bpe.yaml") == "toy-byte-bpeyaml"

@@ -35,7 +35,7 @@ LISTINGS = {
 }
 """Pages that show whole files: the title, the folder and the pattern of the names."""
 
-_LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(?=\))")
+_LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]*))?\)")
 _FENCE = re.compile(r"^ *```")
 _CSS = """\
 .md-grid { max-width: 76rem; }
@@ -48,7 +48,7 @@ _CSS = """\
 
 
 class BrokenLinkError(Exception):
-    """A page links to what the site does not have."""
+    """A page links to what the repository does not have."""
 
 
 def listing_anchor(name: str) -> str:
@@ -69,22 +69,26 @@ def site_targets() -> dict[str, str]:
 def relinked(source: str, text: str, targets: dict[str, str]) -> str:
     """Returns a page with links to paths of the repository turned into links to pages.
 
+    Of a link to a file that is not in the site, such as source code, only the text is left.
+
     Args:
         source: the page's path in the repository.
         text: its Markdown.
         targets: as from :func:`site_targets`.
 
     Raises:
-        BrokenLinkError: a link leads to a path that is not in the site.
+        BrokenLinkError: a link leads nowhere.
     """
 
     def link(match: re.Match[str]) -> str:
-        path = os.path.normpath(os.path.join(os.path.dirname(source), match[1]))  # noqa: PTH118, PTH120 - no files
+        path = os.path.normpath(os.path.join(os.path.dirname(source), match["path"]))  # noqa: PTH118, PTH120 - no files
         if path not in targets:
-            raise BrokenLinkError(f"{source} links to {match[1]}, which the site does not have")
-        page, _, anchor = targets[path].partition("#")
-        fragment = (match[2] or "").removeprefix("#") or anchor
-        return f"{page}#{fragment}" if fragment else page
+            if not (REPOSITORY / path).exists():
+                raise BrokenLinkError(f"{source} links to {match['path']}, which does not exist")
+            return match["text"] if match["text"].startswith("`") else f"`{match['text']}`"
+        page, _, heading = targets[path].partition("#")
+        anchor = match["anchor"] or heading
+        return f"[{match['text']}]({page}#{anchor})" if anchor else f"[{match['text']}]({page})"
 
     lines, fenced = [], False
     for line in text.split("\n"):

@@ -53,6 +53,7 @@ def test_the_site_loads_nothing_from_elsewhere() -> None:
     [
         ("README.md", "[a](docs/input.md#fields) [b](configs)", "[a](input.md#fields) [b](configs.md)"),
         ("docs/input.md", "see [c](../configs/toy.yaml).", "see [c](configs.md#toyyaml)."),
+        ("docs/input.md", "[c](../mkdocs.yml#L3), [`d`](../.ci/run)", "`c`, `d`"),
         ("docs/input.md", "[d](#here) [e](https://a.example/b.md)", "[d](#here) [e](https://a.example/b.md)"),
         ("README.md", "```\n[f](no.md)\n```\n[g](README.md)", "```\n[f](no.md)\n```\n[g](index.md)"),
     ],
@@ -61,8 +62,8 @@ def test_links(source: str, text: str, expected: str) -> None:
     assert relinked(source, text, TARGETS) == expected
 
 
-def test_a_link_to_what_the_site_lacks_is_refused() -> None:
-    with pytest.raises(BrokenLinkError, match=r"^docs/input\.md links to other\.md, which the site does not have$"):
+def test_a_link_to_what_does_not_exist_is_refused() -> None:
+    with pytest.raises(BrokenLinkError, match=r"^docs/input\.md links to other\.md, which does not exist$"):
         relinked("docs/input.md", "[x](other.md)", TARGETS)
 
 

@@ -143,6 +143,11 @@ def parse_json_as(kind: type[_T], value: object) -> _T:
         raise ValueError(f"{where}: {found['msg']}" if where else found["msg"]) from None
 
 
+def as_json(value: object) -> Any:
+    """Returns a dataclass as JSON can hold it; :func:`parse_json_as` undoes it."""
+    return _adapter(value.__class__).dump_python(value, mode="json")
+
+
 def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
     """Publishes JSON, asked for only where there is no file of the name yet; returns what the file then holds.
 

@@ -85,6 +85,14 @@ class Meter:
             self.done += amount
         self._progress.advanced(self)
 
+    def event(self, name: str, **fields: object) -> None:
+        """Reports that something happened, to the listeners of the meter."""
+        self._progress.event(name, **fields)
+
+    def part(self, label: str, total: int | None = None, unit: str = "pairs") -> Meter:
+        """Returns a meter for a part of the work, to use in a ``with`` statement."""
+        return self._progress.meter(label, total, unit)
+
     def count_tasks(self, done: int, total: int, workers: int) -> None:
         """Says how many tasks have ended, of how many, and on how many workers the rest runs."""
         self.tasks = TaskCount(done, total, workers)

@@ -93,7 +93,7 @@ def test_a_second_run_does_nothing(place: Path) -> None:
         ({"sample": {"bytes_per_corpus": 10**9}}, ["sample"]),
         ({"seed": 2}, ["encode", "report"]),
         ({"engine": {"workers": 1, "memory": "300MB"}}, []),
-        ({"input": {"batch_tokens": 100}}, []),
+        ({"input": {"batch_tokens": 100}}, ["encode", "report"]),
         ({"languages": {"source": "en", "target": "zh-CN"}}, ["vocab", "encode", "report"]),
         ({"name": "other"}, ["vocab", "encode", "report"]),
     ],

@@ -80,6 +80,9 @@ def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
         if not stage.rounds:
             table.add_row(stage.stage, "", "", "", "published" if stage.published else stage.reason)
         for state in stage.rounds:
+            if state.tasks is None:
+                table.add_row(stage.stage, state.round, "", "", "known when the rounds before it have ended")
+                continue
             missing = len(state.tasks) - state.done
             rest = f"a run goes on with {stage.stage}" if running else "a plain run goes on from there"
             text = f"{missing:,} missing" if missing else f"all done; {rest}"
@@ -92,7 +95,7 @@ def share_line(outcome: ShareOutcome) -> str:
     share, state = outcome.share, outcome.state
     if state is None:
         return f"{share.round}: published before; there is nothing to do"
-    missing = len(state.tasks) - state.done
+    missing = len(state.tasks or ()) - state.done
     rest = f"{missing:,} missing" if missing else "the round is complete"
     tasks = "1 task" if outcome.ran == 1 else f"{outcome.ran:,} tasks"
     return f"{share.round}: share {share.number} of {share.of}: {tasks} run now; {rest}"

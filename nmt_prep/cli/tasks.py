@@ -67,8 +67,8 @@ def do_share(
     progress: Progress,
 ) -> str:
     """Does a share of a round; returns a line that says how far that is."""
+    from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415
     from nmt_prep.pipeline.runner import run_share  # noqa: PLC0415
-    from nmt_prep.pipeline.task_share import Share  # noqa: PLC0415
 
     outcome = run_share(
         load_config(config, overrides or ()),
@@ -101,5 +101,5 @@ def tasks(
     console = open_console(quiet=quiet)
     console.print(tasks_table(stages, running=is_running(Workspace(checked.run_dir))))
     if every:
-        for key, done in (task for stage in stages for state in stage.rounds for task in state.tasks):
+        for key, done in (task for stage in stages for state in stage.rounds for task in state.tasks or ()):
             console.print(f"{'done   ' if done else 'missing'} {key}", soft_wrap=True)

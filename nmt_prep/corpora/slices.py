@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -74,10 +74,27 @@ def line_slice(path: Path, bounds: Bounds) -> LineSlice:
     return LineSlice(begin.find(path), end.find(path), begin.line + 1)
 
 
+@dataclass(frozen=True)
+class RangeCounts:
+    """What must be known of a range of a file before the file is cut.
+
+    Attributes:
+        newlines: in each step.
+        unended: true if the range ends in a line without a newline.
+        quotes: in the range.
+        parities: remainders modulo 2 of the numbers of quotes before its newlines.
+    """
+
+    newlines: tuple[int, ...]
+    unended: bool
+    quotes: int
+    parities: tuple[int, ...]
+
+
 def count_range(
     path: Path, start: int, end: int, encoding: str, quote: bytes, tick: Callable[[int], None]
-) -> dict[str, Any]:
-    """What there is to know of a range of a file before it is cut, as JSON holds it.
+) -> RangeCounts:
+    """Counts the newlines and quotes of a range of a file.
 
     Args:
         path: the file, in an encoding with one-byte newlines.
@@ -86,10 +103,6 @@ def count_range(
         encoding: of the file.
         quote: a byte to count as well; empty for none.
         tick: is told of the bytes as they are read.
-
-    Returns:
-        ``newlines`` of each step, ``unended``: whether a last line without newline ends the range, ``quotes`` in the
-        range, and ``parities``: which remainders by two the numbers of quotes before its newlines have.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -108,7 +121,7 @@ def count_range(
             parities |= set(np.unique(before % 2).tolist())
             quotes += len(places)
         tick(len(step))
-    return {"newlines": newlines, "unended": unended, "quotes": quotes, "parities": sorted(parities)}
+    return RangeCounts(tuple(newlines), unended, quotes, tuple(sorted(parities)))
 
 
 @dataclass(frozen=True)
@@ -128,14 +141,14 @@ class LineIndex:
     apart: bool
 
     @classmethod
-    def of(cls, size: int, ranges: Sequence[Mapping[str, Any]]) -> LineIndex:
+    def of(cls, size: int, ranges: Sequence[RangeCounts]) -> LineIndex:
         """From what :func:`count_range` said of all ranges of a file, in order."""
-        before = np.cumsum([0, *(count for each in ranges for count in each["newlines"])], dtype=np.int64)
+        before = np.cumsum([0, *(count for each in ranges for count in each.newlines)], dtype=np.int64)
         quotes, apart = 0, True
         for each in ranges:
-            apart &= all((quotes + parity) % 2 == 0 for parity in each["parities"])
-            quotes += each["quotes"]
-        unended = bool(ranges) and ranges[-1]["unended"]
+            apart &= all((quotes + parity) % 2 == 0 for parity in each.parities)
+            quotes += each.quotes
+        unended = bool(ranges) and ranges[-1].unended
         return cls(size, before, int(before[-1]) + unended, apart and quotes % 2 == 0)
 
     def start_of(self, line: int) -> LineStart:

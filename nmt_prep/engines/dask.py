@@ -15,7 +15,7 @@ from typing import Any, Self
 from nmt_prep.config import DaskSettings
 from nmt_prep.engines.dask_clusters import cluster_class, open_cluster
 from nmt_prep.engines.dask_roster import Roster
-from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
+from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import EngineError
@@ -86,7 +86,7 @@ class DaskEngine:
         assert self._roster is not None
         return max(memory // self._roster.most_threads - BASE_MEMORY, 0)
 
-    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+    def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
         """Yields tasks as they end. A failure ends the rest and is raised.
 
         Raises:

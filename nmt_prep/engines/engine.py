@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 BASE_MEMORY = 200_000_000
 """Bytes that a process holds before any task: the interpreter, Arrow, the vocabularies."""
@@ -20,20 +20,21 @@ class Task(Protocol):
 
 
 T = TypeVar("T", bound=Task)
+R = TypeVar("R")
 
 Tick: TypeAlias = "Callable[[int], None]"
 """A task calls it with what it did since the last call, in the unit of its round; it may end the task by raising."""
 
-Work: TypeAlias = "Callable[[T, Tick], dict[str, Any]]"
-"""From a task to its result, which JSON can hold; a function of a module, which pickle can carry."""
+Work: TypeAlias = "Callable[[T, Tick], R]"
+"""A module-level function from a task to its result. Pickle must be able to carry function, task and result."""
 
 
 @dataclass(frozen=True)
-class Done(Generic[T]):
+class Done(Generic[T, R]):
     """A task that ended: its result, the worker that did it, and the seconds it took there."""
 
     task: T
-    result: dict[str, Any]
+    result: R
     worker: str
     seconds: float
 
@@ -55,6 +56,6 @@ class Engine(Protocol):
         """Bytes that each task may use for its data, where all processes together may use ``memory``."""
         ...
 
-    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+    def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
         """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended."""
         ...

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic
 
-from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
+from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.engines.local import available_cores
 from nmt_prep.engines.unseen import look_again
 from nmt_prep.errors import EngineError, NmtPrepError, OutputError
@@ -30,13 +30,13 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Generic[R]):
     """What a worker tells of a task: its result, or why there is none, as an error only where it is one of ours."""
 
     worker: str
     seconds: float
     amount: int
-    result: dict[str, Any] | None
+    result: R | None
     message: str = ""
     traceback: str = ""
     error: NmtPrepError | None = None
@@ -85,7 +85,7 @@ class ExecutorEngine:
         """A worker's share of the bound, but for what its process holds anyway."""
         return max(memory // self.workers - BASE_MEMORY, 0)
 
-    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+    def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
         """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended.
 
         Raises:
@@ -93,7 +93,7 @@ class ExecutorEngine:
             EngineError: the workers are gone, or a task failed three times.
         """
         remaining = iter(tasks)
-        running: dict[Future[Report], _Attempt[T]] = {}
+        running: dict[Future[Report[R]], _Attempt[T]] = {}
         failure: Exception | None = None
         try:
             while True:
@@ -124,14 +124,14 @@ class ExecutorEngine:
         if failure is not None:
             raise failure
 
-    def _ended(self, running: Iterable[Future[Report]]) -> set[Future[Report]]:
+    def _ended(self, running: Iterable[Future[Report[R]]]) -> set[Future[Report[R]]]:
         """Waits for tasks that have ended; there may be none if there is somebody to watch for."""
         if self._watch is None:
             return wait(running, return_when=FIRST_COMPLETED).done
         self.workers = self._watch()
         return wait(running, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED).done
 
-    def _submit(self, function: Work[T], task: T) -> Future[Report]:
+    def _submit(self, function: Work[T, R], task: T) -> Future[Report[R]]:
         try:
             return self._executor.submit(perform, function, task)
         except Exception as error:  # each library of executors has errors of its own
@@ -140,7 +140,7 @@ class ExecutorEngine:
                 "start them again and run the same command: what is done is kept"
             ) from error
 
-    def _failed(self, attempt: _Attempt[T], report: Report) -> Exception | None:
+    def _failed(self, attempt: _Attempt[T], report: Report[Any]) -> Exception | None:
         """What to end the run with after a failure; None where the task is to be run again."""
         error = report.error
         final = attempt.number >= ATTEMPTS or not (error is None or isinstance(error, OutputError))
@@ -165,7 +165,7 @@ class ExecutorEngine:
         )
 
 
-def perform(function: Work[T], task: T) -> Report:
+def perform(function: Work[T, R], task: T) -> Report[R]:
     """Runs a task on a worker; whatever comes of it goes back as plain data."""
     amount = 0
 
@@ -191,7 +191,7 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}{suffix}"
 
 
-def _cancel(running: dict[Future[Report], _Attempt[T]]) -> dict[Future[Report], _Attempt[T]]:
+def _cancel(running: dict[Future[Report[R]], _Attempt[T]]) -> dict[Future[Report[R]], _Attempt[T]]:
     """Takes back the tasks that no worker has begun; returns the others."""
     return {future: attempt for future, attempt in running.items() if not future.cancel()}
 
@@ -200,7 +200,7 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _report(future: Future[Report]) -> Report:
+def _report(future: Future[Report[R]]) -> Report[R]:
     """What came of a task, also where its worker is gone and can tell nothing."""
     if future.cancelled():
         raise EngineError(

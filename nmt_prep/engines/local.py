@@ -9,27 +9,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from threading import Event, current_thread
 
-from nmt_prep.engines.engine import BASE_MEMORY, Done, T, Tick, Work
+from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 
 
 def available_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class HereEngine:
-    """Runs tasks one after the other in the calling thread, where Ctrl-C reaches native code that looks for it."""
-
-    workers = 1
-    threads_here = 1
-
-    def worker_memory(self, memory: int) -> int:
-        """All of it but what the process holds anyway."""
-        return max(memory - BASE_MEMORY, 0)
-
-    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
-        """Yields tasks in order. A failure is raised at once."""
-        return (_timed(function, task, tick) for task in tasks)
 
 
 class LocalEngine:
@@ -54,10 +39,10 @@ class LocalEngine:
         """A thread's share of what the process may use beyond what it holds anyway."""
         return max(memory - BASE_MEMORY, 0) // self.workers
 
-    def map(self, function: Work[T], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T]]:
+    def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
         """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended."""
         remaining = iter(tasks)
-        running: set[Future[Done[T]]] = set()
+        running: set[Future[Done[T, R]]] = set()
         failure: BaseException | None = None
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="thread")
         self._stopping.clear()
@@ -88,7 +73,7 @@ class LocalEngine:
             raise failure
 
 
-def _timed(function: Work[T], task: T, tick: Tick) -> Done[T]:
+def _timed(function: Work[T, R], task: T, tick: Tick) -> Done[T, R]:
     started = time.monotonic()
     result = function(task, tick)
     return Done(task, result, current_thread().name, time.monotonic() - started)

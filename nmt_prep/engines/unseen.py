@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from nmt_prep.engines.engine import T, Tick, Work
+from nmt_prep.engines.engine import R, T, Tick, Work
 
 PAUSES = (0.1, 0.4, 1.5, 3.0)
 """Seconds to wait before each further look; what is not there after them is missing."""
@@ -18,7 +17,7 @@ _UNSEEN = {errno.ENOENT, errno.ESTALE}
 """What the system says of a file that is not there, and of one that was replaced while it was read."""
 
 
-def look_again(function: Work[T], task: T, tick: Tick) -> dict[str, Any]:
+def look_again(function: Work[T, R], task: T, tick: Tick) -> R:
     """Runs a task, and runs it anew a few times while a file that it needs is not there.
 
     Returns:

@@ -11,7 +11,7 @@ from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.draft import drafts_of
 from nmt_prep.pipeline.manifest import Manifest, Workspace, differences, read_manifest
-from nmt_prep.pipeline.stage import Stage
+from nmt_prep.pipeline.stage import AnyStage, Outputs
 
 
 class Freshness:
@@ -31,13 +31,13 @@ class Freshness:
         self._digests = digests
         self._lock = lock
 
-    def manifest(self, stage: Stage) -> Manifest:
+    def manifest(self, stage: AnyStage) -> Manifest:
         manifest = read_manifest(self._workspace.manifest(stage.name))
         if manifest is None:
             raise OutputError(f"{self._workspace.manifest(stage.name)} vanished while it was in use; run again")
         return manifest
 
-    def reason(self, stage: Stage, above: Mapping[str, Manifest], force: Collection[str] = ()) -> str:
+    def reason(self, stage: AnyStage, above: Mapping[str, Manifest], force: Collection[str] = ()) -> str:
         """Why a stage must run; empty where it is fresh."""
         inputs = self.inputs(stage, above)
         if stage.name in force:
@@ -50,17 +50,17 @@ class Freshness:
         damage = "; ".join(reasons) or self._damage(stage, manifest)
         if not damage and not self.trust:
             known = {**above, stage.name: manifest}
-            damage = stage.misnamed(self._config, self._base_dir, self._workspace, known)
+            damage = stage.misnamed(Outputs(self._config, self._base_dir, self._workspace.root, known))
         return damage or stage.outdated(manifest, self._config, self._lock)
 
-    def renewable(self, stage: Stage, fingerprint: str) -> Manifest | None:
+    def renewable(self, stage: AnyStage, fingerprint: str) -> Manifest | None:
         """Returns the manifest of a stage that is as it should be but outdated; None where there is none."""
         manifest = read_manifest(self._workspace.manifest(stage.name))
         if manifest is None or manifest.fingerprint != fingerprint or self._damage(stage, manifest):
             return None
         return manifest if stage.outdated(manifest, self._config, self._lock) else None
 
-    def follow(self, stage: Stage, above: Sequence[str]) -> str:
+    def follow(self, stage: AnyStage, above: Sequence[str]) -> str:
         """Why a stage below others that run must run too, its own changes included."""
         manifest = read_manifest(self._workspace.manifest(stage.name))
         own = []
@@ -68,9 +68,9 @@ class Freshness:
             own = differences(manifest, stage.version, stage.settings(self._config), manifest.inputs)
         return "; ".join([f"follows {' and '.join(above)}", *own])
 
-    def inputs(self, stage: Stage, above: Mapping[str, Manifest]) -> dict[str, str]:
+    def inputs(self, stage: AnyStage, above: Mapping[str, Manifest]) -> dict[str, str]:
         """Digests of what a stage reads."""
-        inputs = {name: above[name].output_digest for name in stage.reads(self._config)}
+        inputs = {stage_.name: above[stage_.name].output_digest for stage_ in stage.inputs(self._config)}
         for name, path in stage.local_files(self._config, self._base_dir).items():
             try:
                 inputs[f"file {name}"] = self._digests.digest(path, trust=self.trust)
@@ -81,7 +81,7 @@ class Freshness:
                 ) from error
         return inputs
 
-    def _damage(self, stage: Stage, manifest: Manifest) -> str:
+    def _damage(self, stage: AnyStage, manifest: Manifest) -> str:
         for name, digest in manifest.files.items():
             path = self._workspace.root / stage.directory / name
             try:

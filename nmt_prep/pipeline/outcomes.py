@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.task_share import RoundState, Share
 
 
 @dataclass(frozen=True)

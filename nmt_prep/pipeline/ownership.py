@@ -15,7 +15,7 @@ from pathlib import Path
 from nmt_prep.artefacts import flush, is_partial, parse_json, publish_json, published, writing
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.stage import Stage
+from nmt_prep.pipeline.stage import AnyStage
 
 MARKER = ".nmt_prep-output"
 """Name of the file that marks an output directory that nmt_prep made."""
@@ -60,7 +60,7 @@ def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
             flush(above)
 
 
-def check_places(workspace: Workspace, stages: Sequence[Stage]) -> None:
+def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
     """Refuses to work where a stage's place is taken by something that nmt_prep did not make.
 
     Stages that only add to their directory may share it with files of the user, and are not checked.
@@ -80,7 +80,7 @@ def check_places(workspace: Workspace, stages: Sequence[Stage]) -> None:
         )
 
 
-def _foreign(workspace: Workspace, stage: Stage) -> Path | None:
+def _foreign(workspace: Workspace, stage: AnyStage) -> Path | None:
     """A stage's place, if something is there that would be lost and that no manifest or note tells of."""
     path = workspace.root / stage.directory
     if not os.path.lexists(path) or _holds_no_file(path):

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nmt_prep.artefacts import is_partial, remove_partial, writing
+from nmt_prep.artefacts import as_json, is_partial, remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
-from nmt_prep.engines import Engine, HereEngine
+from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
+from nmt_prep.pipeline.drivers import RoundState, Share, TaskNotes, TaskRunner, list_rounds, run_rounds, run_share
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import check_places, note_made
-from nmt_prep.pipeline.stage import Context, Result, Stage
-from nmt_prep.pipeline.task_share import ListedTasks, RoundReachedError, RoundState, Share, SharedTasks
-from nmt_prep.pipeline.tasks import TaskLog
+from nmt_prep.pipeline.stage import AnyStage, Job, Result
 from nmt_prep.progress import Progress
 from nmt_prep.store import Store
 
@@ -35,7 +34,7 @@ from nmt_prep.store import Store
 class _Making:
     """A stage that is being made: from what, and where."""
 
-    stage: Stage
+    stage: AnyStage
     inputs: dict[str, str]
     settings: dict[str, object]
     fingerprint: str
@@ -53,7 +52,12 @@ class Pipeline:
     """The stages of one config, in order."""
 
     def __init__(
-        self, stages: Sequence[Stage], config: Config, base_dir: Path, progress: Progress, lock: LockFile | None = None
+        self,
+        stages: Sequence[AnyStage],
+        config: Config,
+        base_dir: Path,
+        progress: Progress,
+        lock: LockFile | None = None,
     ) -> None:
         self.stages = stages
         self.config = config
@@ -82,7 +86,7 @@ class Pipeline:
         steps: list[Step] = []
         rerun: set[str] = set()
         for stage in self.stages:
-            follows = [name for name in stage.reads(self.config) if name in rerun]
+            follows = [above.name for above in stage.inputs(self.config) if above.name in rerun]
             reason = self._fresh.follow(stage, follows) if follows else self._fresh.reason(stage, manifests, force)
             if reason:
                 rerun.add(stage.name)
@@ -92,19 +96,20 @@ class Pipeline:
         return steps
 
     def check_places(self, last: str | None) -> None:
-        """Sees to it that no stage down to ``last``, or of all, would replace what nmt_prep did not make.
+        """Checks that no stage would replace a directory that nmt_prep did not make.
 
         Args:
-            last: name of a stage, or of one of its rounds; None is the last of all.
+            last: name of the last stage to check, or of one of its rounds; None for all stages.
 
         Raises:
             OutputError: some would.
         """
-        end = next((place for place, stage in enumerate(self.stages, 1) if last in (stage.name, *stage.rounds)), None)
+        names = ([stage.name, *(round_.name for round_ in stage.rounds)] for stage in self.stages)
+        end = next((place for place, known in enumerate(names, 1) if last in known), None)
         check_places(self.workspace, self.stages[:end])
 
     def tasks(self) -> list[StageTasks]:
-        """How far the tasks of each stage have come; runs nothing, writes nothing."""
+        """Lists the tasks of each stage and whether they have ended. Runs nothing, writes nothing, needs no network."""
         above: dict[str, Manifest] = {}
         listed: list[StageTasks] = []
         waits = ""
@@ -117,15 +122,13 @@ class Pipeline:
             waits = waits or (f"waits for {stage.name}" if reason else "")
         return listed
 
-    def _rounds(self, stage: Stage, above: dict[str, Manifest]) -> tuple[RoundState, ...]:
-        """How far the rounds of a stage have come, of those whose tasks are known."""
+    def _rounds(self, stage: AnyStage, above: dict[str, Manifest]) -> tuple[RoundState, ...]:
+        """Returns the states of a stage's rounds."""
         if not stage.rounds:
             return ()
-        making, engine = self._making(stage, above), HereEngine()
-        tasks = ListedTasks(making.draft.notes, engine, self.progress, stage.rounds[-1])
-        with suppress(RoundReachedError):
-            stage.run(self._context(making, above, engine, tasks))
-        return tuple(tasks.states)
+        making = self._making(stage, above)
+        job = self._job(making, above, LocalEngine())
+        return tuple(list_rounds(stage.rounds, stage.work(job), TaskNotes(making.draft.notes)))
 
     def run(
         self, engine: Engine, *, until: str | None = None, force: Collection[str] = (), verify: bool = False
@@ -183,17 +186,17 @@ class Pipeline:
             self._digests.save()  # for the next member on a machine that has a cache of its own
         making = self._making(stage, above)
         self._begin(making)
-        tasks = SharedTasks(making.draft.notes, engine, self.progress, share)
-        with suppress(RoundReachedError):
-            stage.run(self._context(making, above, engine, tasks))
-        return ShareOutcome(share, tasks.ran, tasks.state)
+        tasks = TaskRunner(TaskNotes(making.draft.notes), engine, self.progress)
+        ran, state = run_share(stage.work(self._job(making, above, engine)), tasks, share)
+        return ShareOutcome(share, ran, state)
 
-    def _down_to(self, round_name: str) -> tuple[Stage, dict[str, Manifest]]:
-        """The stage that has a round of tasks, and the manifests above it, all of which must be fresh."""
-        place = next((place for place, stage in enumerate(self.stages) if round_name in stage.rounds), None)
+    def _down_to(self, round_name: str) -> tuple[AnyStage, dict[str, Manifest]]:
+        """Returns the stage with a round of tasks, and the manifests above it, all of which must be fresh."""
+        names = [[round_.name for round_ in stage.rounds if round_.shareable] for stage in self.stages]
+        place = next((place for place, rounds in enumerate(names) if round_name in rounds), None)
         if place is None:
-            rounds = ", ".join(name for stage in self.stages for name in stage.rounds)
-            raise ConfigError(f"{round_name!r} cannot be shared out; what can: {rounds}")
+            known = ", ".join(name for rounds in names for name in rounds)
+            raise ConfigError(f"there is no round {round_name!r} to share; the rounds are {known}")
         above: dict[str, Manifest] = {}
         for stage in self.stages[:place]:
             reason = self._fresh.reason(stage, above)
@@ -205,16 +208,18 @@ class Pipeline:
             above[stage.name] = self._fresh.manifest(stage)
         return self.stages[place], above
 
-    def _run(self, stage: Stage, above: dict[str, Manifest], engine: Engine, forced: bool) -> Manifest:
+    def _run(self, stage: AnyStage, above: dict[str, Manifest], engine: Engine, forced: bool) -> Manifest:
         making = self._making(stage, above)
         making.draft.discard_others()
         self._begin(making)
         if stage.keeps:
             remove_partial(making.directory)
-        tasks = TaskLog(making.draft.notes, engine, self.progress)
-        context = self._context(making, above, engine, tasks)
+        job = self._job(making, above, engine)
+        tasks = TaskRunner(TaskNotes(making.draft.notes), engine, self.progress)
         published = None if forced else self._fresh.renewable(stage, making.fingerprint)
-        result = (published and stage.renew(context, published)) or stage.run(context)
+        result = stage.renew(job, published) if published is not None else None
+        if result is None:
+            result = stage.finish(job, run_rounds(stage.work(job), tasks) if stage.rounds else None)
         remove_partial(making.directory)  # of workers that were killed
         manifest = Manifest(
             stage=stage.name,
@@ -224,36 +229,35 @@ class Pipeline:
             inputs=making.inputs,
             files=self._digests_of(making.directory, result),
             counts=result.counts,
-            details=result.details,
+            details=as_json(result.output),
         )
         self._publish(making, manifest)
         # Read back, so that the stages below see the same whether this one ran or was fresh.
         return self._fresh.manifest(stage)
 
-    def _making(self, stage: Stage, above: dict[str, Manifest]) -> _Making:
+    def _making(self, stage: AnyStage, above: dict[str, Manifest]) -> _Making:
         inputs, settings = self._fresh.inputs(stage, above), stage.settings(self.config)
         fingerprint = digest_of([stage.name, stage.version, settings, inputs])
         draft = Draft(self.workspace.private, stage.directory, fingerprint)
         directory = self.workspace.root / stage.directory if stage.keeps else draft.output
         return _Making(stage, inputs, settings, fingerprint, draft, directory)
 
-    def _context(self, making: _Making, above: dict[str, Manifest], engine: Engine, tasks: TaskLog) -> Context:
-        return Context(
+    def _job(self, making: _Making, above: dict[str, Manifest], engine: Engine) -> Job:
+        return Job(
             config=self.config,
             base_dir=self.base_dir,
-            workspace=self.workspace,
+            root=self.workspace.root,
             fingerprint=making.fingerprint,
             directory=making.directory,
             scratch=making.draft.scratch,
-            manifests={name: above[name] for name in making.stage.reads(self.config)},
-            digests=self._digests,
+            manifests={stage.name: above[stage.name] for stage in making.stage.inputs(self.config)},
             engine=engine,
+            digests=self._digests,
             progress=self.progress,
-            tasks=tasks,
             lock=self.lock,
         )
 
-    def _digests_of(self, directory: Path, result: Result) -> dict[str, str]:
+    def _digests_of(self, directory: Path, result: Result[Any]) -> dict[str, str]:
         """Digests of all files of a result, each of which must be there."""
         names = result.files
         if names is None:
@@ -269,8 +273,8 @@ class Pipeline:
         if making.stage.outside:
             self._withdraw(making.stage)
 
-    def _withdraw(self, stage: Stage) -> None:
-        """Removes a stage's manifest: it is not fresh from then on. What it made stays noted."""
+    def _withdraw(self, stage: AnyStage) -> None:
+        """Removes a stage's manifest, so that it is not fresh any more. The note of the files that it made stays."""
         path = self.workspace.manifest(stage.name)
         manifest = read_manifest(path)
         if manifest is not None and not stage.keeps:

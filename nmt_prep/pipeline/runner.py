@@ -12,13 +12,13 @@ from nmt_prep.config import Config
 from nmt_prep.engines.choice import local_engine, open_engine
 from nmt_prep.errors import ConfigError
 from nmt_prep.lockfile import LockFile
+from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import StageNotes
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.pipeline.stage import Stage
-from nmt_prep.pipeline.task_share import Share
+from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.download import addresses_of
@@ -175,7 +175,7 @@ def _failure_told(progress: Progress) -> Iterator[None]:
         raise
 
 
-def _stages(config: Config, named: Iterable[str]) -> list[Stage]:
+def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
     """The stages that the config asks for, if the named ones are among them.
 
     Raises:

@@ -1,4 +1,7 @@
-"""What a stage is, what it is given, and what it gives back."""
+"""The declaration of a stage, and the job that it is given.
+
+To add a stage, write one module with a subclass of :class:`Stage` and add it to the list in :mod:`nmt_prep.stages`.
+"""
 
 from __future__ import annotations
 
@@ -6,123 +9,179 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Engine
+from nmt_prep.errors import OutputError
 from nmt_prep.lockfile import LockFile
-from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
-from nmt_prep.pipeline.tasks import TaskLog
+from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.rounds import P, Round, Rounds
 from nmt_prep.progress import Progress
+
+O = TypeVar("O")  # noqa: E741 - O as in output
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
-class Context:
-    """What a stage is given to work with.
+class Outputs:
+    """A run's config, and the outputs of some of its stages.
 
     Attributes:
-        fingerprint: of this stage, as its manifest will say.
-        directory: where to write; for a stage that is rebuilt as a whole this is not yet the published place.
-        base_dir: what local paths of the config are relative to.
-        scratch: where tasks write what only later tasks read; it is gone once the stage is published.
-        manifests: of the stages above.
-        tasks: runs the stage's tasks, and keeps those that ended before a kill.
-        lock: what downloads must be.
+        config: the checked config.
+        base_dir: directory that local paths of the config are relative to.
+        root: directory of the run.
+        manifests: of the stages whose output may be read, by name.
     """
 
     config: Config
     base_dir: Path
-    workspace: Workspace
+    root: Path
+    manifests: Mapping[str, Manifest]
+
+    def read(self, stage: type[Stage[B, Any]]) -> B:
+        """Returns the output of a stage.
+
+        Raises:
+            OutputError: its manifest does not hold that output.
+        """
+        kind: type[B] = stage.output
+        try:
+            return parse_json_as(kind, self.manifest(stage).details)
+        except ValueError as error:
+            raise OutputError(
+                f"the manifest of {stage.name} does not hold its output; run again with --force {stage.name}"
+            ) from error
+
+    def manifest(self, stage: type[AnyStage]) -> Manifest:
+        """Returns the manifest of a stage: counts, and digests of files by their names."""
+        return self.manifests[stage.name]
+
+    def directory_of(self, stage: type[AnyStage]) -> Path:
+        """Returns the directory with the files of a stage."""
+        return self.root / stage.directory
+
+
+@dataclass(frozen=True)
+class Job(Outputs):
+    """What a stage works with: the outputs of the stages above, and the means to add its own.
+
+    Attributes:
+        fingerprint: of the stage, as its manifest will hold it.
+        directory: where the stage writes its output. It becomes ``root / Stage.directory`` once the stage has ended.
+        scratch: where tasks write what only later tasks read. It is deleted once the stage has ended.
+        engine: runs the tasks; says how much memory a task may use.
+        digests: remembers SHA-256 digests of files.
+        progress: receives events.
+        lock: the lock file of downloads.
+    """
+
     fingerprint: str
     directory: Path
     scratch: Path
-    manifests: dict[str, Manifest]
-    digests: DigestCache
     engine: Engine
+    digests: DigestCache
     progress: Progress
-    tasks: TaskLog
     lock: LockFile
+
+    @property
+    def task_memory(self) -> int:
+        """Bytes that each task may use. Reading it may start the engine's workers."""
+        return self.engine.worker_memory(self.config.engine.memory)
 
 
 @dataclass
-class Result:
-    """What a stage reports of its work.
+class Result(Generic[O]):
+    """What a stage reports when it has ended.
 
     Attributes:
+        output: what the stages below read.
         counts: numbers for the table of stages and for the report.
-        files: what it published, relative to its directory; None is everything in the directory.
-        digests: of files whose SHA-256 is known from the writing; the others are read.
-        details: what the stages below want to know of the result, as JSON.
+        files: names of the files made, relative to the stage's directory; None for all files in the directory.
+        digests: SHA-256 of files that is known from writing them; other files are read.
     """
 
+    output: O
     counts: Counts = field(default_factory=Counts)
     files: list[str] | None = None
     digests: dict[str, str] = field(default_factory=dict)
-    details: dict[str, object] = field(default_factory=dict)
 
 
-class Stage(ABC):
-    """One step of the way of the data.
+@dataclass(frozen=True)
+class NoOutput:
+    """The output of a stage that only makes files."""
+
+
+class Stage(ABC, Generic[O, P]):
+    """One step of the data flow.
+
+    Type parameters: ``O``, the type of the output; ``P``, what the rounds of tasks produce for :meth:`finish`.
 
     Attributes:
         name: as on the command line and in the manifest.
         version: raised when the same inputs would give other bytes than before.
-        inputs: names of the stages whose output it may read.
-        directory: where its output is, below the run's directory.
-        rounds: names of its rounds of tasks that several processes may share, in order.
-        outside: true where it changes what is not in the run's directory: it is not fresh from when it begins.
-        keeps: true where the directory is a store by digest that is added to, false where it is replaced as a whole.
+        directory: the path that it owns, below the directory of the run.
+        output: the dataclass that the manifest holds for the stages below.
+        rounds: its rounds of tasks, in order.
+        outside: it changes something outside of the run's directory, so it counts as not done from when it begins.
+        keeps: its directory is a store by digest that is added to, instead of being replaced as a whole.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
-    inputs: ClassVar[tuple[str, ...]]
     directory: ClassVar[str]
-    rounds: ClassVar[tuple[str, ...]] = ()
+    output: ClassVar[type[Any]] = NoOutput
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = ()
     outside: ClassVar[bool] = False
     keeps: ClassVar[bool] = False
 
     def applies(self, config: Config) -> bool:
-        """Whether the config asks for this stage at all."""
+        """Returns true if the config asks for this stage."""
         return True
 
-    def reads(self, config: Config) -> tuple[str, ...]:
-        """Names of the stages whose output it reads."""
-        return self.inputs
+    @abstractmethod
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        """Returns the stages whose output it reads."""
 
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:
-        """The part of the config that decides the result: values by dotted key."""
+        """Returns the part of the config that decides the output: values by dotted key."""
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        """Files outside the run's directory that it reads, by the name that the config gives them."""
+        """Returns the files outside of the run's directory that it reads, by the name that the config gives them."""
         return {}
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        """Why the stage must run though its fingerprint and files are as they should be; empty where it need not."""
+        """Returns why the stage must run although nothing that it reads changed; empty if it need not."""
         return ""
 
-    def renew(self, context: Context, published: Manifest) -> Result | None:
-        """Makes the output from what the stage published with the same fingerprint; None where it must run.
+    def renew(self, job: Job, published: Manifest) -> Result[O] | None:
+        """Makes the output from what the stage published with the same fingerprint; None if it must run.
 
-        Asked where :meth:`outdated` says why the stage must run, and its published files are those of the manifest.
+        Called if :meth:`outdated` gives a reason and the published files are those of the manifest.
         """
         return None
 
-    def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
-        """Why what the stage published is not what the digests in its names say; empty where it is.
+    def misnamed(self, outputs: Outputs) -> str:
+        """Returns why the files of this stage are not what the digests in their names say; empty if they are.
 
-        Asked with ``--verify`` only, of a stage whose files are those of its manifest: everything may be read again.
-
-        Args:
-            config: the config.
-            base_dir: what local paths of the config are relative to.
-            workspace: of the run.
-            manifests: of this stage and those above.
+        Called with ``--verify`` only, for a stage whose files are those of its manifest. Everything may be read again.
         """
         return ""
 
+    def work(self, job: Job) -> Rounds[P]:
+        """Yields the tasks of each round, and returns what :meth:`finish` needs of their results.
+
+        This is also run to list tasks, so it only computes: from the job's manifests and from earlier results.
+        """
+        raise NotImplementedError(f"{self.name} declares no rounds")
+
     @abstractmethod
-    def run(self, context: Context) -> Result:
-        """Does the work."""
+    def finish(self, job: Job, made: P) -> Result[O]:
+        """Writes what tasks do not, and reports. ``made`` is what :meth:`work` returned; None without rounds."""
+
+
+AnyStage: TypeAlias = "Stage[Any, Any]"
+"""A stage, whatever its output."""

@@ -1,6 +1,6 @@
 """The stages, one module each, in the order in which data passes them."""
 
-from nmt_prep.pipeline.stage import Stage
+from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
@@ -11,7 +11,7 @@ from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-STAGES: tuple[Stage, ...] = (
+STAGES: tuple[AnyStage, ...] = (
     Download(),
     Extract(),
     Compile(),

@@ -1,35 +1,44 @@
-"""The first round of compile: the lines of large files are counted, so that their corpora can be compiled in slices."""
+"""The first round of compile: counts the lines of large files, so that their corpora can be compiled in slices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nmt_prep.config import Corpus
 from nmt_prep.corpora import reader_of
 from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.encodings import one_byte_newlines
 from nmt_prep.corpora.plain import unaligned
-from nmt_prep.corpora.slices import Bounds, LineIndex, count_range, cut
+from nmt_prep.corpora.slices import Bounds, LineIndex, RangeCounts, count_range, cut
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.file_kinds import mismatch
-from nmt_prep.pipeline.tasks import Round, TaskLog
+from nmt_prep.pipeline.rounds import Round, Rounds
 
 Files = Mapping[str, Path]
 
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """A corpus of a split, its number there, its files as its reader wants them, and what the config calls each."""
+    """A corpus of a split.
+
+    Attributes:
+        split: its name.
+        index: number of the corpus in the split.
+        corpus: as the config has it.
+        files: of the corpus, by the names that its reader has for them.
+        sizes: of the files, in bytes.
+        names: of the files, as the config calls them, for messages.
+    """
 
     split: str
     index: int
     corpus: Corpus
     files: Sequence[Files]
-    names: Mapping[Path, str] = field(default_factory=dict)
+    sizes: Mapping[Path, int]
+    names: Mapping[Path, str]
 
     @property
     def where(self) -> str:
@@ -51,14 +60,18 @@ class CorpusFiles:
             message = message.replace(str(path), self.names[path])
         return type(error)(f"{self.where}: {message}{''.join(hints)}")
 
+    def size(self, files: Files) -> int:
+        """Bytes of the largest of some files."""
+        return max(self.sizes[path] for path in files.values())
+
 
 @dataclass(frozen=True)
 class CorpusSlice:
-    """What of a corpus is compiled by one task.
+    """The part of a corpus that one task compiles.
 
     Attributes:
-        files: some of its files, those of a slice one after the other.
-        bounds: the lines to read of each file, where there is one a part and it is not read whole.
+        files: some of its files, read one after another.
+        bounds: the lines to read of each file, if a file is cut; empty if files are read whole.
     """
 
     files: Sequence[Files]
@@ -66,8 +79,8 @@ class CorpusSlice:
 
 
 @dataclass(frozen=True)
-class CountTask:
-    """A range of a file to count the lines of."""
+class LinesTask:
+    """A range of a file whose lines are to be counted."""
 
     key: str
     source: CorpusFiles
@@ -78,8 +91,25 @@ class CountTask:
     quote: bytes
 
 
-def slice_corpora(tasks: TaskLog, corpora: Sequence[CorpusFiles]) -> list[list[CorpusSlice]]:
-    """The slices of each corpus, in order; a small corpus is one, as is a large one that cannot be cut.
+def count_lines(task: LinesTask, tick: Tick) -> RangeCounts:
+    """Counts the lines of a range of a file. Ticks are bytes.
+
+    Raises:
+        CorpusError: the file cannot be read; the message begins with the key of its corpus in the config.
+    """
+    try:
+        return count_range(task.path, task.start, task.end, task.encoding, task.quote, tick)
+    except CorpusError as error:
+        raise task.source.explained(error) from error
+
+
+LINES = Round("lines", count_lines, RangeCounts, unit="bytes")
+
+
+def slice_corpora(corpora: Sequence[CorpusFiles]) -> Rounds[list[list[CorpusSlice]]]:
+    """Yields the round that counts lines; returns the slices of each corpus, in order.
+
+    A small corpus is one slice, and so is a large one that cannot be cut.
 
     Raises:
         AlignmentError: the two files of a large corpus have different numbers of lines.
@@ -87,15 +117,14 @@ def slice_corpora(tasks: TaskLog, corpora: Sequence[CorpusFiles]) -> list[list[C
     """
     counting = {
         (corpus.split, corpus.index, number): {
-            part: list(_count_tasks(corpus, number, part, path)) for part, path in files.items()
+            part: list(_lines_tasks(corpus, number, part, path)) for part, path in files.items()
         }
         for corpus in corpora
         for number, files in enumerate(corpus.files)
-        if _is_line_by_line(corpus.corpus) and _size(files) > limits.SLICE_BYTES
+        if _is_line_by_line(corpus.corpus) and corpus.size(files) > limits.SLICE_BYTES
     }
     every = [task for parts in counting.values() for ranges in parts.values() for task in ranges]
-    total = sum(task.end - task.start for task in every)
-    results = tasks.run(Round("lines", count_lines, every, total, "bytes"))
+    results = yield from LINES.run(every, sum(task.end - task.start for task in every))
     by_key = {task.key: result for task, result in zip(every, results, strict=True)}
     indices = {
         key: {
@@ -110,22 +139,10 @@ def slice_corpora(tasks: TaskLog, corpora: Sequence[CorpusFiles]) -> list[list[C
     ]
 
 
-def count_lines(task: CountTask, tick: Tick) -> dict[str, Any]:
-    """Counts the lines of a range of a file; ticks are bytes.
-
-    Raises:
-        CorpusError: the file cannot be read; the message begins with the key of its corpus in the config.
-    """
-    try:
-        return count_range(task.path, task.start, task.end, task.encoding, task.quote, tick)
-    except CorpusError as error:
-        raise task.source.explained(error) from error
-
-
-def _count_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[CountTask]:
-    size = path.stat().st_size
+def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[LinesTask]:
+    size = corpus.sizes[path]
     for start in range(0, size, limits.COUNT_BYTES):
-        yield CountTask(
+        yield LinesTask(
             key=f"lines-{corpus.split}-{corpus.index:03d}-{number:05d}-{part}-{start // limits.COUNT_BYTES:05d}",
             source=corpus,
             path=path,
@@ -137,7 +154,7 @@ def _count_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Ite
 
 
 def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> Iterator[CorpusSlice]:
-    """Cuts large files; takes others together until they are as much as a slice."""
+    """Cuts large files; joins smaller ones until they are as large as a slice."""
     held: list[Files] = []
     for files, index in zip(corpus.files, indices, strict=True):
         lines = {part: counted.lines for part, counted in index.items()}
@@ -150,7 +167,7 @@ def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> 
             yield from (CorpusSlice([files], bounds) for bounds in cut(index))
         else:
             held.append(files)
-            if sum(map(_size, held)) >= limits.SLICE_BYTES:
+            if sum(map(corpus.size, held)) >= limits.SLICE_BYTES:
                 yield CorpusSlice(held)
                 held = []
     if held:
@@ -159,8 +176,3 @@ def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> 
 
 def _is_line_by_line(corpus: Corpus) -> bool:
     return reader_of(corpus.resolved_format).lines_apart and one_byte_newlines(corpus.encoding)
-
-
-def _size(files: Files) -> int:
-    """Bytes of the largest file."""
-    return max(path.stat().st_size for path in files.values())

@@ -1,11 +1,10 @@
-"""The tasks of the compile stage's second round: from the files of a corpus, or a slice of them, to Parquet parts."""
+"""The second round of compile: turns a corpus, or a slice of one, into Parquet parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from nmt_prep.corpora.parts import Part, write_parts
 from nmt_prep.corpora.slices import line_slice
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
+from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.compile_slices import CorpusFiles, CorpusSlice
 
 _FAULTS = {fault: fault.name.lower() for fault in Fault}
@@ -51,8 +51,65 @@ class CompileTask:
     directory: Path
 
 
-def compile_slice(task: CompileTask, tick: Tick) -> dict[str, Any]:
-    """Compiles one corpus or a slice of it; returns its parts, their digests, and counts. Ticks are bytes of text.
+@dataclass(frozen=True)
+class CorpusCounts:
+    """Pairs and bytes of a corpus, or of a slice of one.
+
+    Attributes:
+        pairs_in: pairs read.
+        pairs_out: pairs compiled.
+        dropped: pairs by the reason for which they were dropped, all reasons.
+        altered: lines by what was altered in them, such as ``carriage_returns`` removed.
+        source_bytes: UTF-8 bytes of all lines read, with one byte for the end of each line.
+        target_bytes: the same for the target side.
+    """
+
+    pairs_in: int
+    pairs_out: int
+    dropped: dict[str, int]
+    altered: dict[str, int]
+    source_bytes: int
+    target_bytes: int
+
+    def __add__(self, other: CorpusCounts) -> CorpusCounts:
+        return CorpusCounts(
+            self.pairs_in + other.pairs_in,
+            self.pairs_out + other.pairs_out,
+            {reason: count + other.dropped[reason] for reason, count in self.dropped.items()},
+            {what: count + other.altered[what] for what, count in self.altered.items()},
+            self.source_bytes + other.source_bytes,
+            self.target_bytes + other.target_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class CompiledPart:
+    """A Parquet file of pairs.
+
+    Attributes:
+        file: its path relative to the stage's directory.
+        pairs: in the file.
+        bytes: UTF-8 bytes of both sides.
+        corpus: name of the corpus.
+    """
+
+    file: str
+    pairs: int
+    bytes: int
+    corpus: str
+
+
+@dataclass(frozen=True)
+class CompiledSlice:
+    """The result of a task: its parts, the SHA-256 of each by its file, and counts."""
+
+    parts: tuple[CompiledPart, ...]
+    digests: dict[str, str]
+    counts: CorpusCounts
+
+
+def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
+    """Compiles one corpus or a slice of it. Ticks are bytes of text.
 
     Raises:
         CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides; the message
@@ -65,38 +122,38 @@ def compile_slice(task: CompileTask, tick: Tick) -> dict[str, Any]:
     if task.whole and not parts and task.source.corpus.role != "vocab":
         raise no_pairs(task.source, counts)
     names = [f"{task.source.split}/{part.file}" for part in parts]
-    return {
-        "parts": [
-            {"file": name, "pairs": part.pairs, "bytes": part.bytes} for name, part in zip(names, parts, strict=True)
-        ],
-        "digests": {name: part.sha256 for name, part in zip(names, parts, strict=True)},
-        "counts": counts,
-    }
+    return CompiledSlice(
+        tuple(
+            CompiledPart(name, part.pairs, part.bytes, task.source.corpus.name)
+            for name, part in zip(names, parts, strict=True)
+        ),
+        {name: part.sha256 for name, part in zip(names, parts, strict=True)},
+        counts,
+    )
 
 
-def no_pairs(source: CorpusFiles, counts: Mapping[str, Any]) -> CorpusError:
-    """The error to raise where no pair of a corpus is left."""
+COMPILE = Round(
+    "compile",
+    compile_slice,
+    CompiledSlice,
+    unit="bytes",
+    made=lambda task, result: (task.directory.parent / part.file for part in result.parts),
+)
+
+
+def no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
+    """Returns the error to raise if no pair of a corpus is left."""
     names = " and ".join(str(path) for files in source.files for path in files.values())
-    reasons = ", ".join(f"{reason} {count}" for reason, count in counts["dropped"].items() if count)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
     error = CorpusError(
-        f"no pair has text on both sides ({counts['pairs_in']} pairs in {names}"
+        f"no pair has text on both sides ({counts.pairs_in} pairs in {names}"
         f"{'; dropped: ' * bool(reasons)}{reasons}); check how the config says that it is read, or remove it"
     )
     return source.explained(error)
 
 
-def added_counts(slices: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of a corpus from those of its slices."""
-    return {
-        name: {key: sum(counts[name][key] for counts in slices) for key in value}
-        if isinstance(value, dict)
-        else sum(counts[name] for counts in slices)
-        for name, value in slices[0].items()
-    }
-
-
-def _compile(task: CompileTask, tick: Tick) -> tuple[dict[str, Any], list[Part]]:
-    counts, corpus = _CorpusCounts(), task.source.corpus
+def _compile(task: CompileTask, tick: Tick) -> tuple[CorpusCounts, list[Part]]:
+    counts, corpus = _Counting(), task.source.corpus
     bounds = task.slice.bounds
     slices = {part: line_slice(path, bounds[part]) for part, path in task.slice.files[0].items()} if bounds else None
     reader = open_corpus(corpus, task.slice.files, task.languages, slices)
@@ -107,29 +164,29 @@ def _compile(task: CompileTask, tick: Tick) -> tuple[dict[str, Any], list[Part]]
     else:
         prefix = f"part-{task.source.index:03d}-{task.number:05d}"
         parts = write_parts(batches, corpus.name, task.directory, prefix)
-    return counts.as_json(reader.counts), parts
+    return counts.result(reader.counts), parts
 
 
-class _CorpusCounts:
-    """What went into a corpus and what was dropped."""
+class _Counting:
+    """Counts of a corpus while it is read."""
 
     def __init__(self) -> None:
         self.pairs_in = 0
         self.bytes = {"source": 0, "target": 0}
         self.dropped = dict.fromkeys(DROP_REASONS, 0)
 
-    def as_json(self, altered: Mapping[str, int]) -> dict[str, Any]:
-        return {
-            "pairs_in": self.pairs_in,
-            "pairs_out": self.pairs_in - sum(self.dropped.values()),
-            "dropped": self.dropped,
-            "altered": {what: altered.get(what, 0) for what in ("byte_order_marks", "carriage_returns")},
-            "source_bytes": self.bytes["source"],
-            "target_bytes": self.bytes["target"],
-        }
+    def result(self, altered: Mapping[str, int]) -> CorpusCounts:
+        return CorpusCounts(
+            pairs_in=self.pairs_in,
+            pairs_out=self.pairs_in - sum(self.dropped.values()),
+            dropped=self.dropped,
+            altered={what: altered.get(what, 0) for what in ("byte_order_marks", "carriage_returns")},
+            source_bytes=self.bytes["source"],
+            target_bytes=self.bytes["target"],
+        )
 
 
-def _sound(batches: Iterator[PairBatch], counts: _CorpusCounts, tick: Tick) -> Iterator[PairBatch]:
+def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
     """Drops pairs with a fault, and pairs of which a side is empty once stripped, and counts."""
     for batch in batches:
         sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]

@@ -6,15 +6,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from nmt_prep.archives import damage_of
+from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.lockfile import LockFile
-from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
-from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.manifest import Counts, Manifest
+from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
@@ -22,7 +23,7 @@ from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.parallel import get_all
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import Supply, Wanted
-from nmt_prep.store import Store
+from nmt_prep.store import Store, Stored
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,45 @@ class Needed:
         return file_name(self.mirrors[0])
 
 
-class Download(Stage):
+@dataclass(frozen=True)
+class Downloaded:
+    """A file that was downloaded, or is local.
+
+    Attributes:
+        sha256: of its bytes.
+        size: in bytes.
+        name: of the file.
+        local: it lies outside of the run's directory, where the config says.
+    """
+
+    sha256: str
+    size: int
+    name: str
+    local: bool
+
+
+@dataclass(frozen=True)
+class DownloadOutput:
+    """The files by :attr:`Needed.key`."""
+
+    files: dict[str, Downloaded]
+
+
+class Download(Stage[DownloadOutput, None]):
     """Fetches to ``downloads/<sha256>/<name>`` what is not local.
 
     A file that was fetched from its first mirror before is kept, as is one with the checksum that the config or the
-    lock file gives, here or in the cache that runs share. Details are ``{key: {sha256, size, name, local}}`` by
-    :attr:`Needed.key`; which mirror served does not show.
+    lock file gives, here or in the cache that runs share. Which mirror served a file is not recorded.
     """
 
     name: ClassVar[str] = "download"
-    inputs: ClassVar[tuple[str, ...]] = ()
     directory: ClassVar[str] = "downloads"
+    version: ClassVar[int] = 2
+    output: ClassVar[type[DownloadOutput]] = DownloadOutput
     keeps: ClassVar[bool] = True
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return ()
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
@@ -92,36 +120,36 @@ class Download(Stage):
             raise DownloadError("\n".join(["files that no program can fetch are not there yet:", *lines]))
         return {needed.key: path for needed, path in paths.items()}
 
-    def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
-        for name, digest in manifests[self.name].files.items():
+    def misnamed(self, outputs: Outputs) -> str:
+        for name, digest in outputs.manifest(Download).files.items():
             if name.partition("/")[0] != digest:
-                return f"{workspace.root / self.directory / name} is not the file that its name says"
+                return f"{outputs.directory_of(Download) / name} is not the file that its name says"
         return ""
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
+        try:
+            files = parse_json_as(DownloadOutput, manifest.details).files
+        except ValueError as error:
+            return f"its manifest is damaged ({error})"
         for needed in needed_files(config):
-            entry: Any = manifest.details[needed.key]
-            if not entry["local"] and lock.path is not None:
+            file = files[needed.key]
+            if not file.local and lock.path is not None:
                 locked = lock.find(needed.mirrors)
-                if locked is None or locked.sha256 != entry["sha256"]:
+                if locked is None or locked.sha256 != file.sha256:
                     return f"{needed.key} is {'not' if locked is None else 'another file'} in {lock.path.name}"
         return ""
 
-    def run(self, context: Context) -> Result:
-        needed = list(needed_files(context.config))
-        local = self.local_files(context.config, context.base_dir)
-        details: dict[str, object] = {}
-        for file in needed:
-            if file.key in local:
-                details[file.key] = _local_entry(file, local[file.key], context)
+    def finish(self, job: Job, made: None) -> Result[DownloadOutput]:
+        needed = list(needed_files(job.config))
+        local = self.local_files(job.config, job.base_dir)
+        found = {file.key: _local_entry(file, local[file.key], job) for file in needed if file.key in local}
         remote = [file for file in needed if file.key not in local]
-        fetched = _fetch_all(_distinct(remote), context)
+        fetched = _fetch_all(_distinct(remote), job)
         for file in remote:
             stored = fetched[file.mirrors[0]]
-            details[file.key] = {"sha256": stored["sha256"], "size": stored["size"], "name": file.name, "local": False}
-        files = {stored["file"]: stored["sha256"] for stored in fetched.values()}
-        counts = Counts(other=_totals(details))
-        return Result(counts, files=sorted(files), digests=files, details=details)
+            found[file.key] = Downloaded(stored.sha256, stored.size, file.name, local=False)
+        digests = {stored.file: stored.sha256 for stored in fetched.values()}
+        return Result(DownloadOutput(found), Counts(other=_totals(found)), files=sorted(digests), digests=digests)
 
 
 def needed_files(config: Config) -> Iterator[Needed]:
@@ -156,22 +184,19 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
             yield Needed(key, mirrors, getattr(corpus.sha256, part), corpus.manual)
 
 
-def downloaded_file(
-    file: Needed, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]
-) -> tuple[Path, dict[str, Any]]:
-    """Where a needed file is, and its details, for a stage that has download above it."""
-    entry = manifests["download"].details[file.key]
-    local = file.local(base_dir)
-    path = workspace.root / Download.directory / entry["sha256"] / entry["name"] if local is None else local
-    return path, entry
+def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
+    """Returns the path of a needed file, and what download says of it, for a stage below download."""
+    entry = outputs.read(Download).files[file.key]
+    local = file.local(outputs.base_dir)
+    return outputs.directory_of(Download) / entry.sha256 / entry.name if local is None else local, entry
 
 
-def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any]]:
-    """Place, digest and size of each file by its first mirror.
+def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
+    """Fetches files; returns each by its first mirror.
 
     Threads of this process fetch, whatever the engine: they wait for servers, and share one speed and one lock file.
     """
-    options = context.config.download
+    options = job.config.download
     limits = Limits(
         connect_seconds=options.connect_seconds,
         stall_seconds=options.stall_seconds,
@@ -179,22 +204,22 @@ def _fetch_all(files: list[Needed], context: Context) -> dict[str, dict[str, Any
         max_file_bytes=options.max_file_bytes,
         max_bytes_per_second=options.max_bytes_per_second,
     )
-    incoming = context.directory / ".incoming"
+    incoming = job.directory / ".incoming"
 
     def damage(path: Path, advance: Callable[[int], None]) -> str:
-        return damage_of(path, context.config.extract, advance)
+        return damage_of(path, job.config.extract, advance)
 
     supply = Supply(
-        store=Store(context.directory, context.digests),
-        fetcher=Fetcher(incoming, context.base_dir, limits, context.progress, damage=damage),
+        store=Store(job.directory, job.digests),
+        fetcher=Fetcher(incoming, job.base_dir, limits, job.progress, damage=damage),
         cache=DownloadCache() if options.cache else None,
-        lock=context.lock,
+        lock=job.lock,
     )
     wanted = [Wanted(file.mirrors, file.name, file.sha256, file.corpus) for file in files]
     results = get_all(supply, wanted, options.parallel)
-    context.lock.finish()
+    job.lock.finish()
     remove_partials(incoming)
-    return {file.mirrors[0]: vars(results[file]) for file in wanted}
+    return {file.mirrors[0]: results[file] for file in wanted}
 
 
 def _distinct(files: list[Needed]) -> list[Needed]:
@@ -212,17 +237,17 @@ def _distinct(files: list[Needed]) -> list[Needed]:
     return list(merged.values())
 
 
-def _totals(details: Mapping[str, Any]) -> dict[str, int]:
+def _totals(files: Mapping[str, Downloaded]) -> dict[str, int]:
     """Numbers of files and bytes; a file that several corpora name is one file."""
-    sizes = {(entry["sha256"], entry["name"]): entry["size"] for entry in details.values()}
+    sizes = {(file.sha256, file.name): file.size for file in files.values()}
     return {"files": len(sizes), "bytes": sum(sizes.values())}
 
 
-def _local_entry(file: Needed, path: Path, context: Context) -> dict[str, object]:
-    digest = context.digests.digest(path)
+def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:
+    digest = job.digests.digest(path)
     if file.sha256 is not None and digest != file.sha256:
         raise DownloadError(
             f"{path}: expected SHA-256 {file.sha256}, found {digest}; "
             "the file was changed: restore it, or correct sha256 in the config"
         )
-    return {"sha256": digest, "size": path.stat().st_size, "name": path.name, "local": True}
+    return Downloaded(digest, path.stat().st_size, path.name, local=True)

@@ -17,12 +17,13 @@ from nmt_prep.artefacts import published
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
-from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import Context, Result, Stage
-from nmt_prep.pipeline.tasks import Round
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
+from nmt_prep.progress import Meter
+from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.frames import corpus_frames, tag_settings
-from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies, side_suffix
+from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies, side_suffix
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
@@ -49,46 +50,11 @@ class ExportTask:
     vocabularies: Mapping[Side, BuiltVocabulary]
 
 
-class Export(Stage):
-    """Writes ``export/<split>.<language>`` and ``export/vocab.<language>``, where ``records.export`` asks for it."""
+@dataclass(frozen=True)
+class ExportedSplit:
+    """The number of pairs that a task wrote."""
 
-    name: ClassVar[str] = "export"
-    inputs: ClassVar[tuple[str, ...]] = ("compile", "vocab")
-    directory: ClassVar[str] = "export"
-
-    def applies(self, config: Config) -> bool:
-        return config.records.export is not None
-
-    def settings(self, config: Config) -> dict[str, object]:
-        return {
-            "languages.source": config.languages.source,
-            "languages.target": config.languages.target,
-            "records.export": config.records.export,
-            **tag_settings(config),
-        }
-
-    def run(self, context: Context) -> Result:
-        vocabularies = built_vocabularies(context)
-        frames = corpus_frames(context.config, vocabularies, eos=False)
-        compiled = context.manifests["compile"]
-        tasks = [
-            ExportTask(
-                key=split,
-                parts=tuple(context.workspace.root / "compiled" / part["file"] for part in parts),
-                outputs={side: context.directory / f"{split}{side_suffix(context.config, side)}" for side in SIDES},
-                frames=tuple(frames[split][part["corpus"]] for part in parts),
-                vocabularies=vocabularies,
-            )
-            for split, parts in compiled.details["parts"].items()
-        ]
-        pairs = compiled.counts.pairs_out
-        lists = {side: vocabulary_list(PieceText(built.load())) for side, built in vocabularies.items()}
-        # Here, where all threads can be had for each split.
-        context.tasks.run(Round("export", export_split, tasks, pairs, engine=HereEngine()))
-        for side, pieces in lists.items():
-            with published(context.directory / f"vocab{side_suffix(context.config, side)}") as beside:
-                beside.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
-        return Result(Counts(pairs_in=pairs, pairs_out=pairs))
+    pairs: int
 
 
 def vocabulary_list(pieces: PieceText) -> list[str]:
@@ -100,9 +66,11 @@ def vocabulary_list(pieces: PieceText) -> list[str]:
     return [*LIST_HEAD, *(text for text in pieces.words() if text not in LIST_HEAD)]
 
 
-def export_split(task: ExportTask, tick: Tick) -> dict[str, Any]:
-    """Writes both sides of one split; returns the number of pairs, in which ticks are too."""
+def export_split(task: ExportTask, meter: Meter) -> ExportedSplit:
+    """Writes both sides of one split; the meter counts pairs."""
     vocabularies = {side: PieceText(built.load()) for side, built in task.vocabularies.items()}
+    for pieces in vocabularies.values():
+        pieces.words()  # raises before anything is written if the pieces cannot stand in a vocabulary list
     pairs = 0
     with ExitStack() as stack:
         files = {
@@ -115,5 +83,53 @@ def export_split(task: ExportTask, tick: Tick) -> dict[str, Any]:
                     rows = frames[side].around(pieces.tokenizer.encode_batch(strip_lines(batch.column(side))))
                     files[side].write(joined_lines(pieces.lines(rows)))
                 pairs += len(batch)
-                tick(len(batch))
-    return {"pairs": pairs}
+                meter.advance(len(batch))
+    return ExportedSplit(pairs)
+
+
+# Here, where each split can have all threads.
+EXPORT = Round("export", export_split, ExportedSplit, here=True, made=lambda task, _: task.outputs.values())
+
+
+class Export(Stage[NoOutput, int]):
+    """Writes ``export/<split>.<language>`` and ``export/vocab.<language>``, where ``records.export`` asks for it."""
+
+    name: ClassVar[str] = "export"
+    directory: ClassVar[str] = "export"
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (EXPORT,)
+
+    def applies(self, config: Config) -> bool:
+        return config.records.export is not None
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Compile, Vocabulary)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+            "records.export": config.records.export,
+            **tag_settings(config),
+        }
+
+    def work(self, job: Job) -> Rounds[int]:
+        frames, directory = corpus_frames(job, eos=False), job.directory_of(Compile)
+        tasks = [
+            ExportTask(
+                key=split,
+                parts=tuple(directory / part.file for part in parts),
+                outputs={side: job.directory / f"{split}{side_suffix(job.config, side)}" for side in SIDES},
+                frames=tuple(frames[split][part.corpus] for part in parts),
+                vocabularies=built_vocabularies(job),
+            )
+            for split, parts in job.read(Compile).parts.items()
+        ]
+        exported = yield from EXPORT.run(tasks, job.manifest(Compile).counts.pairs_out)
+        return sum(split.pairs for split in exported)
+
+    def finish(self, job: Job, made: int) -> Result[NoOutput]:
+        for side, built in built_vocabularies(job).items():
+            pieces = vocabulary_list(PieceText(built.load()))
+            with published(job.directory / f"vocab{side_suffix(job.config, side)}") as beside:
+                beside.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+        return Result(NoOutput(), Counts(pairs_in=made, pairs_out=made))

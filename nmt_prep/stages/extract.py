@@ -1,10 +1,10 @@
-"""extract: the members that corpora name, out of their archives, decompressed, in a store by the archive's digest."""
+"""extract: decompresses the members that corpora name into a store, by the digest of their archive."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,12 +26,12 @@ from nmt_prep.config import Extract as Limits
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
-from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
-from nmt_prep.pipeline.stage import Context, Result, Stage
-from nmt_prep.pipeline.tasks import Round
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.stages.damage import Origin, advising
-from nmt_prep.stages.download import Needed, downloaded_file, needed_by
+from nmt_prep.stages.download import Download, Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
 
 
@@ -60,7 +60,7 @@ class ExtractTask:
         members: what is wanted, each with the key of the config that names it.
         directory: of the stage.
         limits: to what may come out.
-        origin: where the archive is from.
+        origin: where the archive came from.
     """
 
     key: str
@@ -71,88 +71,37 @@ class ExtractTask:
     origin: Origin
 
 
-class Extract(Stage):
-    """Writes ``extracted/<SHA-256 of the archive>/<name>``, where the name is of our choosing.
+@dataclass(frozen=True)
+class ExtractedMembers:
+    """The files extracted from an archive, by what was wanted: a member, a pattern or ``WHOLE_FILE``.
 
-    Details are ``{key: [{file, sha256, size}, …]}`` by :attr:`Wanted.key`, the files relative to the stage's directory;
-    where a pattern was wanted they are sorted by the members' names.
+    The files that a pattern matches are sorted by the names of the members.
     """
 
-    name: ClassVar[str] = "extract"
-    inputs: ClassVar[tuple[str, ...]] = ("download",)
-    directory: ClassVar[str] = "extracted"
-    rounds: ClassVar[tuple[str, ...]] = ("extract",)
-    keeps: ClassVar[bool] = True
-
-    def settings(self, config: Config) -> dict[str, object]:
-        wanted = (wanted for split, corpora in config.splits.items() for c in corpora for wanted in wanted_by(split, c))
-        return {f"splits.{file.key.replace('/', '.')}": [file.container.key, file.member] for file in wanted}
-
-    def misnamed(self, config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]) -> str:
-        archives: dict[Archive, dict[str, list[dict[str, Any]]]] = {}
-        for key, (archive, member) in _places(config, base_dir, workspace, manifests).items():
-            archives.setdefault(archive, {})[member] = manifests[self.name].details[key]
-        for archive, members in archives.items():
-            try:
-                digests = digest_members(archive, members, config.extract)
-            except DamagedError as error:  # extraction says what to do
-                return str(error)
-            for member, found in digests.items():
-                stored = [(entry["sha256"], entry["size"]) for entry in members[member]]
-                if stored != [(each.sha256, each.size) for each in found.values()]:
-                    return f"{workspace.root / self.directory / archive.sha256} is not what is in {archive.path}"
-        return ""
-
-    def run(self, context: Context) -> Result:
-        places = _places(context.config, context.base_dir, context.workspace, context.manifests)
-        members: dict[Archive, dict[str, str]] = {}
-        for key, (archive, member) in places.items():
-            members.setdefault(archive, {}).setdefault(member, config_key(key))
-        origins = _origins(context, places)
-        tasks = [
-            ExtractTask(
-                key=f"{number:05d}-{archive.sha256}",
-                archive=archive,
-                members=names,
-                directory=context.directory,
-                limits=context.config.extract,
-                origin=origins[archive],
-            )
-            for number, (archive, names) in enumerate(members.items())
-        ]
-        valid = partial(_all_there, context.directory)
-        results = context.tasks.run(Round("extract", extract_archive, tasks, unit="bytes", valid=valid))
-        extracted = {task.archive: result for task, result in zip(tasks, results, strict=True)}
-        details = {key: extracted[archive][member] for key, (archive, member) in places.items()}
-        _check_counts(context.config, details)
-        digests = {entry["file"]: entry["sha256"] for files in details.values() for entry in files}
-        counts = Counts(other={"archives": len(tasks), "files": len(digests)})
-        return Result(counts, files=sorted(digests), digests=digests, details={**details})
+    files: dict[str, tuple[Stored, ...]]
 
 
-def _places(
-    config: Config, base_dir: Path, workspace: Workspace, manifests: Mapping[str, Manifest]
-) -> dict[str, tuple[Archive, str]]:
-    """The archive and the member, or pattern, that each wanted file comes from, by :attr:`Wanted.key`."""
+def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
+    """Returns the archive, and the member or pattern, that each wanted file comes from, by :attr:`Wanted.key`."""
     places: dict[str, tuple[Archive, str]] = {}
-    for split, corpora in config.splits.items():
+    for split, corpora in outputs.config.splits.items():
         for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
-            path, entry = downloaded_file(wanted.container, base_dir, workspace, manifests)
-            places[wanted.key] = Archive(path, entry["name"], entry["sha256"]), wanted.member
+            path, entry = downloaded_file(outputs, wanted.container)
+            places[wanted.key] = Archive(path, entry.name, entry.sha256), wanted.member
     return places
 
 
-def _origins(context: Context, places: Mapping[str, tuple[Archive, str]]) -> dict[Archive, Origin]:
-    """Where each archive is from."""
+def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archive, Origin]:
+    """Returns where each archive came from."""
     origins: dict[Archive, Origin] = {}
-    for split, corpora in context.config.splits.items():
+    for split, corpora in job.config.splits.items():
         for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
             file = wanted.container
             origins[places[wanted.key][0]] = Origin(
                 corpus=file.corpus,
-                local=file.local(context.base_dir) is not None,
+                local=file.local(job.base_dir) is not None,
                 in_config=file.sha256 is not None,
-                lock=context.lock.path,
+                lock=job.lock.path,
             )
     return origins
 
@@ -172,14 +121,14 @@ def config_key(key: str) -> str:
     return f"splits.{corpus.replace('/', '.')}.{'member' if part == 'both' else part}"
 
 
-def file_names(context: Context, split: str, corpus: Corpus) -> dict[Path, str]:
+def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
     """Returns what the config calls the extracted files of a corpus, for messages."""
-    details = context.manifests["extract"].details
+    extracted, directory = outputs.read(Extract).files, outputs.directory_of(Extract)
     names: dict[Path, str] = {}
     for wanted in wanted_by(split, corpus):
         container = shown(wanted.container.mirrors[0])
-        for entry in details[wanted.key]:
-            path = context.workspace.root / Extract.directory / entry["file"]
+        for stored in extracted[wanted.key]:
+            path = directory / stored.file
             # A file that a pattern matched ends with its own name, after the digest of its path in the archive.
             if is_pattern(wanted.member):
                 names[path] = f"{path.name[17:]} ({wanted.member} in {container})"
@@ -188,20 +137,8 @@ def file_names(context: Context, split: str, corpus: Corpus) -> dict[Path, str]:
     return names
 
 
-def extracted_files(context: Context, split: str, corpus: Corpus) -> list[dict[str, Path]]:
-    """The files of a corpus by the names that its reader has for them, for a stage that has extract above it.
-
-    Where a part is several files, the first of each part belong together, and so on.
-    """
-    details = context.manifests["extract"].details
-    directory = context.workspace.root / Extract.directory
-    parts = {part: [entry["file"] for entry in details[f"{split}/{corpus.name}/{part}"]] for part in corpus.parts}
-    together = zip(*parts.values(), strict=True)
-    return [{part: directory / file for part, file in zip(parts, files, strict=True)} for files in together]
-
-
-def extract_archive(task: ExtractTask, tick: Tick) -> dict[str, Any]:
-    """Extracts what is not in the store yet; returns place, digest and size of each file by what was wanted.
+def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
+    """Extracts what is not in the store yet.
 
     Ticks are bytes.
 
@@ -231,20 +168,97 @@ def extract_archive(task: ExtractTask, tick: Tick) -> dict[str, Any]:
         for member, matched in extracted.items():
             files = ((file_of(name), content) for name, content in matched.items())
             found[member] = [store.note(_key(file), Stored(file, each.sha256, each.size)) for file, each in files]
-    return {member: [vars(stored) for stored in files] for member, files in found.items()}
+    return ExtractedMembers({member: tuple(files) for member, files in found.items()})
 
 
-def _all_there(directory: Path, result: dict[str, Any]) -> bool:
-    """Whether the files that a task noted are still there."""
-    paths = [(directory / entry["file"], entry["size"]) for entries in result.values() for entry in entries]
-    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
+EXTRACT = Round(
+    "extract",
+    extract_archive,
+    ExtractedMembers,
+    unit="bytes",
+    made=lambda task, result: (task.directory / stored.file for files in result.files.values() for stored in files),
+)
 
 
-def _check_counts(config: Config, details: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Sees to it that patterns of the two sides matched as many files each."""
+@dataclass(frozen=True)
+class ExtractOutput:
+    """The extracted files by :attr:`Wanted.key`; for a pattern, sorted by the names of the members."""
+
+    files: dict[str, tuple[Stored, ...]]
+
+
+class Extract(Stage[ExtractOutput, ExtractOutput]):
+    """Writes ``extracted/<SHA-256 of the archive>/<name>``. The names are made here, safe for any file system."""
+
+    name: ClassVar[str] = "extract"
+    directory: ClassVar[str] = "extracted"
+    version: ClassVar[int] = 2
+    output: ClassVar[type[ExtractOutput]] = ExtractOutput
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (EXTRACT,)
+    keeps: ClassVar[bool] = True
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Download,)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        wanted = (wanted for split, corpora in config.splits.items() for c in corpora for wanted in wanted_by(split, c))
+        return {f"splits.{file.key.replace('/', '.')}": [file.container.key, file.member] for file in wanted}
+
+    def misnamed(self, outputs: Outputs) -> str:
+        extracted = outputs.read(Extract).files
+        archives: dict[Archive, dict[str, tuple[Stored, ...]]] = {}
+        for key, (archive, member) in _places(outputs).items():
+            archives.setdefault(archive, {})[member] = extracted[key]
+        for archive, members in archives.items():
+            try:
+                digests = digest_members(archive, members, outputs.config.extract)
+            except DamagedError as error:  # extraction says what to do
+                return str(error)
+            for member, found in digests.items():
+                stored = [(each.sha256, each.size) for each in members[member]]
+                if stored != [(each.sha256, each.size) for each in found.values()]:
+                    return f"{outputs.directory_of(Extract) / archive.sha256} is not what is in {archive.path}"
+        return ""
+
+    def work(self, job: Job) -> Rounds[ExtractOutput]:
+        places = _places(job)
+        members: dict[Archive, dict[str, str]] = {}
+        for key, (archive, member) in places.items():
+            members.setdefault(archive, {}).setdefault(member, config_key(key))
+        origins = _origins(job, places)
+        tasks = [
+            ExtractTask(
+                key=f"{number:05d}-{archive.sha256}",
+                archive=archive,
+                members=names,
+                directory=job.directory,
+                limits=job.config.extract,
+                origin=origins[archive],
+            )
+            for number, (archive, names) in enumerate(members.items())
+        ]
+        results = yield from EXTRACT.run(tasks, valid=partial(_are_whole, job.directory))
+        extracted = {task.archive: result.files for task, result in zip(tasks, results, strict=True)}
+        return ExtractOutput({key: extracted[archive][member] for key, (archive, member) in places.items()})
+
+    def finish(self, job: Job, made: ExtractOutput) -> Result[ExtractOutput]:
+        _check_counts(job.config, made.files)
+        digests = {stored.file: stored.sha256 for files in made.files.values() for stored in files}
+        containers = {file.partition("/")[0] for file in digests}
+        counts = Counts(other={"archives": len(containers), "files": len(digests)})
+        return Result(made, counts, files=sorted(digests), digests=digests)
+
+
+def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
+    """Returns true if the extracted files have the sizes that were noted."""
+    return all((directory / each.file).stat().st_size == each.size for files in result.files.values() for each in files)
+
+
+def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None:
+    """Raises if the patterns of the two sides match different numbers of files."""
     for split, corpora in config.splits.items():
         for corpus in corpora:
-            counts = {part: len(details[f"{split}/{corpus.name}/{part}"]) for part in corpus.parts}
+            counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in corpus.parts}
             if len(set(counts.values())) > 1:
                 raise AlignmentError(
                     f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "
@@ -258,7 +272,7 @@ def _key(file: str) -> list[str]:
 
 
 def _safe_name(member: str, archive: Archive) -> str:
-    """A file name that is the member's own and in which nothing is left to whoever made the archive."""
+    """Returns a safe file name for a member; the archive's author cannot influence the path."""
     base = without_suffix((member or archive.name).rpartition("/")[2])
     digest = hashlib.sha256(member.encode("utf-8", "surrogateescape")).hexdigest()
     return f"{digest[:16]}-{re.sub(r'[^A-Za-z0-9._+-]', '_', base)[-100:]}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.errors import VocabularyError
-from nmt_prep.stages.vocab import BuiltVocabulary
+from nmt_prep.pipeline.stage import Job
+from nmt_prep.stages.vocab import Vocabulary, VocabularyFacts
 from nmt_prep.subwords.frame import Frame
 
 
@@ -20,29 +19,42 @@ def tag_settings(config: Config) -> dict[str, object]:
     }
 
 
-def corpus_frames(
-    config: Config, vocabularies: Mapping[Side, BuiltVocabulary], *, eos: bool
-) -> dict[str, dict[str, dict[Side, Frame]]]:
-    """The frames by split, corpus and side, made before any row so that a missing piece is found first.
+def corpus_frames(job: Job, *, eos: bool) -> dict[str, dict[str, dict[Side, Frame]]]:
+    """Returns the frames by split, corpus and side, for a stage below vocab.
+
+    Args:
+        job: of the stage.
+        eos: rows end with the piece that ends a sentence.
 
     Raises:
         VocabularyError: a tag is no piece of its side's vocabulary, or rows shall end with eos and there is no such
             piece; the message names the config key of a tag.
     """
+    vocab = job.read(Vocabulary)
+    ends = {side: _end(facts) if eos else () for side, facts in vocab.sides().items()}
+
+    def frame(split: str, corpus: Corpus, side: Side) -> Frame:
+        tag = corpus.tags.get(side)
+        if tag is None:
+            return Frame((), ends[side])
+        if tag not in vocab.pieces[side]:
+            raise VocabularyError(
+                f"splits.{split}.{corpus.name}.tag.{side}: {tag!r} is no piece of {vocab.sides()[side].file}; "
+                "add it to vocab.reserved"
+            )
+        return Frame((vocab.pieces[side][tag],), ends[side])
+
     return {
         split: {
-            corpus.name: {side: _frame(split, corpus, side, vocabularies[side], eos=eos) for side in SIDES}
+            corpus.name: {side: frame(split, corpus, side) for side in SIDES}
             for corpus in corpora
             if corpus.role != "vocab"
         }
-        for split, corpora in config.splits.items()
+        for split, corpora in job.config.splits.items()
     }
 
 
-def _frame(split: str, corpus: Corpus, side: Side, vocabulary: BuiltVocabulary, *, eos: bool) -> Frame:
-    tokenizer, tag = vocabulary.load(), corpus.tags.get(side)
-    try:
-        return Frame.of(tokenizer, tag, eos=eos)
-    except VocabularyError as error:
-        where = str(vocabulary.path) if tag is None else f"splits.{split}.{corpus.name}.tag.{side}, {vocabulary.path}"
-        raise VocabularyError(f"{where}: {error}") from error
+def _end(facts: VocabularyFacts) -> tuple[int]:
+    if facts.eos_id is None:
+        raise VocabularyError(f"{facts.file} has no eos piece, with which every row must end; build it with one")
+    return (facts.eos_id,)

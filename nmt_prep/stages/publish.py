@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from nmt_prep.artefacts import publish_json
 from nmt_prep.config import Config
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.engines import HereEngine, Tick
+from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import Context, Result, Stage
-from nmt_prep.pipeline.tasks import Round
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
+from nmt_prep.progress import Meter
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import PublishedFile, announce, complete, is_current
 from nmt_prep.sources.address import shown
@@ -24,12 +27,12 @@ from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-_DIRECTORIES = {stage.name: stage.directory for stage in (Compile, Sample, Vocabulary, Encode, Export, Report)}
+_PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Sample, Vocabulary, Encode, Export, Report)
 
 
 @dataclass(frozen=True)
 class AnnounceTask:
-    """A publication to make ready for."""
+    """A publication to prepare for."""
 
     key: str
     settings: PublishSettings
@@ -58,93 +61,133 @@ class UploadTask:
     number: int
 
 
-class Publish(Stage):
-    """Uploads the outputs that ``publish.stages`` names, where the config has that section.
+@dataclass(frozen=True)
+class Announced:
+    """The number of a publication, and the names of the files to send."""
 
-    Writes ``publish/published.json``: the URL, and size and digest of each file.
-    """
-
-    name: ClassVar[str] = "publish"
-    inputs: ClassVar[tuple[str, ...]] = tuple(_DIRECTORIES)
-    directory: ClassVar[str] = "publish"
-    rounds: ClassVar[tuple[str, ...]] = ("publish",)
-    outside: ClassVar[bool] = True
-
-    def applies(self, config: Config) -> bool:
-        return config.publish is not None
-
-    def reads(self, config: Config) -> tuple[str, ...]:
-        return tuple(name for name in _DIRECTORIES if name in _settings(config).stages)
-
-    def settings(self, config: Config) -> dict[str, object]:
-        settings = _settings(config)
-        return {"publish.url": shown(settings.url), "publish.options": settings.options}
-
-    def run(self, context: Context) -> Result:
-        settings, fingerprint = _settings(context.config), context.fingerprint
-        store = _store(settings)
-        paths = {
-            f"{_DIRECTORIES[stage]}/{name}": (context.workspace.root / _DIRECTORIES[stage] / name, digest)
-            for stage, manifest in context.manifests.items()
-            for name, digest in sorted(manifest.files.items())
-        }
-        wanted = {name: PublishedFile(path.stat().st_size, digest) for name, (path, digest) in paths.items()}
-        (announced,) = context.tasks.run(
-            Round(
-                "announce",
-                announce_publication,
-                [AnnounceTask("announce", settings, fingerprint, wanted)],
-                unit="steps",
-                engine=HereEngine(),
-                valid=lambda result: is_current(store, result["number"], fingerprint, wanted),
-                by_all=True,
-            )
-        )
-        number, missing = announced["number"], set(announced["missing"])
-        tasks = [
-            UploadTask(f"{index:06d}", settings, paths[name][0], name, file, number)
-            for index, (name, file) in enumerate(wanted.items())
-            if name in missing
-        ]
-        sizes = store.sizes()
-        context.tasks.run(
-            Round(
-                "publish",
-                upload_file,
-                tasks,
-                sum(task.file.size for task in tasks),
-                "bytes",
-                valid=lambda result: result["number"] == number and sizes.get(result["name"]) == result["size"],
-            )
-        )
-        complete(store, number, fingerprint, wanted)
-        files = {name: vars(file) for name, file in wanted.items()}
-        publish_json(context.directory / "published.json", {"url": store.url, "files": files})
-        return Result(Counts(other={"files": len(wanted), "bytes": sum(file.size for file in wanted.values())}))
+    number: int
+    missing: tuple[str, ...]
 
 
-def announce_publication(task: AnnounceTask, tick: Tick) -> dict[str, Any]:
-    """Makes the place ready; returns the number of the publication, and the names of the files to send.
+@dataclass(frozen=True)
+class Uploaded:
+    """A file that was sent: its name and size in bytes, and the number of the publication."""
+
+    name: str
+    size: int
+    number: int
+
+
+def announce_publication(task: AnnounceTask, meter: Meter) -> Announced:
+    """Prepares the place for the files of a publication.
 
     Raises:
         ConfigError: a package for the URL's scheme is not installed.
         OutputError: the storage failed.
     """
     journal = announce(_store(task.settings), task.fingerprint, task.wanted)
-    tick(1)
-    return {"number": journal.number, "missing": journal.missing(task.wanted)}
+    meter.advance(1)
+    return Announced(journal.number, tuple(journal.missing(task.wanted)))
 
 
-def upload_file(task: UploadTask, tick: Tick) -> dict[str, Any]:
-    """Sends one file; returns its name and size, and the number of the publication. Ticks are bytes.
+def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
+    """Sends one file. Ticks are bytes.
 
     Raises:
         OutputError: the storage failed, or the file is not what it was.
     """
     digest = _store(task.settings).upload(task.path, task.name, tick)
     if digest != task.file.sha256:
-        raise OutputError(f"{task.path} was changed after it was made; run again with --verify, which makes it anew")
-    return {"name": task.name, "size": task.file.size, "number": task.number}
+        raise OutputError(f"{task.path} was changed after it was made; run again with --verify, which makes it again")
+    return Uploaded(task.name, task.file.size, task.number)
+
+
+ANNOUNCE = Round("announce", announce_publication, Announced, unit="steps", by_all=True)
+PUBLISH = Round("publish", upload_file, Uploaded, unit="bytes")
+
+
+class Publish(Stage[NoOutput, int]):
+    """Uploads the outputs that ``publish.stages`` names, where the config has that section.
+
+    Writes ``publish/published.json``: the URL, and size and digest of each file.
+    """
+
+    name: ClassVar[str] = "publish"
+    directory: ClassVar[str] = "publish"
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (ANNOUNCE, PUBLISH)
+    outside: ClassVar[bool] = True
+
+    def applies(self, config: Config) -> bool:
+        return config.publish is not None
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return tuple(stage for stage in _PUBLISHABLE if stage.name in _settings(config).stages)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        settings = _settings(config)
+        return {"publish.url": shown(settings.url), "publish.options": settings.options}
+
+    def work(self, job: Job) -> Rounds[int]:
+        settings, paths, wanted = _settings(job.config), self._paths(job), self._wanted(job)
+        place = _Place(settings)
+        announced = yield from ANNOUNCE.run(
+            [AnnounceTask("announce", settings, job.fingerprint, wanted)],
+            valid=lambda result: is_current(place.store, result.number, job.fingerprint, wanted),
+        )
+        number, missing = announced[0].number, set(announced[0].missing)
+        tasks = [
+            UploadTask(f"{index:06d}", settings, paths[name], name, file, number)
+            for index, (name, file) in enumerate(wanted.items())
+            if name in missing
+        ]
+        yield from PUBLISH.run(
+            tasks,
+            sum(task.file.size for task in tasks),
+            valid=lambda result: result.number == number and place.sizes.get(result.name) == result.size,
+        )
+        return number
+
+    def finish(self, job: Job, made: int) -> Result[NoOutput]:
+        store, wanted = _store(_settings(job.config)), self._wanted(job)
+        complete(store, made, job.fingerprint, wanted)
+        files = {name: vars(file) for name, file in wanted.items()}
+        publish_json(job.directory / "published.json", {"url": store.url, "files": files})
+        total = sum(file.size for file in wanted.values())
+        return Result(NoOutput(), Counts(other={"files": len(wanted), "bytes": total}))
+
+    def _paths(self, job: Job) -> dict[str, Path]:
+        """Returns the files to publish by their names in the publication."""
+        return {
+            f"{stage.directory}/{name}": job.directory_of(stage) / name
+            for stage in self.inputs(job.config)
+            for name in sorted(job.manifest(stage).files)
+        }
+
+    def _wanted(self, job: Job) -> dict[str, PublishedFile]:
+        """Returns the size and digest of each file to publish."""
+        digests = {
+            f"{stage.directory}/{name}": digest
+            for stage in self.inputs(job.config)
+            for name, digest in job.manifest(stage).files.items()
+        }
+        return {name: PublishedFile(path.stat().st_size, digests[name]) for name, path in self._paths(job).items()}
+
+
+class _Place:
+    """The object store of a publication, contacted when it is first asked something."""
+
+    def __init__(self, settings: PublishSettings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def store(self) -> ObjectStore:
+        """The store."""
+        return _store(self._settings)
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of each object that is there."""
+        return self.store.sizes()
 
 
 def _settings(config: Config) -> PublishSettings:

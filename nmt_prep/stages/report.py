@@ -4,52 +4,57 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from nmt_prep.artefacts import publish_json, published
+from nmt_prep.artefacts import as_json, publish_json, published
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
-from nmt_prep.stages.vocab import size_warnings
+from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.encode import Encode
+from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.vocab import Vocabulary, size_warnings
 
 
-class Report(Stage):
+class Report(Stage[NoOutput, None]):
     """Writes ``report/summary.json`` and ``report/summary.txt``."""
 
     name: ClassVar[str] = "report"
-    inputs: ClassVar[tuple[str, ...]] = ("compile", "sample", "vocab", "encode")
     directory: ClassVar[str] = "report"
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Compile, Sample, Vocabulary, Encode)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {"name": config.name}
 
-    def run(self, context: Context) -> Result:
-        info = load_dataset_info(context.workspace.root / "records")
-        summary = summarise(context, info)
-        if warnings := size_warnings(context.config, context.manifests["vocab"].details):
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        info = load_dataset_info(job.directory_of(Encode))
+        summary = summarise(job, info)
+        if warnings := size_warnings(job.config, job.read(Vocabulary)):
             summary["warnings"] = warnings
-        publish_json(context.directory / "summary.json", summary)
-        with published(context.directory / "summary.txt") as beside:
+        publish_json(job.directory / "summary.json", summary)
+        with published(job.directory / "summary.txt") as beside:
             beside.write_text(render(summary), encoding="utf-8")
         pairs = sum(split.pairs for split in info.splits.values())
-        return Result(Counts(pairs_in=pairs, pairs_out=pairs))
+        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs))
 
 
-def summarise(context: Context, info: DatasetInfo) -> dict[str, Any]:
+def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
     """The report as JSON holds it."""
-    compiled = context.manifests["compile"].details["corpora"]
+    compiled = job.read(Compile).corpora
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
         "name": info.name,
         "languages": info.languages.model_dump(),
         "corpora": {
             split: {
-                corpus: {**counts, "tag": tag} if (tag := tags.get((split, corpus))) else counts
+                corpus: {**as_json(counts), **({"tag": tag} if (tag := tags.get((split, corpus))) else {})}
                 for corpus, counts in compiled[split].items()
             }
-            for split in context.config.splits
+            for split in job.config.splits
         },
-        "sample": dict(context.manifests["sample"].counts.other),
-        "vocab": {side: context.manifests["vocab"].details[side] for side in SIDES},
+        "sample": dict(job.manifest(Sample).counts.other),
+        "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
         "splits": {
             name: {
                 "pairs": split.pairs,
@@ -60,7 +65,7 @@ def summarise(context: Context, info: DatasetInfo) -> dict[str, Any]:
                 "longest_source": max((length for length, _ in split.source_lengths), default=0),
                 "longest_target": max((length for length, _ in split.target_lengths), default=0),
             }
-            for name, split in ((name, info.splits[name]) for name in context.config.splits)
+            for name, split in ((name, info.splits[name]) for name in job.config.splits)
         },
     }
 

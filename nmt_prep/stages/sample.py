@@ -1,7 +1,7 @@
 """sample: the lines that the vocabularies see.
 
 As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``): of each side
-of each corpus, every so-manieth line, stripped, until a budget of characters is used up.
+of each corpus, every n-th line, stripped, until a budget of characters is used up.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,18 +20,18 @@ import pyarrow.compute as pc
 
 from nmt_prep.artefacts import published
 from nmt_prep.columns import joined_lines
-from nmt_prep.config import SIDES, Config, Corpus, Side
+from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import Context, Result, Stage
-from nmt_prep.pipeline.tasks import Round
-from nmt_prep.stages.compile import reading_settings
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.stages.compile import Compile, corpus_files, reading_settings
 from nmt_prep.stages.compile_slices import CorpusFiles
 from nmt_prep.stages.compile_tasks import FAULTS
-from nmt_prep.stages.extract import extracted_files, file_names
+from nmt_prep.stages.extract import Extract
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ class SampleTask:
         key: names the task.
         source: the corpus.
         languages: of the config.
-        side: which one.
-        size_in_bytes: of that side's text.
+        side: to sample.
+        read_bytes: UTF-8 bytes of that side's lines, as compile counted them.
         budget: in characters.
-        sound: whether compile found no fault with any pair.
+        sound: compile found no fault with any pair.
         output: file to write.
     """
 
@@ -51,23 +53,76 @@ class SampleTask:
     source: CorpusFiles
     languages: Languages
     side: Side
-    size_in_bytes: int
+    read_bytes: int
     budget: int
     sound: bool
     output: Path
 
 
-class Sample(Stage):
+@dataclass(frozen=True)
+class SampleSize:
+    """Lines and UTF-8 bytes of a sample, with one byte for the end of each line."""
+
+    lines: int
+    bytes: int
+
+    def __add__(self, other: SampleSize) -> SampleSize:
+        return SampleSize(self.lines + other.lines, self.bytes + other.bytes)
+
+
+def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
+    """Writes the sample of one side of a corpus. Ticks are lines.
+
+    Raises:
+        CorpusError: the corpus cannot be read; the message begins with its key in the config.
+    """
+    try:
+        return _sample(task, tick)
+    except CorpusError as error:
+        raise task.source.explained(error) from error
+
+
+def _sample(task: SampleTask, tick: Tick) -> SampleSize:
+    lines = size = 0
+    reader = open_corpus(task.source.corpus, task.source.files, task.languages)
+    known = reader.size_in_bytes(task.side)
+    with published(task.output) as beside, beside.open("wb") as output:
+        stride = stride_of(task.read_bytes if known is None else known, task.budget)
+        for sampled in affordable(reader.every(task.side, stride, sound=task.sound), task.budget):
+            size += output.write(joined_lines(sampled))
+            lines += len(sampled)
+            tick(len(sampled))
+    return SampleSize(lines, size)
+
+
+SAMPLE = Round("sample", sample_corpus, SampleSize, unit="lines", made=lambda task, _: [task.output])
+
+
+@dataclass(frozen=True)
+class SampleOutput:
+    """The sizes of the two files."""
+
+    source: SampleSize
+    target: SampleSize
+
+
+Sampled: TypeAlias = "list[tuple[SampleTask, SampleSize]]"
+
+
+class Sample(Stage[SampleOutput, Sampled]):
     """Writes ``sample/source.txt`` and ``sample/target.txt``.
 
-    The sides are sampled each for itself, as upstream does: line i of one is not the other side of line i of the
-    other. Lines are taken before compile drops any.
+    The sides are sampled independently, as upstream does: line i of one is not the translation of line i of the other.
+    Lines are taken before compile drops any.
     """
 
     name: ClassVar[str] = "sample"
-    inputs: ClassVar[tuple[str, ...]] = ("extract", "compile")
     directory: ClassVar[str] = "sample"
-    rounds: ClassVar[tuple[str, ...]] = ("sample",)
+    output: ClassVar[type[SampleOutput]] = SampleOutput
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (SAMPLE,)
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Extract, Compile)
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]
@@ -79,47 +134,40 @@ class Sample(Stage):
             settings |= reading_settings(f"splits.train.{corpus.name}", corpus, config.languages)
         return settings
 
-    def run(self, context: Context) -> Result:
-        corpora = context.config.splits["train"]
-        tasks = [_task(context, side, index, corpus) for side in SIDES for index, corpus in enumerate(corpora)]
-        results = context.tasks.run(
-            Round("sample", sample_corpus, tasks, unit="lines", made=lambda task, _: [task.output])
-        )
-        details: dict[str, Any] = {}
+    def work(self, job: Job) -> Rounds[Sampled]:
+        compiled = job.read(Compile).corpora["train"]
+        tasks: list[SampleTask] = []
         for side in SIDES:
-            own = [(task, result) for task, result in zip(tasks, results, strict=True) if task.side == side]
-            _join([task.output for task, _ in own], context.directory / f"{side}.txt")
-            details[side] = {name: sum(result[name] for _, result in own) for name in ("lines", "bytes")}
-        numbers = {f"{side}_{name}": count for side, counts in details.items() for name, count in counts.items()}
-        return Result(Counts(other=numbers), files=[f"{side}.txt" for side in SIDES], details=details)
+            for index, corpus in enumerate(job.config.splits["train"]):
+                counts = compiled[corpus.name]
+                key = f"{side}-{index:03d}"
+                tasks.append(
+                    SampleTask(
+                        key=key,
+                        source=corpus_files(job, "train", index, corpus),
+                        languages=job.config.languages,
+                        side=side,
+                        read_bytes=counts.source_bytes if side == "source" else counts.target_bytes,
+                        budget=job.config.sample.bytes_per_corpus,
+                        sound=not any(counts.dropped[reason] for reason in FAULTS),
+                        output=job.scratch / key,
+                    )
+                )
+        results = yield from SAMPLE.run(tasks)
+        return list(zip(tasks, results, strict=True))
 
-
-def sample_corpus(task: SampleTask, tick: Tick) -> dict[str, Any]:
-    """Writes the sample of one side of a corpus; returns the numbers of its lines and bytes. Ticks are lines.
-
-    Raises:
-        CorpusError: the corpus cannot be read; the message begins with its key in the config.
-    """
-    try:
-        return _sample(task, tick)
-    except CorpusError as error:
-        raise task.source.explained(error) from error
-
-
-def _sample(task: SampleTask, tick: Tick) -> dict[str, Any]:
-    lines = size = 0
-    reader = open_corpus(task.source.corpus, task.source.files, task.languages)
-    with published(task.output) as beside, beside.open("wb") as output:
-        lines_taken = reader.every(task.side, stride_of(task.size_in_bytes, task.budget), sound=task.sound)
-        for sampled in affordable(lines_taken, task.budget):
-            size += output.write(joined_lines(sampled))
-            lines += len(sampled)
-            tick(len(sampled))
-    return {"lines": lines, "bytes": size}
+    def finish(self, job: Job, made: Sampled) -> Result[SampleOutput]:
+        sizes: dict[Side, SampleSize] = {}
+        for side in SIDES:
+            own = [(task.output, size) for task, size in made if task.side == side]
+            _join([path for path, _ in own], job.directory / f"{side}.txt")
+            sizes[side] = reduce(add, (size for _, size in own))
+        numbers = {f"{side}_{name}": count for side in SIDES for name, count in vars(sizes[side]).items()}
+        return Result(SampleOutput(**sizes), Counts(other=numbers), files=[f"{side}.txt" for side in SIDES])
 
 
 def stride_of(size_in_bytes: int, budget: int) -> int:
-    """Of how many lines Tensor2Tensor takes the last one: ``skip`` and one more, with skip = int(size / budget / 2)."""
+    """Returns n for "every n-th line", as Tensor2Tensor: int(size / budget / 2) lines are skipped between two."""
     return int(size_in_bytes / budget / 2) + 1
 
 
@@ -139,24 +187,6 @@ def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[pa.Array]:
         budget -= int(ends[-1])
         if budget <= 0:
             return
-
-
-def _task(context: Context, side: Side, index: int, corpus: Corpus) -> SampleTask:
-    files = extracted_files(context, "train", corpus)
-    languages = context.config.languages
-    compiled = context.manifests["compile"].details["corpora"]["train"][corpus.name]
-    size = open_corpus(corpus, files, languages).size_in_bytes(side)
-    key = f"{side}-{index:03d}"
-    return SampleTask(
-        key=key,
-        source=CorpusFiles("train", index, corpus, files, file_names(context, "train", corpus)),
-        languages=languages,
-        side=side,
-        size_in_bytes=int(compiled[f"{side}_bytes"]) if size is None else size,
-        budget=context.config.sample.bytes_per_corpus,
-        sound=not any(compiled["dropped"][reason] for reason in FAULTS),
-        output=context.scratch / key,
-    )
 
 
 def _join(parts: Sequence[Path], output: Path) -> None:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import as_json, publish_json
 from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, Side, T2TVocab
 from nmt_prep.config.vocab import Vocab
 from nmt_prep.corpora.lines import iter_lines, text_bytes
-from nmt_prep.engines import HereEngine, Tick
 from nmt_prep.errors import VocabularyError
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import Context, Result, Stage
-from nmt_prep.pipeline.tasks import Round
-from nmt_prep.progress import Progress
-from nmt_prep.stages.vocab_counts import CountTask, count_slice, count_tasks
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.progress import Meter
+from nmt_prep.stages.sample import Sample
+from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
 from nmt_prep.stages.vocab_progress import TrainingMeters
 from nmt_prep.subwords import (
     ByteBPETokenizer,
@@ -46,103 +47,69 @@ _FAR_FROM_ASKED = 10  # per cent
 
 @dataclass(frozen=True)
 class VocabularyTask:
-    """One vocabulary to build.
+    """One vocabulary to train.
 
     Attributes:
-        key: names the task, and the vocabulary.
-        samples: the lines that it is built from.
-        counted: the tasks that counted what is in them; none where that is still to be done.
+        key: names the task, and the vocabulary: ``source``, ``target`` or ``shared``.
+        samples: files of lines that it is trained on.
+        sample_bytes: bytes of all these files.
+        counted: files of counts of their lines; empty if the lines are not counted yet.
         output: file to write.
         options: of the vocabulary.
-        progress: is told of the steps.
         threads: native threads to use.
         memory: bytes that the training may take.
     """
 
     key: str
     samples: tuple[Path, ...]
-    counted: tuple[CountTask, ...]
+    sample_bytes: int
+    counted: tuple[Path, ...]
     output: Path
     options: Vocab
-    progress: Progress
     threads: int
     memory: int
 
 
-class Vocabulary(Stage):
-    """Builds the vocabulary files, and ``vocab.json`` that describes them.
+@dataclass(frozen=True)
+class VocabularyFacts:
+    """A trained vocabulary, as ``vocab.json`` and ``dataset.json`` describe it.
 
-    Tensor2Tensor's are named as it names them: ``vocab.<problem>.<size>.subwords``.
+    Attributes:
+        file: its name in the stage's directory.
+        kind: the dialect.
+        id_layout: numbering of a SentencePiece model's pieces; None for other dialects.
+        size: number of pieces.
+        fingerprint: of the tokenizer.
+        unicode_version: of the character classes in use, where the dialect depends on them.
+        pad_id: None if there is no such piece; so too the other ids.
+        eos_id: of the piece that ends a sentence.
+        bos_id: of the piece that begins a sentence.
+        unk_id: of the piece for what cannot be expressed.
     """
 
-    name: ClassVar[str] = "vocab"
-    inputs: ClassVar[tuple[str, ...]] = ("sample",)
-    directory: ClassVar[str] = "vocab"
-    rounds: ClassVar[tuple[str, ...]] = ("count",)
-
-    def settings(self, config: Config) -> dict[str, object]:
-        options = {f"vocab.{key}": value for key, value in config.vocab.model_dump(mode="json").items()}
-        names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
-        return {**options, **names}
-
-    def run(self, context: Context) -> Result:
-        config = context.config
-        sides = {"shared": SIDES} if config.vocab.shared else {side: (side,) for side in SIDES}
-        directory = context.workspace.root / "sample"
-        samples = {key: {side: directory / f"{side}.txt" for side in read} for key, read in sides.items()}
-        counting = {key: tuple(count_tasks(files, config.vocab, context.scratch)) for key, files in samples.items()}
-        slices = [task for tasks in counting.values() for task in tasks]
-        total = sum(task.end - task.start for task in slices)
-        context.tasks.run(Round("count", count_slice, slices, total, "bytes", made=lambda task, _: [task.output]))
-        built: dict[str, dict[str, Any]] = {}
-        for key, files in samples.items():  # one after the other: each may need most of the memory
-            task = VocabularyTask(
-                key=key,
-                samples=tuple(files.values()),
-                counted=counting[key],
-                output=context.directory / vocabulary_name(config, key),
-                options=config.vocab,
-                progress=context.progress,
-                threads=context.engine.threads_here,
-                memory=config.engine.memory,
-            )
-            # In this thread: the trainers look for Ctrl-C there.
-            built[key] = context.tasks.run(
-                Round(
-                    f"vocab {key}",
-                    build_vocabulary,
-                    [task],
-                    unit="steps",
-                    engine=HereEngine(),
-                    made=lambda task, _: [task.output],
-                )
-            )[0]
-        details: dict[str, object] = {side: built["shared" if config.vocab.shared else side] for side in SIDES}
-        publish_json(context.directory / "vocab.json", details)
-        for warning in size_warnings(config, details):
-            context.progress.event("vocab_size_differs", message=warning)
-        sizes = {f"{key}_pieces": int(facts["size"]) for key, facts in built.items()}
-        return Result(Counts(other=sizes), details=details)
+    file: str
+    kind: str
+    id_layout: IdLayout | None
+    size: int
+    fingerprint: str
+    unicode_version: str | None
+    pad_id: int | None
+    eos_id: int | None
+    bos_id: int | None
+    unk_id: int | None
 
 
-def size_warnings(config: Config, details: Mapping[str, Any]) -> list[str]:
-    """Says of each vocabulary whose size is far from what the config asks for, what was asked for and what it has.
+@dataclass(frozen=True)
+class TrainedVocabulary:
+    """The result of a training task.
 
-    Args:
-        config: of the run.
-        details: of the stage, by side.
+    Attributes:
+        facts: of the vocabulary.
+        pieces: ids of the pieces that the config asks for (``vocab.reserved`` and the like), which frames may use.
     """
-    asked, warnings = config.vocab.size, []
-    for key in ("source",) if config.vocab.shared else SIDES:
-        built = int(details[key]["size"])
-        if abs(built - asked) * 100 > _FAR_FROM_ASKED * asked:
-            few = built < asked
-            advice = "sample more text (sample.bytes_per_corpus) or ask for fewer" if few else "ask for more"
-            warnings.append(
-                f"the {'shared' if config.vocab.shared else key} vocabulary has {built:,} pieces where {asked:,} were "
-                f"asked for (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
-            )
-    return warnings
+
+    facts: VocabularyFacts
+    pieces: dict[str, int]
 
 
 def vocabulary_name(config: Config, key: str) -> str:
@@ -150,6 +117,11 @@ def vocabulary_name(config: Config, key: str) -> str:
     stem = f"vocab.{config.name}.{config.vocab.size}" + (".subwords" if config.vocab.kind == "t2t" else "")
     suffix = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
     return f"{stem}{suffix}{SUFFIXES[config.vocab.kind]}"
+
+
+def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
+    """Returns the sides that each vocabulary serves: one vocabulary for both, or one a side."""
+    return {"shared": SIDES} if config.vocab.shared else {side: (side,) for side in SIDES}
 
 
 def side_suffix(config: Config, side: Side) -> str:
@@ -183,46 +155,49 @@ def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
     return tokenizer
 
 
-def built_vocabularies(context: Context) -> dict[Side, BuiltVocabulary]:
-    """The vocabularies that the vocab stage built, for the stages below it."""
-    details = context.manifests["vocab"].details
-    directory = context.workspace.root / "vocab"
-    return {
-        side: BuiltVocabulary(directory / facts["file"], facts["id_layout"], facts["fingerprint"])
-        for side, facts in ((side, details[side]) for side in SIDES)
-    }
+def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
+    """Trains and writes one vocabulary; the meter counts steps of the training.
 
-
-def build_vocabulary(task: VocabularyTask, tick: Tick) -> dict[str, Any]:
-    """Trains and writes one vocabulary; returns what ``dataset.json`` says of it. Ticks are steps of the training."""
-    tokenizer = _train(task, tick)
+    Raises:
+        TrainingError: the vocabulary cannot be trained from these lines, or not within the memory.
+        OutputError: the file cannot be written.
+    """
+    tokenizer = _train(task, meter)
     tokenizer.save(task.output)
     layout = task.options.id_layout if isinstance(task.options, SentencePieceVocab) else None
     tokenizer = load_tokenizer(task.output, id_layout=layout)
-    return {
-        "file": task.output.name,
-        "kind": tokenizer.dialect,
-        "id_layout": layout,
-        "size": len(tokenizer),
-        "fingerprint": tokenizer.fingerprint,
-        "unicode_version": getattr(tokenizer, "unicode_version", None),
-        "pad_id": tokenizer.pad_id,
-        "eos_id": tokenizer.eos_id,
-        "bos_id": tokenizer.bos_id,
-        "unk_id": tokenizer.unk_id,
-    }
+    facts = VocabularyFacts(
+        file=task.output.name,
+        kind=tokenizer.dialect,
+        id_layout=layout,
+        size=len(tokenizer),
+        fingerprint=tokenizer.fingerprint,
+        unicode_version=getattr(tokenizer, "unicode_version", None),
+        pad_id=tokenizer.pad_id,
+        eos_id=tokenizer.eos_id,
+        bos_id=tokenizer.bos_id,
+        unk_id=tokenizer.unk_id,
+    )
+    return TrainedVocabulary(facts, dict(_own_pieces(tokenizer, task.options)))
 
 
-def _train(task: VocabularyTask, tick: Tick) -> Tokenizer:
-    with TrainingMeters(task.progress, task.key, tick) as report:
-        return _trained(task, report)
+def _own_pieces(tokenizer: Tokenizer, options: Vocab) -> Iterator[tuple[str, int]]:
+    """Yields the pieces that the config asks for, with their ids, as far as they are single pieces."""
+    for piece in options.own_pieces:
+        with suppress(VocabularyError):
+            yield piece, tokenizer.piece_id(piece)
 
 
-def _trained(task: VocabularyTask, report: ProgressCallback) -> Tokenizer:
+def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
+    with TrainingMeters(meter, task.key) as report:
+        return _trained(task, report, meter)
+
+
+def _trained(task: VocabularyTask, report: ProgressCallback, meter: Meter) -> Tokenizer:
     options = task.options
     if isinstance(options, T2TVocab):
         return T2TTokenizer.from_counts(
-            _counts(task, TokenCounts()),
+            _counts(task, TokenCounts(), meter),
             options.size,
             max_subtoken_length=options.max_subtoken_length,
             reserved=options.reserved,
@@ -231,7 +206,7 @@ def _trained(task: VocabularyTask, report: ProgressCallback) -> Tokenizer:
         )
     if isinstance(options, ByteBPEVocab):
         return ByteBPETokenizer.from_counts(
-            _counts(task, PretokenCounts(options.pattern or GPT2_PATTERN)),
+            _counts(task, PretokenCounts(options.pattern or GPT2_PATTERN), meter),
             options.size,
             min_frequency=options.min_frequency,
             pad=options.pad,
@@ -242,7 +217,7 @@ def _trained(task: VocabularyTask, report: ProgressCallback) -> Tokenizer:
             memory=task.memory,
         )
     return SentencePieceTokenizer.train(
-        _lines(task),
+        _lines(task, meter),
         options.size,
         model_type=options.model_type,
         character_coverage=options.character_coverage,
@@ -255,20 +230,125 @@ def _trained(task: VocabularyTask, report: ProgressCallback) -> Tokenizer:
     )
 
 
-def _counts(task: VocabularyTask, counts: C) -> C:
+def _counts(task: VocabularyTask, counts: C, meter: Meter) -> C:
     """Fills empty counts: with those of the tasks that counted, or from the samples."""
     if not task.counted:
-        counts.add(_lines(task), task.threads)
+        counts.add(_lines(task, meter), task.threads)
     for counted in task.counted:
-        counts.add_counted(read_counts(counted.output))
+        counts.add_counted(read_counts(counted))
         counts.check_memory(task.memory)  # before they fill it by themselves
     return counts
 
 
-def _lines(task: VocabularyTask) -> Iterator[pa.Array]:
-    size = sum(path.stat().st_size for path in task.samples)
-    with task.progress.meter(f"vocab {task.key}: reading the sample", size, "bytes") as meter:
+def _lines(task: VocabularyTask, meter: Meter) -> Iterator[pa.Array]:
+    with meter.part(f"vocab {task.key}: reading the sample", task.sample_bytes, "bytes") as read:
         for path in task.samples:
             for lines in iter_lines(path):
                 yield lines
-                meter.advance(text_bytes(lines) + len(lines))
+                read.advance(text_bytes(lines) + len(lines))
+
+
+TRAIN = Round("train", build_vocabulary, TrainedVocabulary, unit="steps", made=lambda task, _: [task.output], here=True)
+
+
+@dataclass(frozen=True)
+class VocabOutput:
+    """The vocabulary of each side; the same twice if it is shared.
+
+    Attributes:
+        source: of the source side.
+        target: of the target side.
+        pieces: by side, the ids of the pieces that the config asks for.
+    """
+
+    source: VocabularyFacts
+    target: VocabularyFacts
+    pieces: dict[Side, dict[str, int]]
+
+    def sides(self) -> dict[Side, VocabularyFacts]:
+        """Returns the vocabularies by side."""
+        return {"source": self.source, "target": self.target}
+
+
+class Vocabulary(Stage[VocabOutput, VocabOutput]):
+    """Trains the vocabularies, and describes them in ``vocab.json``.
+
+    Tensor2Tensor's files are named as it names them: ``vocab.<problem>.<size>.subwords``.
+    """
+
+    name: ClassVar[str] = "vocab"
+    directory: ClassVar[str] = "vocab"
+    output: ClassVar[type[VocabOutput]] = VocabOutput
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (COUNT, TRAIN)
+    version: ClassVar[int] = 2
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Sample,)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        options = {f"vocab.{key}": value for key, value in config.vocab.model_dump(mode="json").items()}
+        names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
+        return {**options, **names}
+
+    def work(self, job: Job) -> Rounds[VocabOutput]:
+        config, sampled, directory = job.config, job.read(Sample), job.directory_of(Sample)
+        sizes: dict[Side, int] = {"source": sampled.source.bytes, "target": sampled.target.bytes}
+        samples = {
+            key: [SampleFile(side, directory / f"{side}.txt", sizes[side]) for side in read]
+            for key, read in vocabulary_sides(config).items()
+        }
+        counting = {key: tuple(count_tasks(files, config.vocab, job.scratch)) for key, files in samples.items()}
+        slices = [task for tasks in counting.values() for task in tasks]
+        yield from COUNT.run(slices, sum(task.end - task.start for task in slices))
+        # One after another: each may need most of the memory.
+        tasks = [
+            VocabularyTask(
+                key=key,
+                samples=tuple(file.path for file in files),
+                sample_bytes=sum(file.size for file in files),
+                counted=tuple(task.output for task in counting[key]),
+                output=job.directory / vocabulary_name(config, key),
+                options=config.vocab,
+                threads=job.engine.threads_here,
+                memory=config.engine.memory,
+            )
+            for key, files in samples.items()
+        ]
+        trained = yield from TRAIN.run(tasks)
+        source, target = trained[0], trained[-1]
+        return VocabOutput(source.facts, target.facts, {"source": source.pieces, "target": target.pieces})
+
+    def finish(self, job: Job, made: VocabOutput) -> Result[VocabOutput]:
+        publish_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
+        for warning in size_warnings(job.config, made):
+            job.progress.event("vocab_size_differs", message=warning)
+        if job.config.vocab.shared:
+            sizes = {"shared_pieces": made.source.size}
+        else:
+            sizes = {f"{side}_pieces": facts.size for side, facts in made.sides().items()}
+        return Result(made, Counts(other=sizes))
+
+
+def size_warnings(config: Config, built: VocabOutput) -> list[str]:
+    """Returns a warning for each vocabulary whose size is far from what the config asks for."""
+    asked, warnings = config.vocab.size, list[str]()
+    served: tuple[Side, ...] = ("source",) if config.vocab.shared else SIDES
+    for key in served:
+        size = built.sides()[key].size
+        if abs(size - asked) * 100 > _FAR_FROM_ASKED * asked:
+            few = size < asked
+            advice = "sample more text (sample.bytes_per_corpus) or ask for fewer" if few else "ask for more"
+            warnings.append(
+                f"the {'shared' if config.vocab.shared else key} vocabulary has {size:,} pieces where {asked:,} were "
+                f"asked for (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
+            )
+    return warnings
+
+
+def built_vocabularies(job: Job) -> dict[Side, BuiltVocabulary]:
+    """Returns the vocabularies that the vocab stage trained, for the stages below it."""
+    output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
+    return {
+        side: BuiltVocabulary(directory / facts.file, facts.id_layout, facts.fingerprint)
+        for side, facts in output.sides().items()
+    }

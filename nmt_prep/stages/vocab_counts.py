@@ -1,11 +1,10 @@
-"""The tasks that a large vocabulary is shared out as: each counts a slice of the sampled lines."""
+"""The first round of vocab: counts the texts of a large sample, a slice at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nmt_prep.config import ByteBPEVocab, Side, T2TVocab
 from nmt_prep.config.vocab import Vocab
@@ -13,6 +12,7 @@ from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.slices import line_from
 from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round
 from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe_training import PretokenCounts
 from nmt_prep.subwords.counts import write_counts
@@ -20,6 +20,22 @@ from nmt_prep.subwords.t2t_training import TokenCounts
 
 SLICE_BYTES = 64 << 20
 """How much of a sample is counted by one task; a vocabulary from no more than that has no such tasks."""
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """The sampled lines of a side: the file, and its bytes."""
+
+    side: Side
+    path: Path
+    size: int
+
+
+@dataclass(frozen=True)
+class CountedTexts:
+    """The number of distinct texts that a task counted."""
+
+    texts: int
 
 
 @dataclass(frozen=True)
@@ -48,19 +64,18 @@ def new_counts(options: T2TVocab | ByteBPEVocab) -> TokenCounts | PretokenCounts
     return TokenCounts() if isinstance(options, T2TVocab) else PretokenCounts(options.pattern or GPT2_PATTERN)
 
 
-def count_tasks(samples: Mapping[Side, Path], options: Vocab, scratch: Path) -> Iterator[CountTask]:
-    """The slices of the samples that one vocabulary is built from, by side; none where they are small."""
-    sizes = {name: path.stat().st_size for name, path in samples.items()}
-    if sum(sizes.values()) <= SLICE_BYTES or not isinstance(options, T2TVocab | ByteBPEVocab):
+def count_tasks(samples: Sequence[SampleFile], options: Vocab, scratch: Path) -> Iterator[CountTask]:
+    """Yields the slices of the samples that one vocabulary is trained on; none if they are small."""
+    if sum(sample.size for sample in samples) <= SLICE_BYTES or not isinstance(options, T2TVocab | ByteBPEVocab):
         return
-    for name, size in sizes.items():
-        for number, start in enumerate(range(0, size, SLICE_BYTES)):
-            key = f"count-{name}-{number:05d}"
-            yield CountTask(key, samples[name], start, min(start + SLICE_BYTES, size), options, scratch / key)
+    for sample in samples:
+        for number, start in enumerate(range(0, sample.size, SLICE_BYTES)):
+            key = f"count-{sample.side}-{number:05d}"
+            yield CountTask(key, sample.path, start, min(start + SLICE_BYTES, sample.size), options, scratch / key)
 
 
-def count_slice(task: CountTask, tick: Tick) -> dict[str, Any]:
-    """Counts a slice, and writes the counts; returns how many distinct texts there are. Ticks are bytes.
+def count_slice(task: CountTask, tick: Tick) -> CountedTexts:
+    """Counts the texts of a slice, and writes the counts. Ticks are bytes.
 
     Raises:
         OutputError: the file cannot be written.
@@ -72,4 +87,7 @@ def count_slice(task: CountTask, tick: Tick) -> dict[str, Any]:
         tick(text_bytes(lines) + len(lines))
     columns = counts.columns()
     write_counts(task.output, columns)
-    return {"texts": len(columns.counts)}
+    return CountedTexts(len(columns.counts))
+
+
+COUNT = Round("count", count_slice, CountedTexts, unit="bytes", made=lambda task, _: [task.output])

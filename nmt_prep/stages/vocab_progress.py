@@ -1,4 +1,4 @@
-"""Shows how the training of a vocabulary gets on: an event a report of the trainer, a meter a step."""
+"""Progress of the training of a vocabulary: an event for each report of the trainer, a meter for each step."""
 
 from __future__ import annotations
 
@@ -6,31 +6,29 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from nmt_prep.engines import Tick
-from nmt_prep.progress import Meter, Progress
+from nmt_prep.progress import Meter
 
 
 class TrainingMeters:
     """A trainer's progress callback, to use in a ``with`` statement, which ends the last meter."""
 
-    def __init__(self, progress: Progress, key: str, tick: Tick) -> None:
+    def __init__(self, whole: Meter, key: str) -> None:
         """Shows nothing yet.
 
         Args:
-            progress: is told of events and meters.
+            whole: the meter of the training. It advances by 1 for each report, which ends the training of a run that is
+                being stopped.
             key: names the vocabulary.
-            tick: called with 1 for each report, so that a run that is being stopped ends the training.
         """
-        self._progress = progress
+        self._whole = whole
         self._key = key
-        self._tick = tick
         self._meter: Meter | None = None
         self._step = ""
 
     def __call__(self, event: str, fields: Mapping[str, int | float | str]) -> None:
-        """Takes a report of the trainer."""
-        self._progress.event(f"vocab_{event}", side=self._key, **fields)
-        self._tick(1)
+        """Shows a report of the trainer."""
+        self._whole.event(f"vocab_{event}", side=self._key, **fields)
+        self._whole.advance(1)
         if event == "step":
             self._begin(str(fields["step"]), None, "steps")
         elif event == "iteration":
@@ -47,7 +45,7 @@ class TrainingMeters:
     def _begin(self, step: str, total: int | None, unit: str) -> None:
         self._end()
         self._step = step
-        self._meter = self._progress.meter(f"vocab {self._key}: {step}", total, unit)
+        self._meter = self._whole.part(f"vocab {self._key}: {step}", total, unit)
         self._meter.__enter__()
 
     def _end(self) -> None:

@@ -9,9 +9,9 @@ from rich.table import Table
 from nmt_prep.cli.console import outcome_table, plan_table, tasks_table
 from nmt_prep.cli.preview import shortened
 from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.pipeline.drivers import RoundState
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.outcomes import Outcome, StageTasks
-from nmt_prep.pipeline.task_share import RoundState
 
 COUNTED = StageTasks("vocab", published=False, reason="never run here", rounds=(RoundState("count", (("a", True),)),))
 DROPPED = Outcome("compile", ran=True, reason="", seconds=1.0, counts=Counts(10, 7, {"empty": 3}))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
+from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.runner import run_share
-from nmt_prep.pipeline.task_share import Share
 from nmt_prep.progress import Fields, Listener, Meter, Progress
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.engines import HereEngine, LocalEngine, Tick, available_cores
+from nmt_prep.engines import LocalEngine, Tick, available_cores
 from tests.engines.numbers import Number, numbers, square
 
 
@@ -18,12 +18,6 @@ def test_every_task_is_run_once_and_handed_back_with_its_result(workers: int) ->
     assert sorted((each.task.number, each.result["square"]) for each in done) == [(n, n * n) for n in range(50)]
     assert sorted(ticks) == list(range(50))
     assert all(each.seconds >= 0 and each.worker.startswith("thread") for each in done)
-
-
-def test_tasks_run_here_are_run_in_order_in_this_thread() -> None:
-    done = list(HereEngine().map(square, numbers(5), lambda amount: None))
-    assert [each.task.number for each in done] == [0, 1, 2, 3, 4]
-    assert {each.worker for each in done} == {threading.current_thread().name}
 
 
 def test_tasks_are_taken_from_the_list_only_a_little_ahead() -> None:
@@ -59,13 +53,12 @@ def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
 
 def test_default_is_a_worker_a_core() -> None:
     assert LocalEngine().workers == available_cores() >= 1
-    assert (LocalEngine(5).threads_here, HereEngine().threads_here) == (5, 1)
+    assert LocalEngine(5).threads_here == 5
 
 
 def test_threads_share_what_the_process_does_not_hold_anyway() -> None:
     assert LocalEngine(4).worker_memory(1_000_000_000) == 200_000_000
     assert LocalEngine(4).worker_memory(100_000_000) == 0
-    assert HereEngine().worker_memory(1_000_000_000) == 800_000_000
 
 
 def test_tasks_that_end_beside_a_failure_are_handed_back() -> None:

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nmt_prep.config import Config
-from nmt_prep.engines import Engine, HereEngine
+from nmt_prep.engines import Engine
+from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.pipeline import measured
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
@@ -95,7 +97,7 @@ def test_what_cannot_be_scaled_is_not_noted(config: Config, events: list[tuple[s
 
 
 def test_only_threads_of_this_machine_are_noted(config: Config) -> None:
-    listen(config, *encoded(), engine=HereEngine())
+    listen(config, *encoded(), engine=ExecutorEngine(ThreadPoolExecutor(1), 1))
     assert not notes_path("encode").parent.exists()
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.draft import Draft
+from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.ownership import MARKER, check_places, mark_output_directory, note_made
 from nmt_prep.pipeline.runner import plan, run, run_share
-from nmt_prep.pipeline.task_share import Share
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.report import Report
@@ -89,14 +89,14 @@ def test_a_directory_that_comes_while_the_run_is_at_work_is_not_replaced(
     write_corpus(tmp_path)
     config, thesis = corpus_config(tmp_path / "run"), tmp_path / "run" / "report" / "thesis.txt"
 
-    def too_early(stage: Report, context: object) -> object:
+    def too_early(stage: Report, job: object, made: object) -> object:
         thesis.parent.mkdir()
         thesis.write_text("years of work")
-        return original(stage, context)
+        return original(stage, job, made)
 
-    original: Callable[..., object] = Report.run
+    original: Callable[..., object] = Report.finish
     with monkeypatch.context() as patch:
-        patch.setattr(Report, "run", too_early)
+        patch.setattr(Report, "finish", too_early)
         with pytest.raises(OutputError, match="/run/report\n"):
             run(config, base_dir=tmp_path)
     assert thesis.read_text() == "years of work"

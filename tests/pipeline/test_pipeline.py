@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,16 +14,18 @@ from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.pipeline.stage import Context, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.progress import Progress
 
 
-class Read(Stage):
+class Read(Stage[NoOutput, None]):
     """Copies a local file in upper case."""
 
     name: ClassVar[str] = "read"
-    inputs: ClassVar[tuple[str, ...]] = ()
     directory: ClassVar[str] = "reads"
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return ()
 
     def settings(self, config: Config) -> dict[str, object]:
         return {"languages.source": config.languages.source}
@@ -30,26 +33,34 @@ class Read(Stage):
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
         return {"input.txt": base_dir / "input.txt"}
 
-    def run(self, context: Context) -> Result:
-        text = (context.base_dir / "input.txt").read_text().upper()
-        (context.directory / "text").write_text(text)
-        return Result(Counts(pairs_in=len(text), pairs_out=len(text)))
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        text = (job.base_dir / "input.txt").read_text().upper()
+        (job.directory / "text").write_text(text)
+        return Result(NoOutput(), Counts(pairs_in=len(text), pairs_out=len(text)))
 
 
-class Count(Stage):
+@dataclass(frozen=True)
+class CountOutput:
+    length: int
+
+
+class Count(Stage[CountOutput, None]):
     """Writes the length of the text, times the size of the vocabulary."""
 
     name: ClassVar[str] = "count"
-    inputs: ClassVar[tuple[str, ...]] = ("read",)
     directory: ClassVar[str] = "counts"
+    output: ClassVar[type[CountOutput]] = CountOutput
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Read,)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {"vocab.size": config.vocab.size}
 
-    def run(self, context: Context) -> Result:
-        text = (context.workspace.root / "reads" / "text").read_text()
-        (context.directory / "count").write_text(str(len(text) * context.config.vocab.size))
-        return Result(details={"length": len(text)})
+    def finish(self, job: Job, made: None) -> Result[CountOutput]:
+        text = (job.directory_of(Read) / "text").read_text()
+        (job.directory / "count").write_text(str(len(text) * job.config.vocab.size))
+        return Result(CountOutput(len(text)))
 
 
 def config(directory: Path, **changes: Any) -> Config:
@@ -163,11 +174,11 @@ def test_a_new_version_of_a_stage_reruns_it(place: Path, monkeypatch: pytest.Mon
 def test_a_failure_keeps_what_was_published_and_is_seen_as_an_interruption(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Count, context: Context) -> Result:
+    def fail(self: Count, job: Job, made: None) -> Result[CountOutput]:
         raise OutputError("disk")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Count, "run", fail)
+        patch.setattr(Count, "finish", fail)
         with pytest.raises(OutputError, match="disk"):
             ran(place)
     assert reasons(place) == {"read": "nothing changed", "count": "was interrupted"}

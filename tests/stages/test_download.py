@@ -32,7 +32,7 @@ def corpus(name: str, source: Any, target: Any, **more: Any) -> dict[str, Any]:
 
 def download(config: Config) -> dict[str, Any]:
     run(config, until="download")
-    return dict(manifest(config, "download").details)
+    return dict(manifest(config, "download").details["files"])
 
 
 def entry(content: bytes, name: str, local: bool) -> dict[str, object]:
@@ -102,7 +102,7 @@ def test_force_fetches_anew_what_is_not_pinned(server: WebServer, tmp_path: Path
     download(config)
     run(config, until="download", force=("download",))
     assert sorted(server.asked) == ["/a", "/a", "/b"]
-    assert manifest(config, "download").details["train/c/source"] == entry(b"abd", "a", local=False)
+    assert manifest(config, "download").details["files"]["train/c/source"] == entry(b"abd", "a", local=False)
 
 
 def test_files_and_bytes_are_counted(server: WebServer, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_change_of_input_options_writes_dataset_json_alone(place: Path, monkey
         "config input.max_length changed 256 → 64"
     ]
     with monkeypatch.context() as patch:
-        patch.setattr(Encode, "run", None)
+        patch.setattr(Encode, "work", None)
         nmt_prep.run(changed, base_dir=place)
     renewed = check_records(place / "run" / "records")
     assert renewed == info.model_copy(update={"input": InputInfo(batch_tokens=4096, max_length=64)})

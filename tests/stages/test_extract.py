@@ -25,7 +25,7 @@ CORPUS = {"name": "c", "url": "x.tgz", "source": "d/a.en", "target": "./d/a.zh.g
 def extracted(config: Config) -> dict[str, bytes]:
     run(config, until="extract")
     root = config.run_dir / "extracted"
-    details = manifest(config, "extract").details
+    details = manifest(config, "extract").details["files"]
     for [entry] in details.values():
         content = (root / entry["file"]).read_bytes()
         assert (entry["sha256"], entry["size"]) == (hashlib.sha256(content).hexdigest(), len(content))
@@ -71,7 +71,7 @@ def test_each_archive_is_read_once_and_what_is_there_is_kept(tmp_path: Path, mon
     extracted(config_of(tmp_path, CORPUS, other))
     config = config_of(tmp_path, CORPUS, {**other, "source": "d/b.en"})
     assert extracted(config)["train/o/source"] == b"c\n"
-    damaged = config.run_dir / "extracted" / manifest(config, "extract").details["train/c/source"][0]["file"]
+    damaged = config.run_dir / "extracted" / manifest(config, "extract").details["files"]["train/c/source"][0]["file"]
     damaged.write_bytes(b"")
     assert extracted(config)["train/c/source"] == b"a\n"
     run(config, until="extract", force=("extract",))
@@ -89,7 +89,7 @@ def test_a_file_name_of_any_kind(tmp_path: Path) -> None:
     write_tgz(tmp_path / "x.tgz", {name: b"x\n", "a": b"y\n"})
     config = config_of(tmp_path, {**CORPUS, "source": name, "target": "a"})
     assert extracted(config)["train/c/source"] == b"x\n"
-    file = Path(manifest(config, "extract").details["train/c/source"][0]["file"]).name
+    file = Path(manifest(config, "extract").details["files"]["train/c/source"][0]["file"]).name
     assert file == hashlib.sha256(name.encode()).hexdigest()[:16] + "-" + "_" * 97 + ".en"
 
 
@@ -112,16 +112,16 @@ def test_a_file_that_changes_after_its_digest_was_taken_is_refused(
         else:
             (tmp_path / name).write_bytes(zip_of(*members.items()))
 
-    def changing(stage: Any, context: Any) -> Any:
+    def changing(stage: Any, job: Any) -> Any:
         write({**MEMBERS, "d/a.en": b"evil\n"})
-        return original(stage, context)
+        return original(stage, job)
 
-    original = module.Extract.run
+    original = module.Extract.work
     write(MEMBERS)
     content = (tmp_path / name).read_bytes()
     config = config_of(tmp_path, {**CORPUS, "url": name, "sha256": hashlib.sha256(content).hexdigest()})
     with monkeypatch.context() as patch:
-        patch.setattr(module.Extract, "run", changing)
+        patch.setattr(module.Extract, "work", changing)
         with pytest.raises(ArchiveError, match="was changed after it was checked"):
             run(config, until="extract")
     assert not any(path.is_file() for path in (tmp_path / "run" / "extracted").rglob("*"))
@@ -139,7 +139,7 @@ def test_verify_finds_what_is_stored_under_the_digest_of_an_archive_that_does_no
     config = config_of(tmp_path, CORPUS)
     whole = extracted(config)
     root = config.run_dir / "extracted"
-    entry = manifest(config, "extract").details["train/c/source"][0]
+    entry = manifest(config, "extract").details["files"]["train/c/source"][0]
     (root / entry["file"]).write_bytes(b"e\n")
     for path in (Workspace(config.run_dir).manifest("extract"), *(root / ".notes").iterdir()):
         path.write_text(path.read_text().replace(entry["sha256"], hashlib.sha256(b"e\n").hexdigest()))

@@ -13,8 +13,7 @@ from nmt_prep import load_tokenizer
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, VocabularyError
 from nmt_prep.records import SpillWriter, check_records, load_dataset_info, read_shard
-from nmt_prep.stages import frames
-from nmt_prep.subwords.frame import Frame
+from nmt_prep.stages import vocab
 from tests.corpus import corpus_config, tree
 
 TAGS = ["<2zh>", "<2en>"]
@@ -105,21 +104,16 @@ def test_another_tag_encodes_again_and_compiles_nothing(tmp_path: Path) -> None:
 def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def of(tokenizer: Any, tag: str | None = None, *, eos: bool = True) -> Frame:
-        return Frame.of(tokenizer, tag and "<2fr>", eos=eos)  # as of a vocabulary that lacks it
-
     def never(*arguments: object, **options: object) -> None:
         raise AssertionError("a row was encoded")
 
     config = config_of(tmp_path, VOCABULARIES["t2t"], {"target": "<2zh>"})
-    monkeypatch.setattr(frames, "Frame", type("Lacking", (), {"of": of}))
+    monkeypatch.setattr(vocab, "_own_pieces", lambda *_: ())  # as of a trainer that does not make the piece
     monkeypatch.setattr(SpillWriter, "__init__", never)
-    place = tmp_path / "run" / "vocab" / "vocab.small.120.subwords.zh"
     with pytest.raises(VocabularyError) as caught:
         nmt_prep.run(config, base_dir=tmp_path)
     assert str(caught.value) == (
-        f"splits.train.t.tag.target, {place}: '<2fr>' is no single piece of the vocabulary; reserve it "
-        "(vocab.reserved) when the vocabulary is built"
+        "splits.train.t.tag.target: '<2zh>' is no piece of vocab.small.120.subwords.zh; add it to vocab.reserved"
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.pipeline.runner import plan, run, run_share, tasks
-from nmt_prep.pipeline.task_share import Share
 from tests.corpus import corpus_config, tree, write_corpus
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
@@ -277,7 +277,7 @@ def test_a_share_of_the_uploads(scene: Scene) -> None:
 
 def test_listing_tasks_changes_nothing_there(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     spied(monkeypatch, scene, lambda *_: pytest.fail("nothing there must change"))
-    assert tasks(scene.config(), base_dir=scene.place)[-1].rounds == ()
+    assert tasks(scene.config(), base_dir=scene.place)[-1].rounds == (RoundState("publish", None),)
 
 
 def test_a_file_that_was_changed_since_it_was_made(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.stages.vocab import size_warnings, vocabulary_name
+from nmt_prep.stages.vocab import VocabOutput, VocabularyFacts, size_warnings, vocabulary_name
 from tests.corpus import corpus_config, pair, write_corpus
 
 
@@ -100,6 +100,6 @@ def test_a_size_far_from_what_was_asked_for_gives_a_warning(
     tmp_path: Path, shared: bool, sizes: tuple[int, int], expected: list[str]
 ) -> None:
     config = corpus_config(tmp_path, vocab={"size": 200, "shared": shared})
-    details = {side: {"size": size} for side, size in zip(("source", "target"), sizes, strict=True)}
-    warnings = size_warnings(config, details)
+    source, target = (VocabularyFacts("v", "t2t", None, size, "0" * 64, None, 0, 1, None, None) for size in sizes)
+    warnings = size_warnings(config, VocabOutput(source, target, {"source": {}, "target": {}}))
     assert [warning[: len(start)] for warning, start in zip(warnings, expected, strict=True)] == expected

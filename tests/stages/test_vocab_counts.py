@@ -11,7 +11,7 @@ import nmt_prep
 from nmt_prep.config import ByteBPEVocab, SentencePieceVocab, T2TVocab
 from nmt_prep.errors import TrainingError
 from nmt_prep.stages import vocab_counts
-from nmt_prep.stages.vocab_counts import count_slice, count_tasks
+from nmt_prep.stages.vocab_counts import SampleFile, count_slice, count_tasks
 from nmt_prep.subwords.counts import CountColumns, read_counts, write_counts
 from tests.corpus import corpus_config, tree, write_corpus
 
@@ -56,14 +56,14 @@ def test_slices_change_no_byte(tmp_path: Path, options: dict[str, Any], monkeypa
 def test_slices_are_cut_at_line_starts(tmp_path: Path) -> None:
     sample = tmp_path / "source.txt"
     sample.write_bytes(b"".join(b"w%d\n" % number for number in range(400)) + b"x" * 2000 + b"\nlast\n")
-    tasks = list(count_tasks({"source": sample}, T2TVocab(), tmp_path))
+    tasks = list(count_tasks([SampleFile("source", sample, sample.stat().st_size)], T2TVocab(), tmp_path))
     assert [(task.start, task.end) for task in tasks] == [
         (0, 700), (700, 1400), (1400, 2100), (2100, 2800), (2800, 3500), (3500, 3896),
     ]  # fmt: skip
     texts: list[bytes] = []
     for task in tasks:
         ticks: list[int] = []
-        assert count_slice(task, ticks.append)["texts"] >= 0
+        assert count_slice(task, ticks.append).texts >= 0
         texts += read_counts(task.output).texts.to_bytes()
     assert texts == [b"w%d" % number for number in range(400)] + [b"x" * 2000, b"last"]
 
@@ -81,8 +81,7 @@ def test_slices_are_cut_at_line_starts(tmp_path: Path) -> None:
 def test_only_large_samples_are_sliced_and_only_for_dialects_that_count(
     tmp_path: Path, options: Any, size: int, count: int
 ) -> None:
-    (tmp_path / "s").write_bytes(b"a" * (size - 1) + b"\n")
-    assert len(list(count_tasks({"source": tmp_path / "s"}, options, tmp_path))) == count
+    assert len(list(count_tasks([SampleFile("source", tmp_path / "s", size)], options, tmp_path))) == count
 
 
 @pytest.mark.usefixtures("small_slices")

@@ -11,8 +11,8 @@ from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.runner import run_share, tasks
-from nmt_prep.pipeline.task_share import Share
 from nmt_prep.progress import Progress
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.dying import do_share_and_die
@@ -96,8 +96,8 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
     run_share(shared, Share("encode", 0, 2), base_dir=place)
     before = tree(place / "shared")
     encode = {stage.stage: stage for stage in tasks(shared, base_dir=place)}["encode"]
-    assert [state.round for state in encode.rounds] == ["encode"]
-    done = dict(encode.rounds[0].tasks)
+    assert [(state.round, state.tasks is None) for state in encode.rounds] == [("encode", False), ("shuffle", True)]
+    done = dict(encode.rounds[0].tasks or ())
     assert [done["spill-dev-00000"], done["spill-train-00000"], done["spill-train-00001"]] == [True, False, True]
     assert tree(place / "shared") == before
     run_share(shared, Share("encode", 1, 2), base_dir=place)
@@ -127,8 +127,9 @@ def test_a_task_whose_file_somebody_removed_is_done_again(place: Path, name: str
         if path.is_file() and path.parent.name != "tasks" and (name != "shuffle" or "output" in path.parts)
     ]
     made[1].unlink()
-    state = {stage.stage: stage for stage in tasks(shared, base_dir=place)}[STAGE_OF.get(name, name)].rounds[-1]
-    assert (state.round, len(state.tasks) - state.done) == (name, 1)
+    state = {stage.stage: stage for stage in tasks(shared, base_dir=place)}[STAGE_OF.get(name, name)]
+    missing = {each.round: len(each.tasks or ()) - each.done for each in state.rounds}
+    assert missing[name] == 1
     assert run_share(shared, Share(name, 0, 1), base_dir=place).ran == 1
     made[-1].unlink()
     nmt_prep.run(shared, base_dir=place)
@@ -164,14 +165,14 @@ def test_a_share_wants_what_comes_before_it(place: Path) -> None:
     with pytest.raises(OutputError, match=r"download comes before encode and is not up to date .*--until vocab"):
         run_share(shared, Share("encode", 0, 2), base_dir=place)
     nmt_prep.run(shared, base_dir=place, until="vocab")
-    with pytest.raises(OutputError, match=r"of \d+ encode tasks are not done, which must be before any of shuffle"):
+    with pytest.raises(OutputError, match=r"of \d+ encode tasks have not ended, and shuffle needs all of them"):
         run_share(shared, Share("shuffle", 0, 2), base_dir=place)
 
 
 def test_rounds_and_shares_that_do_not_exist(place: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'vocabulary' cannot be shared out; what can: extract, lines, compile"):
+    with pytest.raises(ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, compile"):
         run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
     with pytest.raises(ConfigError, match=r"no share 2 of 2: .* from 0 to 1 \(for Slurm: --array=0-1\)"):
         Share("encode", 2, 2)
-    with pytest.raises(ConfigError, match="0 shares make no sense"):
+    with pytest.raises(ConfigError, match="into 0 shares"):
         Share("encode", 0, 0)

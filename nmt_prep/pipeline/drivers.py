@@ -1,0 +1,271 @@
+"""The three ways to drive a stage's rounds: run everything, run a share, list.
+
+A task writes its files under their final names in one step each; then its result is noted in the stage's draft. After a
+kill, tasks whose result is noted are not run again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import current_thread
+from typing import Any, cast
+
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, publish_json, publish_json_once
+from nmt_prep.engines import Engine
+from nmt_prep.engines.engine import R, T
+from nmt_prep.engines.unseen import look_again
+from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.pipeline.rounds import P, Round, Rounds, RoundTasks
+from nmt_prep.progress import Meter, Progress
+
+
+@dataclass(frozen=True)
+class Share:
+    """Every ``of``-th task of a round, starting with task ``number`` (from 0).
+
+    Raises:
+        ConfigError: there is no such share.
+    """
+
+    round: str
+    number: int
+    of: int
+
+    def __post_init__(self) -> None:
+        if self.of < 1:
+            raise ConfigError(f"cannot divide a round into {self.of} shares; give at least 1")
+        if not 0 <= self.number < self.of:
+            raise ConfigError(
+                f"there is no share {self.number} of {self.of}: shares are numbered from 0 to {self.of - 1} "
+                f"(for Slurm: --array=0-{self.of - 1})"
+            )
+
+
+@dataclass(frozen=True)
+class RoundState:
+    """The progress of a round.
+
+    Attributes:
+        round: its name.
+        tasks: key of each task in order, and whether it has ended; None if they depend on a round that has not ended.
+    """
+
+    round: str
+    tasks: tuple[tuple[str, bool], ...] | None
+
+    @property
+    def done(self) -> int:
+        """Number of tasks that have ended."""
+        return sum(done for _, done in self.tasks or ())
+
+
+class TaskNotes:
+    """The results of tasks that have ended, a file each, in a stage's draft."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def results(self, pending: RoundTasks[T, R], *, check: bool = True) -> dict[str, R]:
+        """Returns the usable results of a round by the keys of their tasks.
+
+        The directory is listed, which makes NFS ask the server; it may answer a question for a single file from what
+        this machine saw a minute ago, when other members of a job array were still at work.
+
+        Args:
+            pending: the tasks.
+            check: drop results that ``pending.valid`` rejects.
+        """
+        there = {note.name for note in self._directory.iterdir()} if self._directory.is_dir() else set()
+        results: dict[str, R] = {}
+        for task in pending.tasks:
+            note = self._note(task.key)
+            if note.name not in there:
+                continue
+            try:
+                result = parse_json_as(pending.round.result, parse_json(note.read_bytes()))
+            except ValueError:  # from an older version of this stage, or damaged: run the task again
+                continue
+            made = () if pending.round.made is None else pending.round.made(task, result)
+            if all(path.exists() for path in made) and not (check and pending.valid and not pending.valid(result)):
+                results[task.key] = result
+        return results
+
+    def add(self, pending: RoundTasks[T, R], task: T, result: R) -> R:
+        """Notes the result of a task, and returns the result that counts.
+
+        Raises:
+            OutputError: the note cannot be written.
+        """
+        note, value = self._note(task.key), as_json(result)
+        if pending.round.by_all and pending.valid is None:
+            value = publish_json_once(note, lambda: as_json(result))
+        else:
+            publish_json(note, value)
+        try:
+            # Read back from JSON, so that a result is the same whether its task ran now or before.
+            return parse_json_as(pending.round.result, json.loads(json.dumps(value)))
+        except ValueError as error:
+            raise OutputError(
+                f"{note} is damaged ({error}); run its stage again from its start, with --force"
+            ) from error
+
+    def _note(self, key: str) -> Path:
+        return self._directory / f"{key}.json"
+
+
+@dataclass(frozen=True)
+class TaskRunner:
+    """Runs tasks of a round, on an engine or in this thread, and notes their results."""
+
+    notes: TaskNotes
+    engine: Engine
+    progress: Progress
+
+    def run(self, pending: RoundTasks[T, R]) -> list[R]:
+        """Returns the results of all tasks in order, running those that have none yet."""
+        results = self.notes.results(pending)
+        if results and not pending.round.by_all:
+            self.progress.event("tasks_resumed", round=pending.round.name, done=len(results), total=len(pending.tasks))
+        missing = [task for task in pending.tasks if task.key not in results]
+        results |= self.perform(pending, missing)
+        return [results[task.key] for task in pending.tasks]
+
+    def perform(self, pending: RoundTasks[T, R], tasks: Sequence[T]) -> dict[str, R]:
+        """Runs some tasks of a round; returns their results by key.
+
+        Raises:
+            OutputError: a result cannot be noted.
+            NmtPrepError: a task failed.
+        """
+        round_ = pending.round
+        workers = 1 if round_.here or round_.by_all else self.engine.workers
+        results: dict[str, R] = {}
+        done, count = len(pending.tasks) - len(tasks), len(pending.tasks)
+        with self.progress.meter(round_.name, pending.total, round_.unit) as meter:
+            meter.count_tasks(done, count, min(workers, len(tasks)))
+            for task, result, worker, seconds in self._ended(round_, tasks, meter):
+                results[task.key] = self.notes.add(pending, task, result)
+                done += 1
+                meter.count_tasks(done, count, min(workers, count - done))
+                self.progress.event(
+                    "task_finished",
+                    round=round_.name,
+                    task=task.key,
+                    worker=worker,
+                    seconds=round(seconds, 3),
+                    done=done,
+                    total=count,
+                )
+        return results
+
+    def _ended(self, round_: Round[T, R], tasks: Sequence[T], meter: Meter) -> Iterator[tuple[T, R, str, float]]:
+        """Yields tasks as they end: task, result, worker, seconds."""
+        if not (round_.here or round_.by_all):
+            for done in self.engine.map(round_.work, tasks, meter.advance):
+                yield done.task, done.result, done.worker, done.seconds
+            return
+        for task in tasks:
+            started = time.monotonic()
+            result = round_.work(task, meter)
+            yield task, result, current_thread().name, time.monotonic() - started
+
+
+def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:
+    """Runs all rounds of a stage; returns what the stage made of their results.
+
+    Raises:
+        NmtPrepError: a task failed.
+    """
+    return cast("P", _drive(rounds, tasks.run))
+
+
+def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, RoundState]:
+    """Runs one share of a round; the rounds before it must have ended.
+
+    Returns:
+        The number of tasks run now, and the state of the round.
+
+    Raises:
+        OutputError: a round before it has not ended.
+        NmtPrepError: a task failed.
+    """
+    ran, state = 0, RoundState(share.round, None)
+
+    def step(pending: RoundTasks[T, R]) -> list[R] | None:
+        nonlocal ran, state
+        round_, results = pending.round, tasks.notes.results(pending)
+        if round_.name == share.round:
+            # What the whole round does says nothing about the progress of a share.
+            mine = replace(
+                pending,
+                round=replace(round_, work=partial(look_again, round_.work)),
+                tasks=pending.tasks[share.number :: share.of],
+                total=None,
+            )
+            missing = [task for task in mine.tasks if task.key not in results]
+            results |= tasks.perform(mine, missing)
+            ran, state = len(missing), _state(pending, results)
+            return None
+        missing = [task for task in pending.tasks if task.key not in results]
+        if missing and not round_.by_all:
+            raise OutputError(
+                f"{len(missing)} of {len(pending.tasks)} {round_.name} tasks have not ended, and {share.round} needs "
+                f"all of them; run their shares again (--round {round_.name}), or see nmt-prep tasks"
+            )
+        results |= tasks.perform(pending, missing)
+        return [results[task.key] for task in pending.tasks]
+
+    _drive(rounds, step)
+    return ran, state
+
+
+def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: TaskNotes) -> list[RoundState]:
+    """Returns the state of each round of a stage. Runs no task, writes nothing and contacts no network.
+
+    Args:
+        names: the rounds that the stage declares.
+        rounds: the generator of their tasks.
+        notes: of tasks that have ended.
+    """
+    known: dict[str, RoundState] = {}
+
+    def step(pending: RoundTasks[T, R]) -> list[R] | None:
+        results = notes.results(pending, check=False)
+        if pending.round.by_all and pending.valid is None:
+            return [results.get(task.key) or pending.round.work(task, None) for task in pending.tasks]
+        known[pending.round.name] = _state(pending, results)
+        last = pending.round.name == names[-1].name
+        complete = len(results) == len(pending.tasks)
+        return [results[task.key] for task in pending.tasks] if complete and not last else None
+
+    _drive(rounds, step)
+    return [known.get(round_.name, RoundState(round_.name, None)) for round_ in names if not round_.by_all]
+
+
+def _drive(rounds: Rounds[P], step: Callable[[RoundTasks[Any, Any]], list[Any] | None]) -> P | None:
+    """Sends the results that ``step`` returns for each round back into the generator.
+
+    Returns:
+        What the generator returned; None if ``step`` returned None, which ends the drive early.
+    """
+    results: list[Any] | None = None
+    try:
+        pending = next(rounds)
+    except StopIteration as end:
+        return cast("P", end.value)
+    while (results := step(pending)) is not None:
+        try:
+            pending = rounds.send(results)
+        except StopIteration as end:
+            return cast("P", end.value)
+    rounds.close()
+    return None
+
+
+def _state(pending: RoundTasks[Any, Any], results: dict[str, Any]) -> RoundState:
+    return RoundState(pending.round.name, tuple((task.key, task.key in results) for task in pending.tasks))

@@ -25,6 +25,8 @@ BYTES_PER_PAIR = 150.0
 
 _SOURCE_SHARE = 0.5
 _PACKED_RATIO = 0.25
+_GZIP = b"\x1f\x8b"
+_PACKED_HEADS = (_GZIP, b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK")
 _GZIP_WRAPS = 2**32  # the trailer counts bytes modulo this
 
 
@@ -133,14 +135,16 @@ class _Files:
 
     def _unpacked(self, file: Needed, path: Path | None) -> float:
         size = self.size(file)
-        if not file.name.endswith(PACKED):
-            return size
         guess = size / _PACKED_RATIO
-        if path is not None and guess < _GZIP_WRAPS / 2 and size >= 8:
-            with path.open("rb") as stream:
-                if stream.read(2) == b"\x1f\x8b":
-                    stream.seek(-4, 2)
-                    return float(struct.unpack("<I", stream.read(4))[0])
+        if path is None:
+            return guess if file.name.endswith(PACKED) else size
+        with path.open("rb") as stream:
+            head = stream.read(6)
+            if not head.startswith(_PACKED_HEADS):
+                return size
+            if head.startswith(_GZIP) and guess < _GZIP_WRAPS / 2 and size >= 8:
+                stream.seek(-4, 2)
+                return float(struct.unpack("<I", stream.read(4))[0])
         return guess
 
 

@@ -41,7 +41,10 @@ _MOST_BYTES = 1 << 16
 """No file of notes is as large as that; a larger one was not written here."""
 
 _THIN, _COUNTING = 16, 20
+_CATALOGUES = ("opus:", "mtdata:")
+
 PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip")
+"""How the names of files end that are compressed."""
 
 
 class StageNote(BaseModel):
@@ -84,7 +87,7 @@ def is_packed(config: Config) -> bool:
     """Whether any corpus of a config comes compressed, by the names of its files."""
     urls = [corpus.url for corpora in config.splits.values() for corpus in corpora]
     mirrors = [each for url in urls for each in (url.both, url.source, url.target) if each]
-    return any(each[0].endswith(PACKED) for each in mirrors)
+    return any(each[0].endswith(PACKED) or each[0].startswith(_CATALOGUES) for each in mirrors)
 
 
 def work_of(stage: str, text: float, sample: float) -> float:

@@ -50,6 +50,13 @@ def test_gzip_says_how_much_there_is_in_it(tmp_path: Path) -> None:
     assert (found.source, found.target) == (7_000, 3_000)
 
 
+def test_what_is_compressed_is_told_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(gzip.compress(b"x" * 7_000))
+    (tmp_path / "b.gz").write_bytes(b"y" * 3_000)
+    [found] = sizes(tmp_path, {"format": "plain", "url": {"source": "a", "target": "b.gz"}})
+    assert (found.source, found.target) == (7_000, 3_000)
+
+
 def test_members_of_archives(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("t/x.en", b"x" * 70)

@@ -160,6 +160,14 @@ def test_kinds(config: Config) -> None:
     ]
 
 
+def test_downloads_of_catalogues_are_compressed(tmp_path: Path) -> None:
+    for url, kind in (
+        ("opus:Books/v1/en-zh", "extract-packed"),
+        ({"source": "x.en", "target": "x.zh"}, "extract-plain"),
+    ):
+        assert kind_of("extract", corpus_config(tmp_path, splits={"train": [{"name": "x", "url": url}]})) == kind
+
+
 def test_work() -> None:
     assert work_of("encode", 1000.0, 10.0) == 1000.0
     assert work_of("vocab", 1000.0, 10.0) == 10.0

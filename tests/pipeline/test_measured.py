@@ -13,6 +13,7 @@ from nmt_prep.engines import Engine
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.pipeline import measured
+from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.measured import (
     StageNote,
@@ -25,7 +26,7 @@ from nmt_prep.pipeline.measured import (
     save_note,
     work_of,
 )
-from nmt_prep.pipeline.runner import run
+from nmt_prep.pipeline.runner import run, run_share
 from nmt_prep.progress import Progress
 from nmt_prep.stages import STAGES
 from tests.corpus import corpus_config, write_corpus
@@ -186,6 +187,19 @@ def test_a_run_takes_notes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("extract-packed", "compile", "sample", "vocab-t2t", "encode-t2t-example"), 1
     )
     assert found["compile"][0].work == found["encode-t2t-example"][0].work
+
+
+def test_a_stage_that_members_of_a_job_array_began_is_not_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "LEAST_WORK", 1)
+    config = corpus_config(tmp_path / "run")
+    write_corpus(tmp_path, 200)
+    run(config, base_dir=tmp_path, until="vocab")
+    run_share(config, Share("encode", 0, 2), base_dir=tmp_path)
+    run(config, base_dir=tmp_path)
+    assert read_notes("vocab-t2t") != []
+    assert read_notes("encode-t2t-example") == []
 
 
 def test_memory_is_noted_where_a_stage_held_more_than_all_before() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.epoch import WINDOW_PAIRS, EpochOrder, SplitIndex, Window
@@ -129,8 +130,8 @@ class BatchPlan:
         length = self.rule.row_length or 0
         if self.rule.too_long == "drop":
             kept = kept[longer[kept] <= length]
-        source, target = (np.minimum(side[kept], length) for side in (source, target))
-        return len(vectors.pack_rows(source, target, length).sizes)
+        sources, targets = (np.minimum(side[kept], length).astype(np.int32) for side in (source, target))
+        return int(np.count_nonzero(np.bincount(pack_rounds(sources, targets, length))))
 
 
 def plan_batches(

@@ -6,6 +6,7 @@ int64.
 
 from __future__ import annotations
 
+import operator
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -36,9 +37,11 @@ class PackedRows(NamedTuple):
     sizes: Vector
 
 
-def size(vector: Int64s, /) -> int:
-    """Returns the number of elements."""
-    return len(vector)
+size, repeat, minimum, maximum = len, np.repeat, np.minimum, np.maximum
+where = np.flatnonzero  # the places at which a mask holds
+choose = np.where  # of a mask and two vectors: from the first where the mask holds, else from the second
+take = operator.getitem  # of a vector and places in it
+first_at_least = np.searchsorted  # of a vector in ascending order and values: the first place that is not below each
 
 
 def span(start: int, stop: int, step: int = 1, /) -> Int64s:
@@ -50,36 +53,6 @@ def spans(starts: Int64s, sizes: Int64s, /) -> Int64s:
     """Returns the numbers ``start`` to before ``start + size`` of each pair of the two, one after another."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
-
-
-def take(vector: Int64s, places: Int64s, /) -> Int64s:
-    """Returns the elements at some places."""
-    return vector[places]
-
-
-def where(mask: npt.NDArray[np.bool_], /) -> Int64s:
-    """Returns the places at which a mask holds."""
-    return np.flatnonzero(mask)
-
-
-def choose(mask: npt.NDArray[np.bool_], one: Int64s, other: Int64s, /) -> Int64s:
-    """Returns the elements of one vector where a mask holds, and else those of the other."""
-    return np.where(mask, one, other)
-
-
-def repeat(vector: Int64s, times: Int64s, /) -> Int64s:
-    """Returns each element as many times as the other vector says."""
-    return np.repeat(vector, times)
-
-
-def minimum(one: Int64s, other: Int64s | int, /) -> Int64s:
-    """Returns the smaller of each two elements."""
-    return np.minimum(one, other)
-
-
-def maximum(one: Int64s, other: Int64s | int, /) -> Int64s:
-    """Returns the larger of each two elements."""
-    return np.maximum(one, other)
 
 
 def greatest(vector: Int64s, /) -> int:
@@ -95,11 +68,6 @@ def sums_before(vector: Int64s, /) -> Int64s:
 def counts(numbers: Int64s, size: int, /) -> Int64s:
     """Returns how often each number from 0 to ``size - 1`` occurs."""
     return np.bincount(numbers, minlength=size)
-
-
-def first_at_least(ascending: Int64s, values: Int64s, /) -> Int64s:
-    """Returns the place of the first element of a vector in ascending order that is not below each value."""
-    return np.searchsorted(ascending, values)
 
 
 def argsort(vector: Int64s, /) -> Int64s:

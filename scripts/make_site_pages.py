@@ -38,12 +38,12 @@ LISTINGS = {
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]*))?\)")
 _FENCE = re.compile(r"^ *```")
 _CSS = """\
-.md-grid { max-width: 76rem; }
+.md-grid { max-width: 82rem; }
 .md-typeset table:not([class]) { font-size: .66rem; }
 .md-typeset table:not([class]) th { min-width: 3rem; }
 .md-typeset table:not([class]) td:first-child code { white-space: nowrap; }
 .md-typeset table:not([class]) thead:not(:has(th:not(:empty))) { display: none; }
-.md-typeset pre > code { font-size: .64rem; }
+.md-typeset pre > code { font-size: .6rem; }
 """
 
 

@@ -1,8 +1,11 @@
-"""What the pages on corpora show is a config."""
+"""The configs and the code that the pages show work."""
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
+import sys
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -10,8 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
+from nmt_prep import stages
 from nmt_prep.config import Download, PublishSettings
 from nmt_prep.config.file import check_config
+from nmt_prep.engines import LocalEngine
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.pipeline import Pipeline
+from nmt_prep.progress import Progress
+from tests.corpus import corpus_config, write_corpus
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 EXTRAS = ("mtdata:", "sacrebleu:")  # ids that only an extra understands
@@ -58,3 +67,22 @@ def test_the_download_section_shows_the_defaults() -> None:
     [shown] = [block["download"] for block in blocks("corpora.md") if "download" in block]
     assert config(download=shown).download == Download()
     assert set(shown) == set(Download.model_fields)
+
+
+def test_the_stage_of_the_contributing_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (DOCS.parent / "CONTRIBUTING.md").read_text("utf-8")
+    [code] = [block for block in guide.split("```python\n")[1:] if "class Longest(" in block]
+    (tmp_path / "longest_stage.py").write_text(code.partition("```")[0], "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "longest_stage", raising=False)
+    longest = importlib.import_module("longest_stage").Longest()
+    write_corpus(tmp_path)
+    config = corpus_config(tmp_path / "run")
+    pipeline = Pipeline((stages.Download(), stages.Extract(), stages.Compile(), longest), config, tmp_path, Progress())
+    pipeline.run(LocalEngine(2))
+    expected = {"dev": 48, "train": 54}
+    assert json.loads((tmp_path / "run/longest/longest.json").read_bytes()) == expected
+    manifest = read_manifest(Workspace(tmp_path / "run").manifest("longest"))
+    assert manifest is not None
+    assert manifest.details == {"characters": expected}
+    assert [step.reason for step in pipeline.plan() if step.stage == "longest"] == ["nothing changed"]

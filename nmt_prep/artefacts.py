@@ -86,7 +86,7 @@ def link_or_copy(source: Path, target: Path) -> bool:
 
 
 @contextmanager
-def published(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Gives a path beside ``path`` to write; on success flushes it and renames it to ``path``, else removes it.
 
     Raises:
@@ -106,13 +106,13 @@ def published(path: Path) -> Iterator[Path]:
             beside.unlink(missing_ok=True)
 
 
-def publish_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
     """Writes JSON in a form that depends on nothing but the value.
 
     Bytes of file names that are not UTF-8, which Python has as lone surrogates, are escaped as JSON has it.
     """
     text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    with published(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
@@ -148,7 +148,7 @@ def as_json(value: object) -> Any:
     return _adapter(value.__class__).dump_python(value, mode="json")
 
 
-def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
+def write_json_once(path: Path, value: Callable[[], object]) -> Any:
     """Publishes JSON, asked for only where there is no file of the name yet; returns what the file then holds.
 
     Of several processes that do this at once, one has its way and all return its value.
@@ -159,7 +159,7 @@ def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
     with writing(path):
         if not path.exists():
             beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-            publish_json(beside, value())
+            write_json(beside, value())
             try:
                 path.hardlink_to(beside)
             except FileExistsError:
@@ -172,7 +172,7 @@ def publish_json_once(path: Path, value: Callable[[], object]) -> Any:
 
 
 def read_decision(path: Path) -> Any:
-    """Returns what :func:`publish_json_once` published.
+    """Returns what :func:`write_json_once` published.
 
     Raises:
         OSError: the file cannot be read.
@@ -185,12 +185,12 @@ def read_decision(path: Path) -> Any:
 
 
 def is_partial(path: Path) -> bool:
-    """Whether a file is one that :func:`published` writes before it has its name."""
+    """Whether a file is one that :func:`atomic_write` writes before it has its name."""
     return _PARTIAL.fullmatch(path.name) is not None
 
 
 def remove_partial(directory: Path) -> None:
-    """Removes what :func:`published` left below a directory when it was killed.
+    """Removes what :func:`atomic_write` left below a directory when it was killed.
 
     Workers of a run that is over may still be at work there; their files may come and go meanwhile.
 

@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import parse_json, publish_json
+from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError
 
 _CHUNK = 1 << 20
@@ -102,7 +102,7 @@ class DigestCache:
         with self._lock, suppress(OSError, OutputError):
             if self._changed:
                 alive = {name: entry for name, entry in self._known.items() if Path(name).exists()}
-                publish_json(self._path, alive)
+                write_json(self._path, alive)
                 self._changed = False
 
     @staticmethod

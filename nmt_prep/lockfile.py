@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from nmt_prep.artefacts import parse_json, parse_json_as, publish_json
+from nmt_prep.artefacts import parse_json, parse_json_as, write_json
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.address import shown
@@ -144,4 +144,4 @@ def _write(path: Path, files: Iterable[Locked]) -> None:
     }
     for fields in facts.values():
         del fields["address"]
-    publish_json(path, {"version": _VERSION, "files": facts})
+    write_json(path, {"version": _VERSION, "files": facts})

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nmt_prep.artefacts import parse_json, parse_json_as, publish_json, writing
+from nmt_prep.artefacts import parse_json, parse_json_as, write_json, writing
 from nmt_prep.digests import DigestCache, digest_of
 
 _NOTES = ".notes"
@@ -52,7 +52,7 @@ class Store:
     def note(self, key: object, stored: Stored) -> Stored:
         """Notes that ``key`` gave a file, which must have been published."""
         self._digests.remember(self.directory / stored.file, stored.sha256)
-        publish_json(self._note(key), asdict(stored))
+        write_json(self._note(key), asdict(stored))
         return stored
 
     def forget(self) -> None:

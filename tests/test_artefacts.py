@@ -8,12 +8,12 @@ import pytest
 
 from nmt_prep import artefacts
 from nmt_prep.artefacts import (
+    atomic_write,
     parse_json,
     parse_json_as,
-    publish_json,
-    publish_json_once,
-    published,
     remove_partial,
+    write_json,
+    write_json_once,
     writing,
 )
 from nmt_prep.errors import OutputError
@@ -22,7 +22,7 @@ from nmt_prep.store import Stored
 
 def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "file.txt"
-    with published(target) as beside:
+    with atomic_write(target) as beside:
         beside.write_text("words")
         assert not target.exists()
     assert target.read_text() == "words"
@@ -34,7 +34,7 @@ def test_published_keeps_the_old_file_when_writing_fails(tmp_path: Path) -> None
     target.write_text("old")
 
     def fail() -> None:
-        with published(target) as beside:
+        with atomic_write(target) as beside:
             beside.write_text("half")
             raise RuntimeError("stop")
 
@@ -59,8 +59,8 @@ def test_writing_says_what_where_and_what_to_do(code: int, advice: str) -> None:
 
 
 def test_publish_json_bytes_do_not_depend_on_the_order_of_keys(tmp_path: Path) -> None:
-    publish_json(tmp_path / "a", {"b": 1, "ä": ["x"]})
-    publish_json(tmp_path / "b", {"ä": ["x"], "b": 1})
+    write_json(tmp_path / "a", {"b": 1, "ä": ["x"]})
+    write_json(tmp_path / "b", {"ä": ["x"], "b": 1})
     expected = '{\n  "b": 1,\n  "ä": [\n    "x"\n  ]\n}\n'
     assert (tmp_path / "a").read_text("utf-8") == (tmp_path / "b").read_text("utf-8") == expected
 
@@ -127,4 +127,4 @@ def test_a_damaged_decision_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again from its start"
     ):
-        publish_json_once(tmp_path / "plan.json", dict)
+        write_json_once(tmp_path / "plan.json", dict)

@@ -23,7 +23,7 @@ from nmt_prep.archives.entry import Archive, Bounded, Budget, DamagedError, Entr
 from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name, nearest, without_suffix
 from nmt_prep.archives.tar import is_tar, tar_entries
 from nmt_prep.archives.zip import STARTS, zip_entries
-from nmt_prep.artefacts import published, writing
+from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.config import Extract as Limits
 from nmt_prep.errors import ArchiveError
 from nmt_prep.file_kinds import file_kind
@@ -91,7 +91,7 @@ def extract_members(
     with ExitStack() as stack:
 
         def write(name: str, chunks: Iterable[bytes]) -> Extracted:
-            beside = stack.enter_context(published(place(name)))
+            beside = stack.enter_context(atomic_write(place(name)))
             with writing(place(name)), beside.open("wb") as file:
                 return _copy(chunks, file.write, advance)
 

@@ -78,7 +78,7 @@ def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
     table = _table("stage", "tasks", "done", "of", "state")
     for stage in stages:
         if not stage.rounds:
-            table.add_row(stage.stage, "", "", "", "published" if stage.published else stage.reason)
+            table.add_row(stage.stage, "", "", "", "complete" if stage.complete else stage.reason)
         for state in stage.rounds:
             if state.tasks is None:
                 table.add_row(stage.stage, state.round, "", "", "known when the rounds before it have ended")
@@ -94,7 +94,7 @@ def share_line(outcome: ShareOutcome) -> str:
     """What became of a share, in words."""
     share, state = outcome.share, outcome.state
     if state is None:
-        return f"{share.round}: published before; there is nothing to do"
+        return f"{share.round}: already complete; there is nothing to do"
     missing = len(state.tasks or ()) - state.done
     rest = f"{missing:,} missing" if missing else "the round is complete"
     tasks = "1 task" if outcome.ran == 1 else f"{outcome.ran:,} tasks"

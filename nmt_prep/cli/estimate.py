@@ -115,10 +115,10 @@ def print_estimate(console: Console, path: Path, config: Config, options: Estima
         soft_wrap=True,
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("stage", "time", "memory of a machine", "scratch", "published", "rate"):
+    for name in ("stage", "time", "memory of a machine", "scratch", "output", "rate"):
         table.add_column(name, overflow="fold", justify="left" if name in ("stage", "rate") else "right")
     for stage in found.stages:
-        disk = [gigabytes(size) if size else "" for size in (stage.scratch, stage.published)]
+        disk = [gigabytes(size) if size else "" for size in (stage.scratch, stage.output)]
         table.add_row(stage.stage, _duration(stage.seconds), gigabytes(stage.memory), *disk, stage.origin)
     seconds, memory = sum(stage.seconds for stage in found.stages), max(stage.memory for stage in found.stages)
     disk = ["", f"{gigabytes(found.peak_disk)} at once"]

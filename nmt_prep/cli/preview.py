@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, publish_json
+from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.batches import read_records
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
@@ -36,7 +36,7 @@ def batch_preview(config: Config, split: str = "train") -> str:
         if stored["key"] == key:
             return str(stored["text"])
     text = _make(config, workspace, split)
-    publish_json(kept, {"key": key, "text": text})
+    write_json(kept, {"key": key, "text": text})
     return text
 
 

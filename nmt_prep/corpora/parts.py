@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.config.section import SIDES
 from nmt_prep.corpora.lines import text_bytes
@@ -62,7 +62,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
     while group is not None:
         name = f"{prefix}-{len(parts):05d}.parquet"
         pairs = size = 0
-        with published(directory / name) as beside, _writer(beside) as writer:
+        with atomic_write(directory / name) as beside, _writer(beside) as writer:
             while group is not None and size < PART_BYTES:
                 writer.write_batch(group, row_group_size=len(group))
                 pairs += len(group)

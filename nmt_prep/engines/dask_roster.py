@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from nmt_prep import __version__
-from nmt_prep.artefacts import publish_json_once
+from nmt_prep.artefacts import write_json_once
 from nmt_prep.errors import EngineError
 from nmt_prep.progress import Progress
 
@@ -65,7 +65,7 @@ class Roster:
         self._looked = self._seen = self._ordered = time.monotonic()
 
     def __enter__(self) -> Self:
-        publish_json_once(self._sign, lambda: __version__)
+        write_json_once(self._sign, lambda: __version__)
         return self
 
     def __exit__(

@@ -75,8 +75,8 @@ def _shuffle(found: Estimate, machines: Machines) -> Iterator[str]:
                 "records.shards.train"
             )
     shards = sum(plan.shards for plan in found.plans.values())
-    if encode.published / shards > _LARGE_SHARD:
-        yield f"shards have {gigabytes(encode.published / shards)} each; raise records.shards"
+    if encode.output / shards > _LARGE_SHARD:
+        yield f"shards have {gigabytes(encode.output / shards)} each; raise records.shards"
 
 
 def gigabytes(size: float) -> str:

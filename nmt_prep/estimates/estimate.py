@@ -89,8 +89,8 @@ class StageEstimate:
         stage: its name.
         seconds: from its beginning to its end.
         memory: bytes that the processes of a machine hold at most.
-        scratch: bytes of files that are gone when the stage is published.
-        published: bytes of files that stay.
+        scratch: bytes of files that are deleted when the stage is complete.
+        output: bytes of files that stay.
         origin: what this was scaled from.
     """
 
@@ -98,7 +98,7 @@ class StageEstimate:
     seconds: float
     memory: int = BASE_MEMORY
     scratch: float = 0.0
-    published: float = 0.0
+    output: float = 0.0
     origin: str = "built-in"
 
 
@@ -117,8 +117,8 @@ class Estimate:
     @property
     def peak_disk(self) -> float:
         """Bytes below ``output_dir`` when there are most."""
-        published = [sum(each.published for each in self.stages[: number + 1]) for number in range(len(self.stages))]
-        return max(before + stage.scratch for before, stage in zip(published, self.stages, strict=True))
+        output = [sum(each.output for each in self.stages[: number + 1]) for number in range(len(self.stages))]
+        return max(before + stage.scratch for before, stage in zip(output, self.stages, strict=True))
 
 
 def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) -> Estimate:
@@ -143,7 +143,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         "vocab": 1.0,
         "encode": text / PART_BYTES,
     }
-    # Published bytes for each byte of text; bytes of scratch; bytes read.
+    # For each byte of text: bytes of output, bytes of scratch, bytes read.
     disk = {
         "extract": (1.0, 0.0, text),
         "compile": (_COMPILED, 0.0, text),
@@ -154,12 +154,12 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     buffers = {
         "encode": max(2 * spill_buffer(machines.share), *(_SPILLED * text / each.buckets for each in plans.values()))
     }
-    stages = [StageEstimate("download", text / _DIGESTING, published=sum(corpus.fetched for corpus in corpora))]
-    for name, (published, scratch, read) in disk.items():
+    stages = [StageEstimate("download", text / _DIGESTING, output=sum(corpus.fetched for corpus in corpora))]
+    for name, (output, scratch, read) in disk.items():
         work = work_of(name, text, sample)
         note = _nearest(read_notes(kind_of(name, config)), work)
         busy = max(min(machines.workers, width[name]), 1.0)
-        stays = published if note is None or name not in ("compile", "encode") else note.written / note.work
+        stays = output if note is None or name not in ("compile", "encode") else note.written / note.work
         seconds = _seconds(name, config, work, note, busy)
         if machines.disk_rate is not None:
             seconds = max(seconds, (read + scratch + stays * text) / machines.disk_rate)

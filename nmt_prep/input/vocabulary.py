@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
 from nmt_prep.records import VocabularyInfo, load_dataset_info
 from nmt_prep.subwords import load_tokenizer
@@ -91,6 +91,6 @@ def check_vocab(
         return len(words), str(vocab_file)
     words = special + words
     new_path = Path(out_dir) / path.name
-    with published(new_path) as beside:
+    with atomic_write(new_path) as beside:
         beside.write_bytes(b"".join(word + b"\n" for word in words))
     return len(words), str(new_path)

@@ -63,7 +63,7 @@ class Draft:
                 if root != self._root:
                     throw_away(self._private, root)
 
-    def publish(self, final: Path, files: Iterable[str]) -> None:
+    def install(self, final: Path, files: Iterable[str]) -> None:
         """Puts the output in the place of an older one; from then on there is no draft.
 
         A worker that was given up and does a task once more finds no draft any more; what it had begun goes.

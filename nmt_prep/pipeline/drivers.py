@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import current_thread
 from typing import Any, cast
 
-from nmt_prep.artefacts import as_json, parse_json, parse_json_as, publish_json, publish_json_once
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json, write_json_once
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import R, T
 from nmt_prep.engines.unseen import look_again
@@ -103,9 +103,9 @@ class TaskNotes:
         """
         note, value = self._note(task.key), as_json(result)
         if pending.round.by_all and pending.valid is None:
-            value = publish_json_once(note, lambda: as_json(result))
+            value = write_json_once(note, lambda: as_json(result))
         else:
-            publish_json(note, value)
+            write_json(note, value)
         try:
             # Read back from JSON, so that a result is the same whether its task ran now or before.
             return parse_json_as(pending.round.result, json.loads(json.dumps(value)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import parse_json, publish_json, writing
+from nmt_prep.artefacts import parse_json, write_json, writing
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace
 
@@ -48,7 +48,7 @@ def run_lock(
             else:
                 stack.callback(_remove, holder)
                 # By a rename, which replaces a link that somebody put there and does not follow it.
-                publish_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
+                write_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
         yield
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, parse_json_as, publish_json
+from nmt_prep.artefacts import parse_json, parse_json_as, write_json
 from nmt_prep.digests import digest_of
 from nmt_prep.errors import OutputError
 
@@ -69,7 +69,7 @@ class Manifest:
     def write(self, path: Path) -> None:
         """Publishes the manifest, which publishes the stage."""
         fields = {key: value for key, value in vars(self).items() if key != "counts"}
-        publish_json(path, {**fields, "counts": self.counts.as_json()})
+        write_json(path, {**fields, "counts": self.counts.as_json()})
 
 
 def read_manifest(path: Path) -> Manifest | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config, SentencePieceVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
@@ -126,7 +126,7 @@ def save_note(kind: str, note: StageNote) -> None:
         OutputError: the cache directory cannot be written.
     """
     kept = [*read_notes(kind), note][-_KEPT:]
-    publish_json(notes_path(kind), _NOTES.dump_python(kept, mode="json"))
+    write_json(notes_path(kind), _NOTES.dump_python(kept, mode="json"))
 
 
 def machine_name() -> str:

@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class ShareOutcome:
-    """What became of a share: how many tasks were run now, and how far their round is; None where that is published."""
+    """Result of running a share: how many tasks ran now, and the state of the round; None if the stage is complete."""
 
     share: Share
     ran: int
@@ -39,9 +39,9 @@ class ShareOutcome:
 
 @dataclass(frozen=True)
 class StageTasks:
-    """How far a stage has come: published or not, why not, and its rounds of tasks as far as they are known."""
+    """Progress of a stage: whether it is complete, why not, and the rounds of tasks that are known so far."""
 
     stage: str
-    published: bool
+    complete: bool
     reason: str
     rounds: tuple[RoundState, ...]

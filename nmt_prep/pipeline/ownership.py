@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import flush, is_partial, parse_json, publish_json, published, writing
+from nmt_prep.artefacts import atomic_write, flush, is_partial, parse_json, write_json, writing
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage
@@ -38,7 +38,7 @@ def mark_output_directory(workspace: Workspace) -> None:
         if all(map(is_partial, there)):
             for path in there:  # of a run that was killed here
                 path.unlink()
-            with published(root / MARKER) as beside:
+            with atomic_write(root / MARKER) as beside:
                 beside.write_text(_MARKER_TEXT, encoding="utf-8")
 
 
@@ -54,7 +54,7 @@ def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
         OutputError: the note cannot be written.
     """
     note = _note(private, directory)
-    publish_json(note, {"files": sorted(files)})
+    write_json(note, {"files": sorted(files)})
     with writing(note):
         for above in (private, private.parent):  # their entries may be as new as the note
             flush(above)

@@ -291,7 +291,7 @@ class Pipeline:
         if stage.keeps:
             throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
         else:
-            making.draft.publish(final, manifest.files)
+            making.draft.install(final, manifest.files)
         for name, digest in manifest.files.items():
             self._digests.remember(final / name, digest)
         manifest.write(path)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import published, remove_partial, writing
+from nmt_prep.artefacts import atomic_write, remove_partial, writing
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter, Progress
@@ -105,7 +105,7 @@ def _fetch_all(store: ObjectStore, root: Path, files: Files, digests: DigestCach
 
 
 def _fetch(store: ObjectStore, root: Path, name: str, file: PublishedFile, meter: Meter) -> None:
-    with published(root / name) as beside:
+    with atomic_write(root / name) as beside:
         digest = store.download(name, beside, meter.advance)
         if digest != file.sha256:
             raise DownloadError(
@@ -127,7 +127,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with published(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_bytes(content)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import write_json
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import DatasetInfo
 
@@ -23,7 +23,7 @@ def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
         OutputError: it cannot be written.
     """
     path = Path(records_dir) / DATASET_FILE
-    publish_json(path, dataset.model_dump(mode="json"))
+    write_json(path, dataset.model_dump(mode="json"))
     return path
 
 

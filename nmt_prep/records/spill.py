@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import SpillBuffer
 
-from nmt_prep.artefacts import published, writing
+from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import ShardPlan
@@ -56,7 +56,7 @@ class SpillWriter:
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
         self._stack = ExitStack()
-        beside = self._stack.enter_context(published(self._path))
+        beside = self._stack.enter_context(atomic_write(self._path))
         with writing(self._path):
             self._file = self._stack.enter_context(beside.open("wb"))
 
@@ -110,7 +110,7 @@ class SpillWriter:
 
 
 class _DiscardError(Exception):
-    """Makes :func:`published` remove an unfinished file."""
+    """Makes :func:`atomic_write` remove an unfinished file."""
 
 
 class SpillReader:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from _nmt_prep_core import Bucket, ChunkWriter
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
 from nmt_prep.records.index import IndexWriter, index_path
@@ -46,9 +46,9 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
     buckets = _buckets(path, plan, shard, [SpillReader(spill, plan, shard) for spill in spills])
     output = _Output()
     with (
-        published(path) as beside,
+        atomic_write(path) as beside,
         beside.open("wb") as file,
-        published(index_path(path)) as beside_index,
+        atomic_write(index_path(path)) as beside_index,
         beside_index.open("wb") as index_file,
     ):
         output.open(file, index_file)

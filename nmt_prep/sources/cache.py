@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from nmt_prep.artefacts import link_or_copy, published
+from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.digests import cache_directory, sha256_of
 from nmt_prep.errors import OutputError
 
@@ -24,7 +24,7 @@ class DownloadCache:
         """
         kept = self._path(sha256)
         try:
-            with published(into) as beside:
+            with atomic_write(into) as beside:
                 _copy_verified(kept, beside, sha256)
         except _UnusableError:
             with suppress(OSError):
@@ -37,7 +37,7 @@ class DownloadCache:
         kept = self._path(sha256)
         with suppress(OSError, OutputError):
             if not kept.is_file() or kept.stat().st_size != path.stat().st_size:
-                with published(kept) as beside:
+                with atomic_write(kept) as beside:
                     link_or_copy(path, beside)
 
     def drop(self, sha256: str) -> None:

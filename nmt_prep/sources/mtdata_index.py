@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, publish_json
+from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
@@ -65,7 +65,7 @@ def _entry(address: str, languages: Languages) -> dict[str, Any]:
     with _quiet():
         entry = _look_up(address, languages)
     with suppress(OutputError):
-        publish_json(note, entry)
+        write_json(note, entry)
     return entry
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from nmt_prep.artefacts import is_partial, parse_json, parse_json_as, publish_json, writing
+from nmt_prep.artefacts import is_partial, parse_json, parse_json_as, write_json, writing
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.limits import Limits, Pace
@@ -183,7 +183,7 @@ class Partial:
             self._write_note(replace(note, flushed=self.size))
 
     def _write_note(self, note: _Note) -> None:
-        publish_json(self._note_path, asdict(note))
+        write_json(self._note_path, asdict(note))
 
 
 def remove_partials(directory: Path) -> None:

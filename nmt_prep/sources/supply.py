@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, replace
 
-from nmt_prep.artefacts import flush, published, writing
+from nmt_prep.artefacts import atomic_write, flush, writing
 from nmt_prep.lockfile import Locked, LockFile
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.cache import DownloadCache
@@ -113,6 +113,6 @@ class Supply:
         """A stored file under the name that its first mirror gives it."""
         file = f"{stored.sha256}/{name}"
         if stored.file != file:
-            with published(self.store.directory / file) as beside:
+            with atomic_write(self.store.directory / file) as beside:
                 shutil.copyfile(self.store.directory / stored.file, beside)
         return replace(stored, file=file)

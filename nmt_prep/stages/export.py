@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
@@ -74,7 +74,7 @@ def export_split(task: ExportTask, meter: Meter) -> ExportedSplit:
     pairs = 0
     with ExitStack() as stack:
         files = {
-            side: stack.enter_context(stack.enter_context(published(path)).open("wb"))
+            side: stack.enter_context(stack.enter_context(atomic_write(path)).open("wb"))
             for side, path in task.outputs.items()
         }
         for part, frames in zip(task.parts, task.frames, strict=True):
@@ -130,6 +130,6 @@ class Export(Stage[NoOutput, int]):
     def finish(self, job: Job, made: int) -> Result[NoOutput]:
         for side, built in built_vocabularies(job).items():
             pieces = vocabulary_list(PieceText(built.load()))
-            with published(job.directory / f"vocab{side_suffix(job.config, side)}") as beside:
+            with atomic_write(job.directory / f"vocab{side_suffix(job.config, side)}") as beside:
                 beside.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
         return Result(NoOutput(), Counts(pairs_in=made, pairs_out=made))

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nmt_prep.artefacts import publish_json
+from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.engines import Tick
@@ -151,7 +151,7 @@ class Publish(Stage[NoOutput, int]):
         store, wanted = _store(_settings(job.config)), self._wanted(job)
         complete(store, made, job.fingerprint, wanted)
         files = {name: vars(file) for name, file in wanted.items()}
-        publish_json(job.directory / "published.json", {"url": store.url, "files": files})
+        write_json(job.directory / "published.json", {"url": store.url, "files": files})
         total = sum(file.size for file in wanted.values())
         return Result(NoOutput(), Counts(other={"files": len(wanted), "bytes": total}))
 

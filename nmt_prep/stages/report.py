@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from nmt_prep.artefacts import as_json, publish_json, published
+from nmt_prep.artefacts import as_json, atomic_write, write_json
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
@@ -32,8 +32,8 @@ class Report(Stage[NoOutput, None]):
         summary = summarise(job, info)
         if warnings := size_warnings(job.config, job.read(Vocabulary)):
             summary["warnings"] = warnings
-        publish_json(job.directory / "summary.json", summary)
-        with published(job.directory / "summary.txt") as beside:
+        write_json(job.directory / "summary.json", summary)
+        with atomic_write(job.directory / "summary.txt") as beside:
             beside.write_text(render(summary), encoding="utf-8")
         pairs = sum(split.pairs for split in info.splits.values())
         return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs))

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.config.section import Languages
@@ -86,7 +86,7 @@ def _sample(task: SampleTask, tick: Tick) -> SampleSize:
     lines = size = 0
     reader = open_corpus(task.source.corpus, task.source.files, task.languages)
     known = reader.size_in_bytes(task.side)
-    with published(task.output) as beside, beside.open("wb") as output:
+    with atomic_write(task.output) as beside, beside.open("wb") as output:
         stride = stride_of(task.read_bytes if known is None else known, task.budget)
         for sampled in affordable(reader.every(task.side, stride, sound=task.sound), task.budget):
             size += output.write(joined_lines(sampled))
@@ -190,7 +190,7 @@ def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[pa.Array]:
 
 
 def _join(parts: Sequence[Path], output: Path) -> None:
-    with published(output) as beside, beside.open("wb") as file:
+    with atomic_write(output) as beside, beside.open("wb") as file:
         for path in parts:
             with path.open("rb") as part:
                 shutil.copyfileobj(part, file, 1 << 20)

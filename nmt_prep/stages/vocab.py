@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
-from nmt_prep.artefacts import as_json, publish_json
+from nmt_prep.artefacts import as_json, write_json
 from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, Side, T2TVocab
 from nmt_prep.config.vocab import Vocab
 from nmt_prep.corpora.lines import iter_lines, text_bytes
@@ -319,7 +319,7 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
         return VocabOutput(source.facts, target.facts, {"source": source.pieces, "target": target.pieces})
 
     def finish(self, job: Job, made: VocabOutput) -> Result[VocabOutput]:
-        publish_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
+        write_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
         for warning in size_warnings(job.config, made):
             job.progress.event("vocab_size_differs", message=warning)
         if job.config.vocab.shared:

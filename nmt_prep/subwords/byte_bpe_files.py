@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe_added import AddedToken
 from nmt_prep.subwords.byte_bpe_json import from_tokenizer_json, to_tokenizer_json
@@ -119,7 +119,7 @@ def _parse_json(path: Path, data: bytes) -> dict[str, object]:
 
 
 def _write(path: Path, text: str) -> None:
-    with published(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_bytes(text.encode("utf-8"))
 
 

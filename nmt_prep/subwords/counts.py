@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import OutputError, TrainingError
 
@@ -37,7 +37,11 @@ def write_counts(path: Path, columns: CountColumns) -> None:
     buffers = [None, pa.py_buffer(texts.offsets), pa.py_buffer(texts.data)]
     column = pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
     batch = pa.record_batch([column, pa.array(columns.counts)], names=["text", "count"])
-    with published(path) as beside, pa.OSFile(str(beside), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+    with (
+        atomic_write(path) as beside,
+        pa.OSFile(str(beside), "wb") as file,
+        pa.ipc.new_file(file, batch.schema) as writer,
+    ):
         writer.write_batch(batch)
 
 

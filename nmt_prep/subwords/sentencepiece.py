@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import VocabularyError
@@ -109,7 +109,7 @@ class SentencePieceTokenizer(SentencePieceDecoder):
         Raises:
             OutputError: the file cannot be written.
         """
-        with published(Path(path)) as beside:
+        with atomic_write(Path(path)) as beside:
             beside.write_bytes(self._model_bytes)
 
     def encode(

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from _nmt_prep_core import UNICODE_VERSION, T2TModel
 
-from nmt_prep.artefacts import published
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import VocabularyError
@@ -116,7 +116,7 @@ class T2TTokenizer(Tokenizer):
         Raises:
             OutputError: the file cannot be written.
         """
-        with published(Path(path)) as beside:
+        with atomic_write(Path(path)) as beside:
             beside.write_bytes("".join(f"'{piece}'\n" for piece in self._pieces).encode())
 
     def encode(self, text: str) -> list[int]:

@@ -39,7 +39,7 @@ def test_an_array_of_members_and_a_last_run(path: Path) -> None:
     assert "shuffle: share 0 of 1: 4 tasks run now; the round is complete" in member(path, "shuffle", 0, 1).stdout
     assert "all done; a plain run goes on from there" in invoke("tasks", str(path)).stdout
     assert "shuffle: 4 of 4 tasks done before" in invoke("run", str(path), "--no-preview").stdout
-    assert "published before; there is nothing to do" in member(path, "shuffle", 0, 1).stdout
+    assert "already complete; there is nothing to do" in member(path, "shuffle", 0, 1).stdout
     assert tree(path.parent / "run") == tree(path.parent / "plain")
 
 

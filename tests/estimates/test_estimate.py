@@ -55,7 +55,7 @@ def test_built_in_rates() -> None:
         "report": 0.1,
     }
     assert {stage.origin for stage in found.stages} == {"built-in"}
-    disk = {stage.stage: (round(stage.scratch / 1e6), round(stage.published / 1e6)) for stage in found.stages}
+    disk = {stage.stage: (round(stage.scratch / 1e6), round(stage.output / 1e6)) for stage in found.stages}
     assert disk["compile"] == (0, 300)
     assert disk["encode"] == (860, 760)
     assert round(found.peak_disk / 1e6) == 1000 + 300 + 277 + 860 + 760
@@ -69,7 +69,7 @@ def test_what_was_measured_is_scaled_by_bytes_and_workers() -> None:
     assert stages["compile"].seconds == 5.0  # ten times the bytes of 2 s on 2 workers, on 8
     assert stages["compile"].origin == "measured 2026-01-31 on 100 MB"
     assert stages["encode"].seconds == 10.0
-    assert stages["encode"].published == 4e8
+    assert stages["encode"].output == 4e8
     assert stages["encode"].memory == 200_000_000 + 8 * 200_000_000
     assert stages["sample"].origin == "built-in"
 
@@ -114,7 +114,7 @@ def test_the_disk_is_a_bound() -> None:
 def test_more_text_takes_no_less(one: int, other: int, workers: int) -> None:
     less, more = (predicted(given_corpora(config(), pairs, None), workers, 64) for pairs in sorted((one, other)))
     for name in ("download", "extract", "compile", "encode"):
-        assert less.stage(name).published <= more.stage(name).published
+        assert less.stage(name).output <= more.stage(name).output
         assert less.stage(name).scratch <= more.stage(name).scratch
         assert less.stage(name).seconds <= more.stage(name).seconds * (1 + 1e-9)
 

@@ -91,7 +91,7 @@ def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) 
     draft = Draft(tmp_path / "private", "records", FIRST)
     draft.open()
     fill(draft)
-    draft.publish(tmp_path / "records", FILES)
+    draft.install(tmp_path / "records", FILES)
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     assert not drafts_of(tmp_path / "private", "records").exists()
     assert not (tmp_path / "private" / "trash").exists()
@@ -112,7 +112,7 @@ def test_what_a_worker_begins_again_while_the_output_is_published_does_not_stay_
 
     with monkeypatch.context() as patch:
         patch.setattr(artefacts, "flush", flushing)
-        draft.publish(tmp_path / "records", FILES)
+        draft.install(tmp_path / "records", FILES)
     assert begun.name not in flushed
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
 
@@ -126,7 +126,7 @@ def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_de
     fill(draft)
     with monkeypatch.context() as patch:
         patch.setattr(os, "rmdir", failing)
-        draft.publish(tmp_path / "records", FILES)
+        draft.install(tmp_path / "records", FILES)
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     empty_trash(tmp_path / "private")
     assert [path.name for path in tmp_path.iterdir() if path.name != "records"] == ["private"]
@@ -150,7 +150,7 @@ def test_a_kill_while_throwing_away_never_leaves_notes_of_missing_files(
             other.discard_others()
             other.open()
             fill(other)
-            other.publish(tmp_path / "records", FILES)
+            other.install(tmp_path / "records", FILES)
         except Killed:
             pass
     for fingerprint in (FIRST, SECOND, FIRST):

@@ -87,7 +87,7 @@ def test_members_that_are_killed_and_repeated_leave_the_bytes_of_one_run(place: 
 def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -> None:
     shared = config(place, "shared")
     listed = tasks(shared, base_dir=place)
-    assert [(stage.stage, stage.published, stage.reason) for stage in listed[:2]] == [
+    assert [(stage.stage, stage.complete, stage.reason) for stage in listed[:2]] == [
         ("download", False, "never run here"),
         ("extract", False, "waits for download"),
     ]
@@ -110,7 +110,7 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
     ]
     assert tree(place / "shared") == before
     nmt_prep.run(shared, base_dir=place)
-    assert all(stage.published for stage in tasks(shared, base_dir=place))
+    assert all(stage.complete for stage in tasks(shared, base_dir=place))
     assert run_share(shared, Share("shuffle", 0, 1), base_dir=place).state is None
 
 

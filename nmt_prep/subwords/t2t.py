@@ -30,7 +30,7 @@ class T2TTokenizer(Tokenizer):
 
     dialect = "t2t"
     unicode_version: str = UNICODE_VERSION
-    """Version of Unicode that says which characters are letters (L*) and numbers (N*)."""
+    """Version of Unicode that says which characters are letters (``L*``) and numbers (``N*``)."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
         """Makes a tokenizer of pieces in the order of ids. Of equal pieces the last is used; empty ones match nothing.

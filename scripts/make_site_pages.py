@@ -35,6 +35,14 @@ LISTINGS = {
 }
 """Pages that show whole files: the title, the folder and the pattern of the names."""
 
+NOTES = {
+    "nmt_prep.Config": "The [config reference](../config.md) lists all keys.",
+    "nmt_prep.corpora.Reader": "How to write one: [a reader of your own](../formats.md#a-reader-of-your-own).",
+    "nmt_prep.make_dataset": "[Batches](../input.md) explains the options.",
+    "nmt_prep.read_records": "[Batches](../input.md) explains the options.",
+}
+"""What the pages of some public names end with."""
+
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]*))?\)")
 _FENCE = re.compile(r"^ *```")
 _CSS = """\
@@ -129,7 +137,7 @@ def pages() -> dict[str, str]:
     texts = {page: relinked(path, (REPOSITORY / path).read_text("utf-8"), targets) for path, page in PAGES.items()}
     for page, (title, folder, pattern) in LISTINGS.items():
         texts[page] = listing(title, sorted((REPOSITORY / folder).glob(pattern)))
-    return texts | {f"api/{name}.md": f"::: {name}\n" for name in documented()}
+    return texts | {f"api/{name}.md": f"::: {name}\n\n{NOTES.get(name, '')}\n" for name in documented()}
 
 
 def main() -> int:

@@ -32,6 +32,10 @@ def test_every_public_name_has_a_page() -> None:
     assert "nmt_prep.errors" in documented()  # a page for all errors
 
 
+def test_notes_are_of_names_that_have_a_page() -> None:
+    assert set(make_site_pages.NOTES) <= set(documented())
+
+
 def test_every_error_is_shown() -> None:
     errors = [kind for _, kind in inspect.getmembers(nmt_prep.errors, inspect.isclass)]
     assert nmt_prep.NmtPrepError in errors

@@ -165,10 +165,10 @@ def test_a_corpus_added_to_a_split_is_compiled_with_the_others(place: Path) -> N
 
 def test_a_run_that_was_cut_short_by_an_error_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(place, output="undisturbed")
-    from nmt_prep.stages import encode_tasks
+    from nmt_prep.stages import encode
 
     calls = 0
-    write_shard = encode_tasks.write_shard
+    write_shard = encode.write_shard
 
     def fail_once(*arguments: Any) -> Any:
         nonlocal calls
@@ -177,7 +177,7 @@ def test_a_run_that_was_cut_short_by_an_error_goes_on(place: Path, monkeypatch: 
             raise nmt_prep.NmtPrepError("disk full")
         return write_shard(*arguments)
 
-    monkeypatch.setattr(encode_tasks, "write_shard", fail_once)
+    monkeypatch.setattr(encode, "write_shard", fail_once)
     with pytest.raises(nmt_prep.NmtPrepError, match="disk full"):
         run(place, workers=1)
     assert run(place) == ["encode", "report"]

@@ -18,8 +18,7 @@ from nmt_prep.engines.local import LocalEngine
 from nmt_prep.estimates.workload import BYTES_PER_PAIR, CorpusSize, total
 from nmt_prep.pipeline.measured import StageNote, is_packed, kind_of, read_notes, work_of
 from nmt_prep.records import ShardPlan
-from nmt_prep.stages.encode import shard_plan
-from nmt_prep.stages.encode_tasks import spill_buffer, with_buckets
+from nmt_prep.stages.encode import shard_plan, spill_buffer, with_buckets
 from nmt_prep.stages.sample import stride_of
 
 _RATES = {"extract": 480e6, "compile": 112e6, "sample": 180e6, "t2t": 65e6, "byte_bpe": 59e6, "sentencepiece": 48e6}

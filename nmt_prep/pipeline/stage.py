@@ -124,6 +124,7 @@ class Stage(ABC, Generic[O, P]):
         version: raised when the same inputs would give other bytes than before.
         directory: the path that it owns, below the directory of the run.
         output: the dataclass that the manifest holds for the stages below.
+        reads: the stages whose output it reads, unless :meth:`inputs` says otherwise.
         rounds: its rounds of tasks, in order.
         outside: it changes something outside of the run's directory, so it counts as not done from when it begins.
         keeps: its directory is a store by digest that is added to, instead of being replaced as a whole.
@@ -133,6 +134,7 @@ class Stage(ABC, Generic[O, P]):
     version: ClassVar[int] = 1
     directory: ClassVar[str]
     output: ClassVar[type[Any]] = NoOutput
+    reads: ClassVar[tuple[type[AnyStage], ...]] = ()
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = ()
     outside: ClassVar[bool] = False
     keeps: ClassVar[bool] = False
@@ -141,9 +143,9 @@ class Stage(ABC, Generic[O, P]):
         """Returns true if the config asks for this stage."""
         return True
 
-    @abstractmethod
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        """Returns the stages whose output it reads."""
+        """Returns the stages whose output it reads for this config."""
+        return self.reads
 
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:

@@ -6,31 +6,224 @@ Pairs with an empty side are dropped and counted, as are those that the reader f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora import iter_pairs, reader_of, row_groups
+from nmt_prep.corpora import Fault, PairBatch, iter_pairs, open_corpus, reader_of, row_groups
+from nmt_prep.corpora.lines import text_bytes
+from nmt_prep.corpora.parts import Part, write_parts
+from nmt_prep.corpora.slices import line_slice
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.compile_slices import LINES, CorpusFiles, slice_corpora
-from nmt_prep.stages.compile_tasks import (
-    COMPILE,
-    DROP_REASONS,
-    CompiledPart,
-    CompiledSlice,
-    CompileTask,
-    CorpusCounts,
-    no_pairs,
-)
+from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.stages.compile_slices import LINES, CorpusFiles, CorpusSlice, slice_corpora
 from nmt_prep.stages.extract import Extract, file_names
 
 __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
+
+
+_FAULTS = {fault: fault.name.lower() for fault in Fault}
+
+FAULTS = tuple(_FAULTS.values())
+"""Reasons to drop a pair that its reader gives."""
+
+DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_only")
+
+
+@dataclass(frozen=True)
+class CompileTask:
+    """One corpus of one split to compile, or a slice of it.
+
+    Attributes:
+        key: names the task.
+        source: the corpus.
+        slice: what of it.
+        number: of the slice.
+        whole: whether it is all there is of the corpus.
+        languages: of the config.
+        directory: where the parts go.
+    """
+
+    key: str
+    source: CorpusFiles
+    slice: CorpusSlice
+    number: int
+    whole: bool
+    languages: Languages
+    directory: Path
+
+
+@dataclass(frozen=True)
+class CorpusCounts:
+    """Pairs and bytes of a corpus, or of a slice of one.
+
+    Attributes:
+        pairs_in: pairs read.
+        pairs_out: pairs compiled.
+        dropped: pairs by the reason for which they were dropped, all reasons.
+        altered: lines by what was altered in them, such as ``carriage_returns`` removed.
+        source_bytes: UTF-8 bytes of all lines read, with one byte for the end of each line.
+        target_bytes: the same for the target side.
+    """
+
+    pairs_in: int
+    pairs_out: int
+    dropped: dict[str, int]
+    altered: dict[str, int]
+    source_bytes: int
+    target_bytes: int
+
+    def __add__(self, other: CorpusCounts) -> CorpusCounts:
+        return CorpusCounts(
+            self.pairs_in + other.pairs_in,
+            self.pairs_out + other.pairs_out,
+            {reason: count + other.dropped[reason] for reason, count in self.dropped.items()},
+            {what: count + other.altered[what] for what, count in self.altered.items()},
+            self.source_bytes + other.source_bytes,
+            self.target_bytes + other.target_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class CompiledPart:
+    """A Parquet file of pairs.
+
+    Attributes:
+        file: its path relative to the stage's directory.
+        pairs: in the file.
+        bytes: UTF-8 bytes of both sides.
+        corpus: name of the corpus.
+    """
+
+    file: str
+    pairs: int
+    bytes: int
+    corpus: str
+
+
+@dataclass(frozen=True)
+class CompiledSlice:
+    """The result of a task: its parts, the SHA-256 of each by its file, and counts."""
+
+    parts: tuple[CompiledPart, ...]
+    digests: dict[str, str]
+    counts: CorpusCounts
+
+
+def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
+    """Compiles one corpus or a slice of it. Ticks are bytes of text.
+
+    Raises:
+        CorpusError: the corpus is not aligned, not text, malformed, or has no pair with text on both sides; the message
+            begins with its key in the config.
+    """
+    try:
+        counts, parts = _compile(task, tick)
+    except CorpusError as error:
+        raise task.source.explained(error) from error
+    if task.whole and not parts and task.source.corpus.role != "vocab":
+        raise no_pairs(task.source, counts)
+    names = [f"{task.source.split}/{part.file}" for part in parts]
+    return CompiledSlice(
+        tuple(
+            CompiledPart(name, part.pairs, part.bytes, task.source.corpus.name)
+            for name, part in zip(names, parts, strict=True)
+        ),
+        {name: part.sha256 for name, part in zip(names, parts, strict=True)},
+        counts,
+    )
+
+
+COMPILE = Round(
+    "compile",
+    compile_slice,
+    CompiledSlice,
+    unit="bytes",
+    made=lambda task, result: (task.directory.parent / part.file for part in result.parts),
+)
+
+
+def no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
+    """Returns the error to raise if no pair of a corpus is left."""
+    names = " and ".join(str(path) for files in source.files for path in files.values())
+    reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
+    error = CorpusError(
+        f"no pair has text on both sides ({counts.pairs_in} pairs in {names}"
+        f"{'; dropped: ' * bool(reasons)}{reasons}); check how the config says that it is read, or remove it"
+    )
+    return source.explained(error)
+
+
+def _compile(task: CompileTask, tick: Tick) -> tuple[CorpusCounts, list[Part]]:
+    counts, corpus = _Counting(), task.source.corpus
+    bounds = task.slice.bounds
+    slices = {part: line_slice(path, bounds[part]) for part, path in task.slice.files[0].items()} if bounds else None
+    reader = open_corpus(corpus, task.slice.files, task.languages, slices)
+    batches = _sound(reader.pairs(), counts, tick)
+    parts: list[Part] = []
+    if corpus.role == "vocab":
+        counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
+    else:
+        prefix = f"part-{task.source.index:03d}-{task.number:05d}"
+        parts = write_parts(batches, corpus.name, task.directory, prefix)
+    return counts.result(reader.counts), parts
+
+
+class _Counting:
+    """Counts of a corpus while it is read."""
+
+    def __init__(self) -> None:
+        self.pairs_in = 0
+        self.bytes = {"source": 0, "target": 0}
+        self.dropped = dict.fromkeys(DROP_REASONS, 0)
+
+    def result(self, altered: Mapping[str, int]) -> CorpusCounts:
+        return CorpusCounts(
+            pairs_in=self.pairs_in,
+            pairs_out=self.pairs_in - sum(self.dropped.values()),
+            dropped=self.dropped,
+            altered={what: altered.get(what, 0) for what in ("byte_order_marks", "carriage_returns")},
+            source_bytes=self.bytes["source"],
+            target_bytes=self.bytes["target"],
+        )
+
+
+def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
+    """Drops pairs with a fault, and pairs of which a side is empty once stripped, and counts."""
+    for batch in batches:
+        sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
+        counts.pairs_in += len(batch)
+        counts.bytes["source"] += sizes[0]
+        counts.bytes["target"] += sizes[1]
+        if batch.faults is not None:
+            for fault, reason in _FAULTS.items():
+                counts.dropped[reason] += int(np.count_nonzero(batch.faults == fault))
+        pairs = batch.sound()
+        source_empty, target_empty = _empty(pairs.source), _empty(pairs.target)
+        either, both = pc.or_(source_empty, target_empty), pc.and_(source_empty, target_empty)
+        counts.dropped["empty_both"] += both.true_count
+        counts.dropped["empty_source"] += source_empty.true_count - both.true_count
+        counts.dropped["empty_target"] += target_empty.true_count - both.true_count
+        keep = pc.invert(either)
+        yield PairBatch(pairs.source.filter(keep), pairs.target.filter(keep)) if either.true_count else pairs
+        tick(sum(sizes))
+
+
+def _empty(lines: pa.Array) -> pa.Array:
+    """Which lines ``str.strip`` leaves nothing of."""
+    return pc.or_(pc.utf8_is_space(lines), pc.equal(pc.binary_length(lines), 0))
 
 
 @dataclass(frozen=True)
@@ -53,14 +246,12 @@ Compiled: TypeAlias = "list[tuple[CorpusFiles, list[CompiledSlice]]]"
 class Compile(Stage[CompileOutput, Compiled]):
     """Writes ``compiled/<split>/part-<corpus, 3 digits>-<slice, 5 digits>-<part, 5 digits>.parquet``."""
 
-    name: ClassVar[str] = "compile"
-    directory: ClassVar[str] = "compiled"
-    output: ClassVar[type[CompileOutput]] = CompileOutput
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (LINES, COMPILE)
-    version: ClassVar[int] = 2
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Extract,)
+    name = "compile"
+    directory = "compiled"
+    reads = (Extract,)
+    output = CompileOutput
+    rounds = (LINES, COMPILE)
+    version = 2
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import ClassVar
 
 from nmt_prep.archives import damage_of
 from nmt_prep.artefacts import parse_json_as
@@ -15,7 +14,7 @@ from nmt_prep.config.corpus import Corpus
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.manifest import Counts, Manifest
-from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
@@ -92,14 +91,11 @@ class Download(Stage[DownloadOutput, None]):
     lock file gives, here or in the cache that runs share. Which mirror served a file is not recorded.
     """
 
-    name: ClassVar[str] = "download"
-    directory: ClassVar[str] = "downloads"
-    version: ClassVar[int] = 2
-    output: ClassVar[type[DownloadOutput]] = DownloadOutput
-    keeps: ClassVar[bool] = True
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return ()
+    name = "download"
+    directory = "downloads"
+    version = 2
+    output = DownloadOutput
+    keeps = True
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}

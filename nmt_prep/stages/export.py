@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
@@ -19,7 +18,7 @@ from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
+from nmt_prep.pipeline.stage import Job, NoOutput, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.frames import corpus_frames, tag_settings
@@ -94,15 +93,13 @@ EXPORT = Round("export", export_split, ExportedSplit, here=True, made=lambda tas
 class Export(Stage[NoOutput, int]):
     """Writes ``export/<split>.<language>`` and ``export/vocab.<language>``, where ``records.export`` asks for it."""
 
-    name: ClassVar[str] = "export"
-    directory: ClassVar[str] = "export"
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (EXPORT,)
+    name = "export"
+    directory = "export"
+    reads = (Compile, Vocabulary)
+    rounds = (EXPORT,)
 
     def applies(self, config: Config) -> bool:
         return config.records.export is not None
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Compile, Vocabulary)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {

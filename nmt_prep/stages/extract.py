@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
 
 from nmt_prep.archives import (
     WHOLE_FILE,
@@ -23,16 +23,79 @@ from nmt_prep.archives import (
 )
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import Extract as Limits
-from nmt_prep.digests import DigestCache
+from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
-from nmt_prep.stages.damage import Origin, advising
+from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.stages.download import Download, Needed, downloaded_file, needed_by
 from nmt_prep.store import Store, Stored
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an archive came from.
+
+    Attributes:
+        corpus: the name of a corpus that needs it.
+        local: whether it is the user's own file, and not a download.
+        in_config: whether the config gives its SHA-256.
+        lock: the lock file that has its SHA-256; None where there is none.
+    """
+
+    corpus: str
+    local: bool
+    in_config: bool
+    lock: Path | None
+
+
+@contextmanager
+def advising(archive: Archive, origin: Origin) -> Iterator[None]:
+    """Adds what helps to the error of a damaged archive, and drops our copies of a download that must be fetched anew.
+
+    Raises:
+        ArchiveError: the archive is damaged.
+    """
+    try:
+        yield
+    except DamagedError as error:
+        raise ArchiveError(f"{error}; {_remedy(archive, origin)}") from error
+
+
+def _remedy(archive: Archive, origin: Origin) -> str:
+    if origin.local:
+        return f"its SHA-256 is {archive.sha256}: compare that with the publisher's, and replace it by an intact copy"
+    if _digest(archive.path) != archive.sha256:
+        _drop(archive)
+        return "it was damaged on this machine after it had come, and was removed: run again to fetch it anew"
+    if origin.in_config:
+        return (
+            f"it has the SHA-256 that the config gives ({archive.sha256}), so the publisher's file is damaged: use "
+            "another file or mirror, and correct sha256 in the config"
+        )
+    _drop(archive)
+    if origin.lock is not None:
+        return (
+            f"it has the SHA-256 that {origin.lock} gives ({archive.sha256}), so it was damaged when it was first "
+            f"fetched, and was removed: fetch it anew with `nmt-prep lock CONFIG --update {origin.corpus}`"
+        )
+    return "it was damaged when it came, and was removed: run again to fetch it anew"
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return sha256_of(path)
+    except OSError:
+        return None
+
+
+def _drop(archive: Archive) -> None:
+    with suppress(OSError):
+        archive.path.unlink(missing_ok=True)
+    DownloadCache().drop(archive.sha256)
 
 
 @dataclass(frozen=True)
@@ -190,15 +253,13 @@ class ExtractOutput:
 class Extract(Stage[ExtractOutput, ExtractOutput]):
     """Writes ``extracted/<SHA-256 of the archive>/<name>``. The names are made here, safe for any file system."""
 
-    name: ClassVar[str] = "extract"
-    directory: ClassVar[str] = "extracted"
-    version: ClassVar[int] = 2
-    output: ClassVar[type[ExtractOutput]] = ExtractOutput
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (EXTRACT,)
-    keeps: ClassVar[bool] = True
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Download,)
+    name = "extract"
+    directory = "extracted"
+    reads = (Download,)
+    version = 2
+    output = ExtractOutput
+    rounds = (EXTRACT,)
+    keeps = True
 
     def settings(self, config: Config) -> dict[str, object]:
         wanted = (wanted for split, corpora in config.splits.items() for c in corpora for wanted in wanted_by(split, c))

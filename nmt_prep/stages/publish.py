@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
 
 from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config
@@ -112,10 +111,10 @@ class Publish(Stage[NoOutput, int]):
     Writes ``publish/published.json``: the URL, and size and digest of each file.
     """
 
-    name: ClassVar[str] = "publish"
-    directory: ClassVar[str] = "publish"
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (ANNOUNCE, PUBLISH)
-    outside: ClassVar[bool] = True
+    name = "publish"
+    directory = "publish"
+    rounds = (ANNOUNCE, PUBLISH)
+    outside = True
 
     def applies(self, config: Config) -> bool:
         return config.publish is not None

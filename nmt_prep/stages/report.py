@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from nmt_prep.artefacts import as_json, atomic_write, write_json
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
+from nmt_prep.pipeline.stage import Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
@@ -18,11 +18,9 @@ from nmt_prep.stages.vocab import Vocabulary, size_warnings
 class Report(Stage[NoOutput, None]):
     """Writes ``report/summary.json`` and ``report/summary.txt``."""
 
-    name: ClassVar[str] = "report"
-    directory: ClassVar[str] = "report"
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Compile, Sample, Vocabulary, Encode)
+    name = "report"
+    directory = "report"
+    reads = (Compile, Sample, Vocabulary, Encode)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {"name": config.name}

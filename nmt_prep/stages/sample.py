@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,9 @@ from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.compile import Compile, corpus_files, reading_settings
+from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.stages.compile import FAULTS, Compile, corpus_files, reading_settings
 from nmt_prep.stages.compile_slices import CorpusFiles
-from nmt_prep.stages.compile_tasks import FAULTS
 from nmt_prep.stages.extract import Extract
 
 
@@ -116,13 +115,11 @@ class Sample(Stage[SampleOutput, Sampled]):
     Lines are taken before compile drops any.
     """
 
-    name: ClassVar[str] = "sample"
-    directory: ClassVar[str] = "sample"
-    output: ClassVar[type[SampleOutput]] = SampleOutput
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (SAMPLE,)
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Extract, Compile)
+    name = "sample"
+    directory = "sample"
+    reads = (Extract, Compile)
+    output = SampleOutput
+    rounds = (SAMPLE,)
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.errors import VocabularyError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.pipeline.stage import Job, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
@@ -276,14 +276,12 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
     Tensor2Tensor's files are named as it names them: ``vocab.<problem>.<size>.subwords``.
     """
 
-    name: ClassVar[str] = "vocab"
-    directory: ClassVar[str] = "vocab"
-    output: ClassVar[type[VocabOutput]] = VocabOutput
-    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (COUNT, TRAIN)
-    version: ClassVar[int] = 2
-
-    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (Sample,)
+    name = "vocab"
+    directory = "vocab"
+    reads = (Sample,)
+    output = VocabOutput
+    rounds = (COUNT, TRAIN)
+    version = 2
 
     def settings(self, config: Config) -> dict[str, object]:
         options = {f"vocab.{key}": value for key, value in config.vocab.model_dump(mode="json").items()}

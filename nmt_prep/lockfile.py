@@ -6,6 +6,7 @@ or an error. A checksum in the config comes before it. Local files are not in it
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.address import shown
 
 _VERSION = 1
+
+_BEGINNING = re.compile(rb'\s*(<<<<<<<[^\n]*\n\s*)?\{\s*"files"\s*:\s*\{')
+"""How each lock file begins, also one in which Git left both sides of a merge."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,17 @@ class LockFile:
     Args:
         path: the file; None is a lock that knows nothing and notes nothing.
         renew: expect nothing, and note what is found; or do so for these addresses only.
+
+    Raises:
+        ConfigError: the file cannot be read, is damaged and not to be renewed as a whole, or is no lock file.
     """
 
     def __init__(self, path: Path | None, *, renew: bool | Collection[str] = False) -> None:
         self.path = path
         self._renew = renew if isinstance(renew, bool) else frozenset(map(shown, renew))
         self._guard = threading.Lock()
+        if path is not None and renew is True:
+            _require_ours(path)
         self._known = {} if path is None or renew is True else self._kept(path)
 
     def renews(self, mirrors: Sequence[str]) -> bool:
@@ -87,10 +96,12 @@ class LockFile:
         """Ends a renewal: the file then has what was noted, and of what it had only what was not to be renewed.
 
         Raises:
+            ConfigError: another program has put a file there since.
             OutputError: the file cannot be written.
         """
         if self.path is not None and self._renew:
             with _exclusive(self.path):
+                _require_ours(self.path)
                 kept = {} if self._renew is True else self._kept(self.path)
                 _write(self.path, {**kept, **self._known}.values())
 
@@ -120,21 +131,49 @@ def _exclusive(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _read(path: Path) -> dict[str, Locked]:
+def _require_ours(path: Path) -> None:
+    """Checks that a file may be replaced: it is a lock file of nmt_prep, damaged or not, or has no content.
+
+    Raises:
+        ConfigError: it is another program's, or cannot be read.
+    """
+    _require_content_of_ours(path, _content(path))
+
+
+def _require_content_of_ours(path: Path, content: bytes | None) -> None:
+    if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
+        return
+    if not _BEGINNING.match(content) or (b'"sha256"' not in content and b'"version"' not in content):
+        raise ConfigError(
+            f"{path} is not a lock file of nmt_prep, which needs that name for the lock file of the config; rename the "
+            f"config, or move {path.name} away"
+        )
+
+
+def _content(path: Path) -> bytes | None:
     try:
-        content = parse_json(path.read_bytes())
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"cannot read the lock file {path}: {error.strerror or error}") from error
+
+
+def _read(path: Path) -> dict[str, Locked]:
+    raw = _content(path)
+    if raw is None:
+        return {}
+    _require_content_of_ours(path, raw)
+    try:
+        content = parse_json(raw)
         if content["version"] != _VERSION:
             raise ConfigError(f"{path}: version {content['version']} of lock files is not known here; update nmt_prep")
         return {
             address: parse_json_as(Locked, {**facts, "address": address}) for address, facts in content["files"].items()
         }
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigError(f"cannot read the lock file {path}: {error.strerror or error}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigError(
-            f"{path} is no lock file: restore it, or renew it with `nmt-prep lock CONFIG --update`"
+            f"the lock file {path} is damaged: restore it, or renew it with `nmt-prep lock CONFIG --update`"
         ) from error
 
 

@@ -97,33 +97,73 @@ def test_two_runs_of_one_config(tmp_path: Path) -> None:
     assert sorted(json.loads(path.read_text())["files"]) == [f"http://host/{number}" for number in range(8)]
 
 
+OURS = b'{"files": {"http://host/a": {"sha256": "0", "size": 1}}, "version": 1}'
+
+
 @pytest.mark.parametrize(
     "content",
     [
         b"",
-        b"{",
-        b"[]",
-        b"\xff",
-        b'{"version": 1}',
-        b'{"version": 1, "files": {"a": {}}}',
-        b'{"version": 1, "files": 3}',
-        b'{"version": 1, "files": {"a": {"sha256": 1, "size": 1}}}',
-        b'{"version": 1, "files": {"a": {"sha256": "0", "size": "x"}}}',
-        b"[" * 200_000,
+        bytes(300),
+        OURS[:-20],
+        OURS.replace(b": 1}", b": }"),
+        OURS.replace(b'"0"', b"1"),
+        OURS.replace(b'"size": 1', b'"size": "x"'),
+        OURS.replace(b": 1}", b": \xff}"),
+        OURS.replace(b': "0"', b": " + b"[" * 200_000),
+        b'<<<<<<< HEAD\n{\n  "files": {\n=======\n{"files": {\n>>>>>>> other\n "a": {"sha256": "0", "size": 1}\n}}',
+        b'{"files": {"a": {}}, "version": 1}',
     ],
 )
-def test_what_is_no_lock_file(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_lock_file_is_renewed_only_when_asked(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.lock"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match=rf"^{path} is no lock file: restore it, or renew it with `nmt-prep lock"):
+    with pytest.raises(ConfigError, match=rf"^the lock file {path} is damaged: restore it, or renew it with `nmt-prep"):
         LockFile(path)
+    assert path.read_bytes() == content
     LockFile(path, renew=True).finish()
     assert json.loads(path.read_text()) == {"files": {}, "version": 1}
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'version = 1\n\n[[package]]\nname = "nmt_prep"\n',  # uv.lock
+        b'{"nodes": {}, "root": "root", "version": 7}',  # flake.lock
+        b'{"_meta": {"hash": {"sha256": "0"}}, "default": {}}',  # Pipfile.lock
+        b'{"files": {"mine": true}}',
+        b"output_dir: runs\n",
+        b"[]",
+        b"\xff",
+    ],
+)
+@pytest.mark.parametrize("renew", [False, True, ["http://host/a"]])
+def test_a_file_of_another_program_is_never_overwritten(
+    tmp_path: Path, content: bytes, renew: bool | list[str]
+) -> None:
+    path = tmp_path / "uv.lock"
+    path.write_bytes(content)
+    message = rf"^{path} is not a lock file of nmt_prep, .*; rename the config, or move uv\.lock away$"
+    with pytest.raises(ConfigError, match=message):
+        LockFile(path, renew=renew)
+    path.unlink()
+    lock = LockFile(path, renew=renew)
+    path.write_bytes(content)  # while the files were fetched
+    with pytest.raises(ConfigError, match=message):
+        lock.finish() if renew else lock.note(ONE)
+    assert path.read_bytes() == content
+
+
+def test_a_lock_file_that_cannot_be_read_is_not_renewed(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    path.mkdir()
+    with pytest.raises(ConfigError, match=rf"^cannot read the lock file {path}: Is a directory$"):
+        LockFile(path, renew=True)
+
+
 def test_a_later_version(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    path.write_text('{"version": 2, "files": {}}')
+    path.write_text('{"files": {}, "version": 2}')
     with pytest.raises(ConfigError, match="version 2 of lock files is not known here; update nmt_prep"):
         LockFile(path)
 

@@ -23,6 +23,7 @@ from nmt_prep.publishing.publication import (
     parse_journal,
     parse_manifest,
     read_manifest,
+    some_of,
 )
 
 _PARALLEL = 4
@@ -40,7 +41,8 @@ def fetch_run(
 
     Every file is checked against the manifest's SHA-256 and appears under its name only when it is whole. Files that
     are there already are not fetched again, so that an interrupted copy goes on where it stopped. The local manifest
-    is written last; files of an older publication that the new one has not are deleted.
+    is written last; files of an older publication that the new one has not are deleted. Files that were not fetched
+    are never overwritten.
 
     Args:
         url: what the config's ``publish.url`` said.
@@ -54,7 +56,8 @@ def fetch_run(
     Raises:
         ConfigError: fsspec, or the package that it needs for the URL, is not installed.
         DownloadError: there is no complete publication, it cannot be read, or its files are not what it says.
-        OutputError: the directory cannot be written.
+        OutputError: the directory cannot be written, or has a file with the name of a published one that no fetch put
+            there and that differs from it.
     """
     root, progress = Path(directory), progress or Progress()
     store = ObjectStore(url, options or {}, _RETRIES, DownloadError)
@@ -78,8 +81,14 @@ def _fetch_missing(
     missing = [name for name, file in publication.files.items() if not _intact(root / name, file, digests)]
     if before == publication and unfinished is None and not missing:
         return
-    known = {name: None for made in (before, unfinished, publication) if made for name in made.files}
-    begun = Journal(publication.number, "", known)
+    ours = {name for made in (before, unfinished) if made for name in made.files}
+    foreign = sorted(name for name in missing if name not in ours and os.path.lexists(root / name))
+    if foreign:
+        raise OutputError(
+            f"{root} has files that no fetch put there, and that this one would overwrite: {some_of(foreign)}; fetch "
+            "into another directory, or move them away"
+        )
+    begun = Journal(publication.number, "", dict.fromkeys(ours | publication.files.keys()))
     _write(journal, begun.as_bytes())
     _remove(manifest)
     for directory in {name.partition("/")[0] for name in publication.files}:

@@ -11,7 +11,7 @@ was sent: another run may have published in between.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
@@ -25,6 +25,9 @@ MANIFEST = "nmt_prep-manifest.json"
 JOURNAL = "nmt_prep-unfinished.json"
 
 _FORMAT = 1
+
+_NAMED = 3
+"""Files that a message names."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,21 @@ def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
         The journal that is there now. Where the publication is complete already, nothing is changed.
 
     Raises:
-        OutputError: the storage failed, or something there was not written by nmt_prep.
+        OutputError: the storage failed, something there was not written by nmt_prep, or a file there has the name of
+            one to publish and is of no earlier publication. Nothing is changed then.
     """
     sizes = store.sizes()
     manifest, journal = read_manifest(store, OutputError), _read_journal(store)
+    if manifest is None and journal is None:  # between the two, another process may have completed the publication
+        manifest = read_manifest(store, OutputError)
     before: Mapping[str, PublishedFile | None] = journal.files if journal else manifest.files if manifest else {}
+    foreign = sorted((wanted.keys() & sizes.keys()) - before.keys())
+    cut_short = JOURNAL in sizes and journal is None  # by a kill: which files are ours is no longer known
+    if foreign and not cut_short:
+        raise OutputError(
+            f"{store.url} has files that no publication put there, and that this one would overwrite: "
+            f"{some_of(foreign)}; publish to another url, or move them away"
+        )
     known = {name: file if file and sizes.get(name) == file.size else None for name, file in before.items()}
     if journal is None and manifest is not None and known == dict(wanted):
         return Journal(manifest.number, fingerprint, known)
@@ -108,6 +121,11 @@ def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
         store.write(JOURNAL, journal.as_bytes())
     store.remove(MANIFEST)
     return journal
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Returns the first names, and how many others there are."""
+    return ", ".join([*names[:_NAMED], *([f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else [])])
 
 
 def is_current(store: ObjectStore, number: int, fingerprint: str, wanted: Files) -> bool:

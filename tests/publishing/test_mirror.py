@@ -102,6 +102,45 @@ def test_a_newer_publication_takes_the_place_of_an_older_one(scene: Scene) -> No
     assert scene.fetched() == {**scene.expected(), "mine.txt": tree(scene.directory)["mine.txt"]}
 
 
+def test_files_that_were_not_fetched_are_never_overwritten(scene: Scene) -> None:
+    mine = {"report/summary.txt": b"my summary", "vocab/vocab.json": b"my vocabulary"}
+    for name, content in mine.items():
+        (scene.directory / name).parent.mkdir(parents=True)
+        (scene.directory / name).write_bytes(content)
+    before = tree(scene.directory)
+    with pytest.raises(OutputError) as raised:
+        nmt_prep.fetch_run(URL, scene.directory)
+    assert str(raised.value) == (
+        f"{scene.directory} has files that no fetch put there, and that this one would overwrite: report/summary.txt, "
+        "vocab/vocab.json; fetch into another directory, or move them away"
+    )
+    assert tree(scene.directory) == before
+    for name in mine:
+        (scene.directory / name).unlink()
+    (scene.directory / "report" / "summary.txt").symlink_to("nowhere")
+    with pytest.raises(OutputError, match=r"would overwrite: report/summary\.txt; fetch into another directory"):
+        nmt_prep.fetch_run(URL, scene.directory)
+    assert (scene.directory / "report" / "summary.txt").readlink() == Path("nowhere")
+
+
+def test_files_that_are_the_published_ones_are_taken_as_fetched(scene: Scene) -> None:
+    shutil.copytree(scene.place / "run" / "vocab", scene.directory / "vocab")
+    assert scene.fetched() == scene.expected()
+
+
+def test_a_name_that_only_a_newer_publication_has_may_be_taken(scene: Scene) -> None:
+    scene.fetched()
+    scene.publish(shards=2)
+    name = next(name for name in scene.expected() if name.endswith("-00001-of-00002"))
+    (scene.directory / name).write_text("mine")
+    before = tree(scene.directory)
+    with pytest.raises(OutputError, match=f"would overwrite: {name}; fetch into another directory"):
+        scene.fetched()
+    assert tree(scene.directory) == before
+    (scene.directory / name).unlink()
+    assert scene.fetched() == scene.expected()
+
+
 def test_of_publications_that_were_not_fetched_to_the_end_nothing_stays(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

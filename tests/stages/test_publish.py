@@ -13,6 +13,8 @@ from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.pipeline.runner import plan, run, run_share, tasks
+from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.publishing.publication import Journal, PublishedFile, announce
 from tests.corpus import corpus_config, tree, write_corpus
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
@@ -124,6 +126,77 @@ def test_a_directory_is_a_place_too_and_other_stages_are_published_where_asked_f
     found = tree(tmp_path / "there")
     del found[MANIFEST]
     assert found == expected
+
+
+def test_files_that_no_publication_put_there_are_never_overwritten(scene: Scene, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    for name in ("vocab/vocab.json", "report/summary.txt", "report/mine.txt", "records/dataset.json", "vocab/freq.tsv"):
+        (there / name).parent.mkdir(parents=True, exist_ok=True)
+        (there / name).write_text("mine")
+    before = tree(there)
+    with pytest.raises(OutputError) as raised:
+        scene.run(url=f"file://{there}")
+    assert str(raised.value) == (
+        f"file://{there} has files that no publication put there, and that this one would overwrite: "
+        "records/dataset.json, report/summary.txt, vocab/vocab.json; publish to another url, or move them away"
+    )
+    assert tree(there) == before
+    (there / "vocab" / "vocab.json").unlink()
+    shutil.rmtree(there / "records")
+    (there / "report" / "summary.txt").unlink()
+    scene.run(url=f"file://{there}")
+    assert (there / "report" / "mine.txt").read_text() == "mine"
+
+
+def test_of_many_files_in_the_way_some_are_named(scene: Scene) -> None:
+    scene.run()
+    for name in (MANIFEST, JOURNAL):
+        scene.system.store.pop(f"/bucket/enzh/{name}", None)
+    with pytest.raises(
+        OutputError, match=r"would overwrite: records/.*, records/.*, records/.*, and 1\d more; publish to"
+    ):
+        run(scene.config(), base_dir=scene.place, force=["publish"])
+
+
+def test_a_kill_while_the_journal_is_replaced_does_not_make_its_files_foreign(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop_at_the_manifest(kind: str, name: str) -> None:
+        if (kind, name) == ("write", MANIFEST):
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        spied(patch, scene, stop_at_the_manifest)
+        with pytest.raises(Killed):
+            scene.run(shards=2)
+    journal = scene.there()[JOURNAL]
+    scene.system.pipe_file(f"/bucket/enzh/{JOURNAL}", journal[: len(journal) // 2])
+    scene.run(shards=2)
+    assert_published(scene)
+
+
+def test_a_publication_that_another_process_completes_meanwhile_is_found(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.run()
+    there = scene.there()
+    wanted = {name: PublishedFile(**facts) for name, facts in json.loads(there[MANIFEST])["files"].items()}
+    store = ObjectStore("memory://bucket/enzh", {}, 0, OutputError)
+    scene.system.rm_file(f"/bucket/enzh/{MANIFEST}")
+    journal = Journal(1, "f" * 64, dict.fromkeys(wanted)).as_bytes()
+    scene.system.pipe_file(f"/bucket/enzh/{JOURNAL}", journal)
+    original = ObjectStore.read
+
+    def completing(store: ObjectStore, name: str) -> bytes | None:
+        content = original(store, name)
+        if name == MANIFEST and content is None:
+            scene.system.pipe_file(f"/bucket/enzh/{MANIFEST}", there[MANIFEST])
+            scene.system.rm_file(f"/bucket/enzh/{JOURNAL}")
+        return content
+
+    monkeypatch.setattr(ObjectStore, "read", completing)
+    assert announce(store, "f" * 64, wanted) == Journal(1, "f" * 64, wanted)
+    assert scene.there() == there
 
 
 def test_publishing_again_sends_only_what_changed_and_deletes_what_is_gone(
@@ -250,9 +323,9 @@ def test_two_runs_on_one_place_find_out(scene: Scene, monkeypatch: pytest.Monkey
     def other_begins(kind: str, name: str) -> None:
         if name == "report/summary.txt":
             journal = json.loads(scene.there()[JOURNAL])
-            scene.system.store["/bucket/enzh/" + JOURNAL].seek(0)
-            scene.system.store["/bucket/enzh/" + JOURNAL].write(
-                json.dumps({**journal, "fingerprint": "f" * 64}).encode()
+            other = json.dumps({**journal, "fingerprint": "f" * 64}).encode()
+            scene.system.store["/bucket/enzh/" + JOURNAL] = type(scene.system.store["/bucket/enzh/" + JOURNAL])(
+                scene.system, "/bucket/enzh/" + JOURNAL, other
             )
 
     with monkeypatch.context() as patch:

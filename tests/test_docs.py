@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -67,6 +68,19 @@ def test_the_download_section_shows_the_defaults() -> None:
     [shown] = [block["download"] for block in blocks("corpora.md") if "download" in block]
     assert config(download=shown).download == Download()
     assert set(shown) == set(Download.model_fields)
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design.md"])
+def test_paths_and_names_that_a_page_mentions_exist(page: str) -> None:
+    words = re.findall(
+        r"`([^`\s]+)`", re.sub(r"```.*?```", "", (DOCS.parent / page).read_text("utf-8"), flags=re.DOTALL)
+    )
+    paths = {word for word in words if re.fullmatch(r"(nmt_prep|tests|scripts|docs|configs|benchmarks)/[\w./-]+", word)}
+    assert {path for path in paths if not (DOCS.parent / path).exists()} == set()
+    names = {word for word in words if re.fullmatch(r"nmt_prep(\.\w+)+", word)}
+    assert len(paths) + len(names) > 5
+    for name in names:
+        pkgutil.resolve_name(name)
 
 
 def test_the_stage_of_the_contributing_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

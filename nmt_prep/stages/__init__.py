@@ -1,4 +1,4 @@
-"""The stages, one module each, in the order in which data passes them."""
+"""The stages, one module each, in the order of the data flow."""
 
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.stages.compile import Compile

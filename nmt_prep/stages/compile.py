@@ -1,7 +1,7 @@
 """compile: from corpora of any format to Parquet parts of aligned, checked pairs.
 
-Two rounds of tasks: the lines of large files are counted; then corpora are compiled, large ones a slice at a time.
-Pairs with an empty side are dropped and counted, as are those that the reader finds fault with. Nothing is altered.
+There are two rounds of tasks. The first counts the lines of large files; the second compiles corpora, large ones a slice
+at a time. Pairs with an empty side are dropped and counted, and so are pairs in which the reader finds a fault.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
 _FAULTS = {fault: fault.name.lower() for fault in Fault}
 
 FAULTS = tuple(_FAULTS.values())
-"""Reasons to drop a pair that its reader gives."""
+"""Drop reasons that come from readers."""
 
 DROP_REASONS = ("empty_source", "empty_target", "empty_both", *FAULTS, "vocab_only")
 
@@ -49,11 +49,11 @@ class CompileTask:
     Attributes:
         key: names the task.
         source: the corpus.
-        slice: what of it.
+        slice: the part of the corpus to compile.
         number: of the slice.
-        whole: whether it is all there is of the corpus.
+        whole: true if the slice is the whole corpus.
         languages: of the config.
-        directory: where the parts go.
+        directory: for the parts.
     """
 
     key: str
@@ -161,7 +161,7 @@ def no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
     reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
     error = CorpusError(
         f"no pair has text on both sides ({counts.pairs_in} pairs in {names}"
-        f"{'; dropped: ' * bool(reasons)}{reasons}); check how the config says that it is read, or remove it"
+        f"{'; dropped: ' * bool(reasons)}{reasons}); check its format and options in the config, or remove it"
     )
     return source.explained(error)
 
@@ -201,7 +201,7 @@ class _Counting:
 
 
 def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
-    """Drops pairs with a fault, and pairs of which a side is empty once stripped, and counts."""
+    """Drops pairs that have a fault or, once stripped, an empty side; counts them."""
     for batch in batches:
         sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
         counts.pairs_in += len(batch)
@@ -222,7 +222,7 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
 
 
 def _empty(lines: pa.Array) -> pa.Array:
-    """Which lines ``str.strip`` leaves nothing of."""
+    """Returns a mask of the lines that ``str.strip`` makes empty."""
     return pc.or_(pc.utf8_is_space(lines), pc.equal(pc.binary_length(lines), 0))
 
 
@@ -311,7 +311,7 @@ class Compile(Stage[CompileOutput, Compiled]):
 
 
 def _same_files(job: Job) -> Iterator[tuple[str, str]]:
-    """Yields the config keys of corpora outside of train whose files equal those of one in train, with that one's."""
+    """Yields pairs of config keys: a corpus outside of train, and one in train with the same files."""
     extracted = job.read(Extract).files
     train: dict[object, str] = {}
     for split, corpora in sorted(job.config.splits.items(), key=lambda item: item[0] != "train"):
@@ -345,7 +345,7 @@ def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFile
 
 
 def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:
-    """The settings that decide which pairs the files of a corpus hold."""
+    """Returns the settings that decide which pairs are read from the files of a corpus."""
     reader = reader_of(corpus.resolved_format)
     settings = {"format": corpus.resolved_format, "role": corpus.role, "swap": corpus.swap, "reader": reader.version}
     settings |= corpus.model_dump(mode="json", include=set(reader.options))

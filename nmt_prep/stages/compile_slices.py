@@ -42,14 +42,14 @@ class CorpusFiles:
 
     @property
     def where(self) -> str:
-        """The key of the corpus in the config."""
+        """Key of the corpus in the config."""
         return f"splits.{self.split}.{self.corpus.name}"
 
     def explained(self, error: CorpusError) -> CorpusError:
-        """Returns an error of the reader in the words of the config.
+        """Returns a reader's error in terms of the config.
 
-        It begins with the corpus's key, names files as the config does, and says what they look like where that is not
-        the corpus's format.
+        The message begins with the corpus's key and names files as the config does. If a file does not look like the
+        corpus's format, the message says what it looks like.
         """
         message = str(error)
         named = [path for path in self.names if str(path) in message]
@@ -61,7 +61,7 @@ class CorpusFiles:
         return type(error)(f"{self.where}: {message}{''.join(hints)}")
 
     def size(self, files: Files) -> int:
-        """Bytes of the largest of some files."""
+        """Returns the size in bytes of the largest of some files."""
         return max(self.sizes[path] for path in files.values())
 
 

@@ -1,4 +1,4 @@
-"""download: the files that the config names, verified, in a store by digest."""
+"""download: fetches the files that the config names, verifies them, and stores them by digest."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Needed:
     Attributes:
         key: ``<split>/<corpus>/<both|source|target>``.
         mirrors: URLs and paths, the first of which names the file.
-        sha256: what the config says that it must be.
-        manual: how to get it, where it is fetched by hand.
+        sha256: that the config requires; None if it requires none.
+        manual: how to get the file, if it must be fetched by hand.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Needed:
     manual: str | None = None
 
     def local(self, base_dir: Path) -> Path | None:
-        """Where the file is, if all its mirrors are local: the first that exists. Such a file is not copied."""
+        """Returns the first mirror that exists if all are local, else None. Local files are not copied."""
         paths = [local_path(url, base_dir) for url in self.mirrors]
         known = [path for path in paths if path is not None]
         if len(known) < len(paths):
@@ -56,7 +56,7 @@ class Needed:
 
     @property
     def name(self) -> str:
-        """Name of the file, whichever mirror serves it."""
+        """Name of the file; the same for all mirrors."""
         return file_name(self.mirrors[0])
 
 
@@ -85,10 +85,10 @@ class DownloadOutput:
 
 
 class Download(Stage[DownloadOutput, None]):
-    """Fetches to ``downloads/<sha256>/<name>`` what is not local.
+    """Fetches files that are not local to ``downloads/<sha256>/<name>``.
 
-    A file that was fetched from its first mirror before is kept, as is one with the checksum that the config or the
-    lock file gives, here or in the cache that runs share. Which mirror served a file is not recorded.
+    A file is not fetched again if it was fetched from its first mirror before, or if the run or the shared cache has a
+    file with the checksum in the config or lock file. The manifest does not record which mirror served a file.
     """
 
     name = "download"
@@ -113,13 +113,13 @@ class Download(Stage[DownloadOutput, None]):
         missing = [(needed, path) for needed, path in paths.items() if needed.manual and not path.exists()]
         if missing:
             lines = [f"  {needed.key}: put it at {path}\n    {needed.manual}" for needed, path in missing]
-            raise DownloadError("\n".join(["files that no program can fetch are not there yet:", *lines]))
+            raise DownloadError("\n".join(["these files must be fetched by hand, and are missing:", *lines]))
         return {needed.key: path for needed, path in paths.items()}
 
     def misnamed(self, outputs: Outputs) -> str:
         for name, digest in outputs.manifest(Download).files.items():
             if name.partition("/")[0] != digest:
-                return f"{outputs.directory_of(Download) / name} is not the file that its name says"
+                return f"{outputs.directory_of(Download) / name} does not have the digest in its name"
         return ""
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
@@ -149,17 +149,17 @@ class Download(Stage[DownloadOutput, None]):
 
 
 def needed_files(config: Config) -> Iterator[Needed]:
-    """All files that the corpora of a config need, in its order."""
+    """Yields the files that the corpora of a config need, in the order of the config."""
     for split, corpora in config.splits.items():
         for corpus in corpora:
             yield from needed_by(split, corpus)
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:
-    """All addresses of the files that the named corpora need, of whichever splits.
+    """Returns the addresses of all files that the named corpora need, in any split.
 
     Raises:
-        ConfigError: there is no corpus of a name.
+        ConfigError: no corpus has one of the names.
     """
     addresses: dict[str, set[str]] = {}
     for needed in needed_files(config):
@@ -172,7 +172,7 @@ def addresses_of(config: Config, names: Collection[str]) -> set[str]:
 
 
 def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
-    """The files that one corpus needs: one, or one a side."""
+    """Yields the files that a corpus needs: one, or one for each side."""
     for part in ("both", "source", "target"):
         mirrors = getattr(corpus.url, part)
         if mirrors is not None:
@@ -190,7 +190,7 @@ def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
 def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
     """Fetches files; returns each by its first mirror.
 
-    Threads of this process fetch, whatever the engine: they wait for servers, and share one speed and one lock file.
+    Threads of this process do it, whatever the engine, because they share one speed limit and one lock file.
     """
     options = job.config.download
     limits = Limits(
@@ -219,7 +219,7 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
 
 
 def _distinct(files: list[Needed]) -> list[Needed]:
-    """One file for each first mirror, with the mirrors and the checksum of all that begin with it."""
+    """Merges files that have the same first mirror: their mirrors, and their checksum."""
     merged: dict[str, Needed] = {}
     for file in files:
         before = merged.setdefault(file.mirrors[0], file)
@@ -234,7 +234,7 @@ def _distinct(files: list[Needed]) -> list[Needed]:
 
 
 def _totals(files: Mapping[str, Downloaded]) -> dict[str, int]:
-    """Numbers of files and bytes; a file that several corpora name is one file."""
+    """Returns the numbers of files and bytes; a file that several corpora use counts once."""
     sizes = {(file.sha256, file.name): file.size for file in files.values()}
     return {"files": len(sizes), "bytes": sum(sizes.values())}
 

@@ -1,9 +1,9 @@
-"""encode: from compiled pairs to shuffled shards of ids, out of core.
+"""encode: turns compiled pairs into shuffled shards of ids, out of core.
 
-Three rounds of tasks. The first decides how many buckets memory allows. The second takes the compiled parts: each pair
-becomes its finished record at once and is spilled to the bucket of its position in the global shuffle. The third takes
-the shards: each is gathered from all spill files and put in order, a bucket at a time. No byte depends on which task
-ran where or when.
+There are three rounds of tasks. The first decides how many buckets memory allows. The second encodes compiled parts: each
+pair becomes its final record at once, spilled to the bucket of its position in the global shuffle. The third writes
+shards: it collects the records of a bucket from all spill files and puts them in order, one bucket after another. The
+bytes do not depend on where or when a task runs.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class SpillTask:
         plan: where pairs go.
         spill: the file to write.
         vocabularies: of either side.
-        frames: of either side, what is put round the ids of each row.
+        frames: of either side, the special pieces around the ids of each row.
         memory: bytes that the task may use.
     """
 
@@ -113,9 +113,9 @@ class ShardTask:
     Attributes:
         key: names the task.
         shard: number of the shard in its split.
-        plan: as the spill files were written with.
+        plan: that the spill files were written with.
         spills: directory of the spill files.
-        parts: how many there are of the split.
+        parts: number of spill files of the split.
         output: the shard.
     """
 
@@ -170,7 +170,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     """Encodes one compiled part into one spill file; returns the counts. Ticks are pairs.
 
     Raises:
-        VocabularyError: a vocabulary does not read back as it was built.
+        VocabularyError: a vocabulary file is not the one that was trained.
         CorpusError: the part cannot be read.
         OutputError: the spill file cannot be written.
     """
@@ -249,7 +249,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
         }
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        # The input section changes dataset.json alone, so it is no part of the settings.
+        # The input section changes only dataset.json, so it is not part of the settings.
         recorded = replace(manifest, settings=manifest.details.get("input", {}))
         return "; ".join(differences(recorded, self.version, _input_settings(config), manifest.inputs))
 

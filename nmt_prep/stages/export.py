@@ -1,8 +1,8 @@
-"""export: the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
+"""export: writes the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
 
-tensorflow/nmt reads aligned files, a sentence a line, its pieces between spaces, and lists of pieces, one a line. A
-corpus's tag is the first piece of its lines; the end of the sentence is left to the toolkit. Lines are in the order of
-the compiled pairs; toolkits shuffle for themselves.
+tensorflow/nmt reads aligned files with one sentence per line and spaces between pieces, and lists with one piece per line.
+A corpus's tag is the first piece of its lines; toolkits add the end of the sentence themselves. Lines are in the order
+of the compiled pairs; toolkits do their own shuffling.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
-"""What tensorflow/nmt wants first in a vocabulary list."""
+"""The first pieces of a vocabulary list of tensorflow/nmt."""
 
 
 @dataclass(frozen=True)
 class ExportTask:
-    """One split to write.
+    """A split to write.
 
     Attributes:
         key: the split's name.
         parts: its compiled parts.
         outputs: the file of each side.
-        frames: for each part, what is put round the ids of each row.
+        frames: for each part, the special pieces around the ids of each row.
         vocabularies: of either side.
     """
 
@@ -57,10 +57,10 @@ class ExportedSplit:
 
 
 def vocabulary_list(pieces: PieceText) -> list[str]:
-    """The pieces in the order of ids, after those that such lists begin with.
+    """Returns the pieces in the order of ids, after those of :data:`LIST_HEAD`.
 
     Raises:
-        VocabularyError: a piece holds white space.
+        VocabularyError: a piece contains white space.
     """
     return [*LIST_HEAD, *(text for text in pieces.words() if text not in LIST_HEAD)]
 
@@ -86,7 +86,7 @@ def export_split(task: ExportTask, meter: Meter) -> ExportedSplit:
     return ExportedSplit(pairs)
 
 
-# Here, where each split can have all threads.
+# In this process, where each split can use all threads.
 EXPORT = Round("export", export_split, ExportedSplit, here=True, made=lambda task, _: task.outputs.values())
 
 

@@ -1,4 +1,4 @@
-"""extract: decompresses the members that corpora name into a store, by the digest of their archive."""
+"""extract: decompresses the archive members that corpora name, into a store by the digest of their archive."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Origin:
 
     Attributes:
         corpus: the name of a corpus that needs it.
-        local: whether it is the user's own file, and not a download.
-        in_config: whether the config gives its SHA-256.
-        lock: the lock file that has its SHA-256; None where there is none.
+        local: true if it is the user's own file, not a download.
+        in_config: true if the config gives its SHA-256.
+        lock: the lock file with its SHA-256; None without a lock file.
     """
 
     corpus: str
@@ -54,7 +54,7 @@ class Origin:
 
 @contextmanager
 def advising(archive: Archive, origin: Origin) -> Iterator[None]:
-    """Adds what helps to the error of a damaged archive, and drops our copies of a download that must be fetched anew.
+    """Adds advice to the error of a damaged archive, and drops copies of a download that must be fetched again.
 
     Raises:
         ArchiveError: the archive is damaged.
@@ -67,10 +67,12 @@ def advising(archive: Archive, origin: Origin) -> Iterator[None]:
 
 def _remedy(archive: Archive, origin: Origin) -> str:
     if origin.local:
-        return f"its SHA-256 is {archive.sha256}: compare that with the publisher's, and replace it by an intact copy"
+        return (
+            f"its SHA-256 is {archive.sha256}: compare it with the publisher's, and replace the file by an intact copy"
+        )
     if _digest(archive.path) != archive.sha256:
         _drop(archive)
-        return "it was damaged on this machine after it had come, and was removed: run again to fetch it anew"
+        return "it was damaged on this machine after it had come, and was removed: run again to fetch it"
     if origin.in_config:
         return (
             f"it has the SHA-256 that the config gives ({archive.sha256}), so the publisher's file is damaged: use "
@@ -80,9 +82,9 @@ def _remedy(archive: Archive, origin: Origin) -> str:
     if origin.lock is not None:
         return (
             f"it has the SHA-256 that {origin.lock} gives ({archive.sha256}), so it was damaged when it was first "
-            f"fetched, and was removed: fetch it anew with `nmt-prep lock CONFIG --update {origin.corpus}`"
+            f"fetched, and was removed: fetch it again with `nmt-prep lock CONFIG --update {origin.corpus}`"
         )
-    return "it was damaged when it came, and was removed: run again to fetch it anew"
+    return "it was damaged when it came, and was removed: run again to fetch it"
 
 
 def _digest(path: Path) -> str | None:
@@ -115,14 +117,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class ExtractTask:
-    """One archive, and all that is wanted of it.
+    """An archive, and the members to extract.
 
     Attributes:
         key: names the task.
         archive: the archive.
-        members: what is wanted, each with the key of the config that names it.
+        members: to extract; for each, the config key that names it.
         directory: of the stage.
-        limits: to what may come out.
+        limits: on size and number of extracted files.
         origin: where the archive came from.
     """
 
@@ -136,7 +138,7 @@ class ExtractTask:
 
 @dataclass(frozen=True)
 class ExtractedMembers:
-    """The files extracted from an archive, by what was wanted: a member, a pattern or ``WHOLE_FILE``.
+    """The files extracted from an archive, for each member, pattern or ``WHOLE_FILE`` in the task.
 
     The files that a pattern matches are sorted by the names of the members.
     """
@@ -145,7 +147,7 @@ class ExtractedMembers:
 
 
 def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
-    """Returns the archive, and the member or pattern, that each wanted file comes from, by :attr:`Wanted.key`."""
+    """Returns the archive and the member (or pattern) of each wanted file, by :attr:`Wanted.key`."""
     places: dict[str, tuple[Archive, str]] = {}
     for split, corpora in outputs.config.splits.items():
         for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
@@ -170,7 +172,7 @@ def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archiv
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """The files that the reader of a corpus wants, by the names that it has for them."""
+    """Yields the files that the reader of a corpus wants, one for each of its parts."""
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
     for part in corpus.parts:
         member = corpus.member if part == "both" else getattr(corpus, part)
@@ -215,7 +217,7 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
 
     store = Store(task.directory, DigestCache(task.directory.parent))
     found: dict[str, list[Stored]] = {}
-    for member in task.members:  # what a pattern matches is not known before the archive is read
+    for member in task.members:  # a pattern must be matched against the archive
         stored = None if is_pattern(member) else store.find(_key(file_of(member)))
         if stored is not None:
             found[member] = [stored]
@@ -273,7 +275,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         for archive, members in archives.items():
             try:
                 digests = digest_members(archive, members, outputs.config.extract)
-            except DamagedError as error:  # extraction says what to do
+            except DamagedError as error:  # the error of the extraction says what to do
                 return str(error)
             for member, found in digests.items():
                 stored = [(each.sha256, each.size) for each in members[member]]
@@ -311,7 +313,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
 
 
 def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
-    """Returns true if the extracted files have the sizes that were noted."""
+    """Returns true if the extracted files have their noted sizes."""
     return all((directory / each.file).stat().st_size == each.size for files in result.files.values() for each in files)
 
 

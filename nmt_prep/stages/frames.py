@@ -1,4 +1,4 @@
-"""The frame of each corpus's rows: its tag and, where rows end with one, the end of the sentence."""
+"""The frames of the rows of each corpus: its tag and, in records, the piece that ends a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nmt_prep.subwords.frame import Frame
 
 
 def tag_settings(config: Config) -> dict[str, object]:
-    """The settings of a stage that inserts tags: one for each tag, and none for corpora without."""
+    """Returns the settings of a stage that inserts tags, one for each tag."""
     return {
         f"splits.{split}.{corpus.name}.tag.{side}": tag
         for split, corpora in config.splits.items()
@@ -27,8 +27,8 @@ def corpus_frames(job: Job, *, eos: bool) -> dict[str, dict[str, dict[Side, Fram
         eos: rows end with the piece that ends a sentence.
 
     Raises:
-        VocabularyError: a tag is no piece of its side's vocabulary, or rows shall end with eos and there is no such
-            piece; the message names the config key of a tag.
+        VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
+            vocabulary has no eos piece although ``eos`` is set.
     """
     vocab = job.read(Vocabulary)
     ends = {side: _end(facts) if eos else () for side, facts in vocab.sides().items()}
@@ -56,5 +56,5 @@ def corpus_frames(job: Job, *, eos: bool) -> dict[str, dict[str, dict[Side, Fram
 
 def _end(facts: VocabularyFacts) -> tuple[int]:
     if facts.eos_id is None:
-        raise VocabularyError(f"{facts.file} has no eos piece, with which every row must end; build it with one")
+        raise VocabularyError(f"{facts.file} has no eos piece, which must end every row; train it with one")
     return (facts.eos_id,)

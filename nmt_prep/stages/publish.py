@@ -1,4 +1,4 @@
-"""publish: copies of what training reads, in an object store, under a manifest that is written last."""
+"""publish: copies what training reads to an object store; the manifest there is written last."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class UploadTask:
 
     Attributes:
         key: names the task.
-        settings: where to, and how.
+        settings: URL and options of the store.
         path: the file.
         name: in the publication.
-        file: what it must be.
+        file: its size and digest.
         number: of the publication.
     """
 
@@ -93,7 +93,7 @@ def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
     """Sends one file. Ticks are bytes.
 
     Raises:
-        OutputError: the storage failed, or the file is not what it was.
+        OutputError: the storage failed, or the file was changed since it was made.
     """
     digest = _store(task.settings).upload(task.path, task.name, tick)
     if digest != task.file.sha256:
@@ -106,7 +106,7 @@ PUBLISH = Round("publish", upload_file, Uploaded, unit="bytes")
 
 
 class Publish(Stage[NoOutput, int]):
-    """Uploads the outputs that ``publish.stages`` names, where the config has that section.
+    """Uploads the outputs of the stages in ``publish.stages``, if the config has that section.
 
     Writes ``publish/published.json``: the URL, and size and digest of each file.
     """
@@ -173,7 +173,7 @@ class Publish(Stage[NoOutput, int]):
 
 
 class _Place:
-    """The object store of a publication, contacted when it is first asked something."""
+    """The object store of a publication, not contacted before it is used."""
 
     def __init__(self, settings: PublishSettings) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""report: what went in, what was dropped and why, what came out; for people (text) and for programs (JSON)."""
+"""report: writes counts of what went in, was dropped and came out, as text for people and JSON for programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Report(Stage[NoOutput, None]):
 
 
 def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
-    """The report as JSON holds it."""
+    """Returns the report as JSON can hold it."""
     compiled = job.read(Compile).corpora
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {
@@ -69,7 +69,7 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
 
 
 def render(summary: dict[str, Any]) -> str:
-    """The report as people read it."""
+    """Returns the report as text."""
     lines = [f"{summary['name']}: {summary['languages']['source']} → {summary['languages']['target']}", "", "corpora"]
     for split, corpora in summary["corpora"].items():
         for corpus, counts in corpora.items():

@@ -1,7 +1,7 @@
-"""sample: the lines that the vocabularies see.
+"""sample: selects the lines that vocabularies are trained on.
 
-As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``): of each side
-of each corpus, every n-th line, stripped, until a budget of characters is used up.
+As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``), it takes every
+n-th line of each side of each corpus, stripped, until a budget of characters is used up.
 """
 
 from __future__ import annotations
@@ -169,18 +169,16 @@ def stride_of(size_in_bytes: int, budget: int) -> int:
 
 
 def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[pa.Array]:
-    """Lines, stripped, for as long as the characters of those before are fewer than the budget.
-
-    Of ``batches`` no more is read than needed.
+    """Yields stripped lines until they use up the budget. Reads no more of ``batches`` than needed.
 
     Args:
         batches: Arrow string arrays, none of them empty.
-        budget: in characters, as upstream counts although it speaks of bytes.
+        budget: in characters; upstream calls them bytes, but counts characters.
     """
     for batch in batches:
         lines = strip_lines(batch)
         ends = np.cumsum(pc.utf8_length(lines).to_numpy(zero_copy_only=False), dtype=np.int64)
-        yield lines[: int(np.searchsorted(ends, budget)) + 1]  # the line that uses the budget up is still taken
+        yield lines[: int(np.searchsorted(ends, budget)) + 1]  # includes the line that uses up the budget
         budget -= int(ends[-1])
         if budget <= 0:
             return

@@ -90,7 +90,7 @@ def test_a_damaged_file_that_was_pinned(server: WebServer, tmp_path: Path) -> No
         run(config, lock)
     assert str(caught.value).endswith(
         f"; it has the SHA-256 that {lock} gives ({sha256(CUT)}), so it was damaged when it was first fetched, and was "
-        "removed: fetch it anew with `nmt-prep lock CONFIG --update c`"
+        "removed: fetch it again with `nmt-prep lock CONFIG --update c`"
     )
     assert copies(config) == []
     run(config, lock, renew=True)
@@ -126,7 +126,7 @@ def test_a_damaged_file_of_the_users_own(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError) as caught:
         run(config_of(tmp_path, corpus("a.tsv.gz")), None)
     assert str(caught.value).endswith(
-        f"; its SHA-256 is {sha256(CUT)}: compare that with the publisher's, and replace it by an intact copy"
+        f"; its SHA-256 is {sha256(CUT)}: compare it with the publisher's, and replace the file by an intact copy"
     )
     assert path.read_bytes() == CUT
 
@@ -139,7 +139,7 @@ def test_a_file_that_was_damaged_here(server: WebServer, tmp_path: Path, monkeyp
     run(config, lock, until="download")
     [stored] = (config.run_dir / "downloads").rglob("a.tsv.gz")
     stored.write_bytes(CUT)
-    with pytest.raises(ArchiveError, match=r"was removed: run again to fetch it anew$"):
+    with pytest.raises(ArchiveError, match=r"was removed: run again to fetch it$"):
         run(config, lock)
     monkeypatch.undo()
     monkeypatch.setenv("no_proxy", "*")

@@ -205,7 +205,7 @@ def test_verify_finds_a_download_that_is_not_the_file_its_name_says(server: WebS
     path = Workspace(config.run_dir).manifest("download")
     path.write_text(path.read_text().replace(f'/a": "{digest}"', f'/a": "{other}"'))
     assert plan(config, base_dir=tmp_path)[0].reason == "nothing changed"
-    reason = f"{config.run_dir}/downloads/{digest}/a is not the file that its name says"
+    reason = f"{config.run_dir}/downloads/{digest}/a does not have the digest in its name"
     assert plan(config, base_dir=tmp_path, verify=True)[0].reason == reason
     assert verified_run(config, base_dir=tmp_path, until="download", verify=True)[0].reason == reason
     assert download(config) == before

@@ -281,7 +281,7 @@ def test_files_that_are_fetched_by_hand(tmp_path: Path) -> None:
     with pytest.raises(DownloadError) as caught:
         download(config, None)
     assert str(caught.value) == (
-        "files that no program can fetch are not there yet:\n"
+        "these files must be fetched by hand, and are missing:\n"
         f"  train/un/both: put it at {tmp_path}/un.tar\n    Register at https://un.example.\n"
         f"  train/c/source: put it at {tmp_path}/a.en\n    Ask the authors.\n"
         f"  train/c/target: put it at {tmp_path}/a.zh\n    Ask the authors."

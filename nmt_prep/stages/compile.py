@@ -1,7 +1,7 @@
 """compile: from corpora of any format to Parquet parts of aligned, checked pairs.
 
-There are two rounds of tasks. The first counts the lines of large files; the second compiles corpora, large ones a slice
-at a time. Pairs with an empty side are dropped and counted, and so are pairs in which the reader finds a fault.
+There are two rounds of tasks. The first counts the lines of large files; the second compiles corpora, large ones a
+slice at a time. Pairs with an empty side are dropped and counted, and so are pairs in which the reader finds a fault.
 """
 
 from __future__ import annotations

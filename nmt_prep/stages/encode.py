@@ -1,9 +1,9 @@
 """encode: turns compiled pairs into shuffled shards of ids, out of core.
 
-There are three rounds of tasks. The first decides how many buckets memory allows. The second encodes compiled parts: each
-pair becomes its final record at once, spilled to the bucket of its position in the global shuffle. The third writes
-shards: it collects the records of a bucket from all spill files and puts them in order, one bucket after another. The
-bytes do not depend on where or when a task runs.
+There are three rounds of tasks. The first decides how many buckets memory allows. The second encodes compiled parts:
+each pair becomes its final record at once, spilled to the bucket of its position in the global shuffle. The third
+writes shards: it collects the records of a bucket from all spill files and puts them in order, one bucket after
+another. The bytes do not depend on where or when a task runs.
 """
 
 from __future__ import annotations

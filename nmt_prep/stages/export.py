@@ -1,8 +1,8 @@
 """export: writes the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
 
-tensorflow/nmt reads aligned files with one sentence per line and spaces between pieces, and lists with one piece per line.
-A corpus's tag is the first piece of its lines; toolkits add the end of the sentence themselves. Lines are in the order
-of the compiled pairs; toolkits do their own shuffling.
+tensorflow/nmt reads aligned files with one sentence per line and spaces between pieces, and lists with one piece per
+line. A corpus's tag is the first piece of its lines; toolkits add the end of the sentence themselves. Lines are in the
+order of the compiled pairs; toolkits do their own shuffling.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ from benchmarks.engine_runs import Watched
 from benchmarks.generated import settings, write_generated
 from nmt_prep.config.file import check_config
 from nmt_prep.engines.local import available_cores
-from nmt_prep.estimates.advice import gigabytes
-from nmt_prep.estimates.estimate import Estimate, Machines, estimate
+from nmt_prep.estimates.estimate import Machines, StageEstimate, estimate, gigabytes
 from nmt_prep.estimates.workload import configured_corpora
 from nmt_prep.lockfile import LockFile
 
@@ -36,7 +35,7 @@ def measured_run(root: Path, cache: Path, kind: str, size: int, workers: int) ->
     return watched
 
 
-def predicted(root: Path, cache: Path, kind: str, workers: int) -> Estimate:
+def predicted(root: Path, cache: Path, kind: str, workers: int) -> list[StageEstimate]:
     """Estimates the run in a directory by the notes in a cache."""
     os.environ["NMT_PREP_CACHE"] = str(cache)
     config = check_config(settings(root, kind), "benchmark")
@@ -67,9 +66,9 @@ def main() -> None:
         found = predicted(root / "large", cache, options.kind, options.workers)
         took = watched.stages()
     print(f"{'':18}{'predicted':>10}{'measured':>10}{'ratio':>7}{'processor':>11}{'memory':>20}")
-    for stage in found.stages:
+    for stage in found:
         row(stage.stage, stage.seconds, *took[stage.stage], gigabytes(stage.memory))
-    row("in all", sum(stage.seconds for stage in found.stages), *map(sum, zip(*took.values(), strict=True)))
+    row("in all", sum(stage.seconds for stage in found), *map(sum, zip(*took.values(), strict=True)))
     print(f"memory measured: {gigabytes(max(watched.peaks.values()))}")
 
 

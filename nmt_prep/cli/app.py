@@ -23,11 +23,8 @@ from nmt_prep.cli.common import (
 )
 from nmt_prep.cli.console import outcome_table, plan_table, where_records_are
 from nmt_prep.cli.estimate import (
-    BytesPerPairOption,
     CoresOption,
-    DiskOption,
     EstimateOption,
-    EstimateOptions,
     PairsOption,
     WorkersOption,
     print_estimate,
@@ -184,10 +181,8 @@ def plan(
     verify: VerifyOption = False,
     estimate: EstimateOption = False,
     pairs: PairsOption = None,
-    bytes_per_pair: BytesPerPairOption = None,
     workers: WorkersOption = None,
     cores: CoresOption = None,
-    disk_rate: DiskOption = None,
 ) -> None:
     """List the stages, which of them are fresh, and which would run and why. Runs nothing.
 
@@ -196,14 +191,15 @@ def plan(
     """
     from nmt_prep.pipeline.runner import plan as plan_stages  # noqa: PLC0415
 
-    options = EstimateOptions(pairs, bytes_per_pair, workers, cores, disk_rate)
+    checked, console = load_config(config, overrides or ()), open_console()
     if estimate:
         if force or verify:
             raise typer.BadParameter("--force and --verify do not go with --estimate, which is of a run from the start")
-        print_estimate(open_console(), config, load_config(config, overrides or ()), options)
+        print_estimate(console, config, checked, pairs, workers, cores)
         return
-    options.check_unused()
-    checked, console = load_config(config, overrides or ()), open_console()
+    for name, value in (("--pairs", pairs), ("--workers", workers), ("--cores", cores)):
+        if value is not None:
+            raise typer.BadParameter(f"{name} goes with --estimate")
     steps = plan_stages(
         checked,
         base_dir=config.parent,

@@ -2,5 +2,4 @@
 
 workload → how much text the corpora of a config hold
 estimate → time, memory and disk of each stage, scaled from what stages took before, or from built-in rates
-advice → what would not fit, and what to change
 """

@@ -7,7 +7,8 @@ on generated English–Chinese text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log
 
@@ -15,16 +16,15 @@ from nmt_prep.config import Config
 from nmt_prep.corpora.parts import PART_BYTES
 from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.engines.local import LocalEngine
-from nmt_prep.estimates.workload import BYTES_PER_PAIR, CorpusSize, total
-from nmt_prep.pipeline.measured import StageNote, is_packed, kind_of, read_notes, work_of
-from nmt_prep.records import ShardPlan
-from nmt_prep.stages.encode import shard_plan, spill_buffer, with_buckets
+from nmt_prep.estimates.workload import CorpusSize, total
+from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
+from nmt_prep.stages.encode import bucket_share, spill_buffer
 from nmt_prep.stages.sample import stride_of
 
-_RATES = {"extract": 480e6, "compile": 112e6, "sample": 180e6, "t2t": 65e6, "byte_bpe": 59e6, "sentencepiece": 48e6}
+_RATES = {"extract": 175e6, "compile": 112e6, "sample": 180e6, "t2t": 65e6, "byte_bpe": 59e6, "sentencepiece": 48e6}
 """Bytes a second and worker: of stages, and of encode by the kind of vocabulary."""
 
-_UNPACKING, _DIGESTING = 175e6, 1.3e9
+_DIGESTING = 1.3e9
 _WORKER_MEMORY = {"extract": 3_000_000, "compile": 65_000_000, "sample": 70_000_000, "encode": 60_000_000}
 
 _TRAINING = {"t2t": (100e6, 3.9, 480e6), "byte_bpe": (50e6, 1.8, 454e6), "sentencepiece": (10.3e6, 2.0, 161e6)}
@@ -36,17 +36,7 @@ _TRAINING_GROWTH = 0.85
 _COMPILED, _SPILLED, _RECORDS = 0.30, 0.86, 0.76
 """Bytes on disk for each byte of text."""
 
-_BYTES_PER_CHARACTER = {
-    "zh": 2.9,
-    "ja": 2.9,
-    "ko": 2.6,
-    "th": 2.9,
-    "hi": 2.6,
-    "ru": 1.8,
-    "uk": 1.8,
-    "ar": 1.8,
-    "el": 1.8,
-}
+_CHARACTER_BYTES = {"zh": 2.9, "ja": 2.9, "ko": 2.6, "th": 2.9, "hi": 2.6, "ru": 1.8, "uk": 1.8, "ar": 1.8, "el": 1.8}
 
 
 @dataclass(frozen=True)
@@ -58,14 +48,12 @@ class Machines:
         cores: of each machine.
         memory: ``engine.memory``: of all workers together where they are Dask's, else of each machine.
         dask: whether the workers are Dask's, each a process of its own.
-        disk_rate: bytes a second that the disk of all machines writes and reads; None is as measured.
     """
 
     workers: int
     cores: int
     memory: int
     dask: bool = False
-    disk_rate: float | None = None
 
     @property
     def count(self) -> int:
@@ -101,91 +89,88 @@ class StageEstimate:
     origin: str = "built-in"
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a run will take: its stages in order, and by split how the shards are cut and how many parts there are."""
-
-    stages: list[StageEstimate]
-    plans: dict[str, ShardPlan]
-    parts: dict[str, int]
-
-    def stage(self, name: str) -> StageEstimate:
-        """Returns the stage of a name."""
-        return next(stage for stage in self.stages if stage.stage == name)
-
-    @property
-    def peak_disk(self) -> float:
-        """Bytes below ``output_dir`` when there are most."""
-        output = [sum(each.output for each in self.stages[: number + 1]) for number in range(len(self.stages))]
-        return max(before + stage.scratch for before, stage in zip(output, self.stages, strict=True))
-
-
-def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) -> Estimate:
-    """Estimates a run that makes everything, from corpora that nothing was made of yet.
+def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) -> list[StageEstimate]:
+    """Estimates the stages of a run that makes everything, from corpora that nothing was made of yet.
 
     The network is not in it: files that come from elsewhere are taken to be in the cache, and nothing is published
     outside ``output_dir``.
     """
-    sizes = {split: int(total(corpora, split)) for split in config.splits}
-    plans = {
-        split: with_buckets(shard_plan(config, split, ceil(size / BYTES_PER_PAIR)), size, machines.share)
-        for split, size in sizes.items()
-        if size
-    }
     text, sample = total(corpora), sample_bytes(config, corpora)
-    largest_file = max(max(each.source, each.target) for each in corpora)
-    # How many workers find something to do at most: the largest task takes as long as it takes.
-    width = {
-        "extract": text / largest_file,
-        "compile": text / max(PART_BYTES if each.lines_apart else each.bytes for each in corpora),
-        "sample": text / largest_file,
-        "vocab": 1.0,
-        "encode": text / PART_BYTES,
-    }
-    # For each byte of text: bytes of output, bytes of scratch, bytes read.
-    disk = {
-        "extract": (1.0, 0.0, text),
-        "compile": (_COMPILED, 0.0, text),
-        "sample": (sample / text, sample, text),
-        "vocab": (0.0, 0.0, sample),
-        "encode": (_RECORDS, _SPILLED * text, (_COMPILED + _SPILLED) * text),
-    }
-    buffers = {
-        "encode": max(2 * spill_buffer(machines.share), *(_SPILLED * text / each.buckets for each in plans.values()))
+    file = max(1.0, *(corpus.bytes / 2 for corpus in corpora))
+    part = max(PART_BYTES if each.lines_apart else each.bytes for each in corpora)
+    # By stage: bytes of output and of scratch, and of the largest task, which takes as long as it takes.
+    rows = {
+        "extract": (text, 0.0, file),
+        "compile": (_COMPILED * text, 0.0, part),
+        "sample": (sample, sample, file),
+        "vocab": (0.0, 0.0, text),
+        "encode": (_RECORDS * text, _SPILLED * text, PART_BYTES),
     }
     stages = [StageEstimate("download", text / _DIGESTING, output=sum(corpus.fetched for corpus in corpora))]
-    for name, (output, scratch, read) in disk.items():
-        work = work_of(name, text, sample)
+    for name, (written, scratch, task) in rows.items():
+        output = written
+        work, busy, origin = work_of(name, text, sample), max(min(machines.workers, text / task), 1.0), "built-in"
         note = _nearest(read_notes(kind_of(name, config)), work)
-        busy = max(min(machines.workers, width[name]), 1.0)
-        stays = output if note is None or name not in ("compile", "encode") else note.written / note.work
-        seconds = _seconds(name, config, work, note, busy)
-        if machines.disk_rate is not None:
-            seconds = max(seconds, (read + scratch + stays * text) / machines.disk_rate)
-        stages.append(
-            StageEstimate(
-                name,
-                seconds,
-                _memory(name, config, work, note, ceil(busy), machines, int(buffers.get(name, 0))),
-                scratch,
-                stays * text,
-                "built-in" if note is None else f"measured {note.made} on {note.work / 1e6:,.0f} MB",
+        if note is not None:
+            origin = f"measured {note.made} on {note.work / 1e6:,.0f} MB"
+            if name in ("compile", "encode"):
+                output = note.written / note.work * text
+        if name == "vocab":
+            seconds, memory = _training(config, work, note)
+        else:
+            memory = _memory(name, config, corpora, note, ceil(busy), machines)
+            rate = _RATES[config.vocab.kind if name == "encode" else name]
+            seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
+        stages.append(StageEstimate(name, seconds, memory, scratch, output, origin))
+    return [*stages, StageEstimate("report", 0.1)]
+
+
+def peak_disk(stages: Sequence[StageEstimate]) -> float:
+    """Returns the bytes below ``output_dir`` when there are most."""
+    return max(sum(each.output for each in stages[: n + 1]) + stage.scratch for n, stage in enumerate(stages))
+
+
+def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines) -> Iterator[str]:
+    """Yields sentences about what would not fit or would go badly, and what to change."""
+    allowed, shards = config.engine.memory, config.shards("train")
+    for stage in stages:
+        if stage.stage == "vocab" and stage.memory > allowed:
+            yield (
+                f"building a vocabulary takes about {gigabytes(stage.memory)} of memory on one machine, but "
+                f"engine.memory is {gigabytes(allowed)}: vocab stops with an error; raise engine.memory, or lower "
+                f"sample.bytes_per_corpus (now {config.sample.bytes_per_corpus:,})"
             )
+        elif stage.memory > (allowed // machines.count if machines.dask else allowed):
+            yield (
+                f"{stage.stage} takes about {gigabytes(stage.memory)} on a machine, more than engine.memory gives it; "
+                "use fewer workers, or raise engine.memory"
+            )
+    place, peak = config.run_dir.absolute(), peak_disk(stages)
+    free = shutil.disk_usage(next(each for each in (place, *place.parents) if each.exists())).free
+    if peak > free:
+        yield (
+            f"{gigabytes(peak)} are needed below {config.output_dir}, where {gigabytes(free)} are free; "
+            "free some, or set output_dir to a larger disk"
         )
-    return Estimate(
-        [*stages, StageEstimate("report", 0.1)], plans, {split: ceil(sizes[split] / PART_BYTES) for split in plans}
-    )
+    if shards < machines.workers:
+        yield f"{shards:,} shards are {shards:,} tasks for {machines.workers:,} workers; raise records.shards.train"
+
+
+def gigabytes(size: float) -> str:
+    """Returns an amount of bytes in words."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if size >= factor:
+            return f"{size / factor:,.1f} {unit}"
+    return f"{size / 1e3:,.0f} kB"
 
 
 def sample_bytes(config: Config, corpora: Sequence[CorpusSize]) -> float:
     """Returns the bytes of text that vocabularies are trained on, by the rule that the sample stage goes by."""
     budget, sampled = config.sample.bytes_per_corpus, 0.0
-    for side, language in (("source", config.languages.source), ("target", config.languages.target)):
-        width = _BYTES_PER_CHARACTER.get(language.partition("-")[0], 1.1)
-        for corpus in corpora:
-            if corpus.split == "train":
-                size = getattr(corpus, side)
-                sampled += min(size / stride_of(int(size), budget), budget * width)
+    for language in (config.languages.source, config.languages.target):
+        width = _CHARACTER_BYTES.get(language.partition("-")[0], 1.1)
+        sides = [corpus.bytes / 2 for corpus in corpora if corpus.split == "train"]
+        sampled += sum(min(size / stride_of(int(size), budget), budget * width) for size in sides)
     return sampled
 
 
@@ -194,28 +179,25 @@ def _nearest(notes: Sequence[StageNote], work: float) -> StageNote | None:
     return min(reversed(notes), key=lambda note: abs(log(note.work / max(work, 1.0))), default=None)
 
 
-def _seconds(name: str, config: Config, work: float, note: StageNote | None, busy: float) -> float:
-    if name == "vocab":
-        size, seconds, _ = _TRAINING[config.vocab.kind] if note is None else (note.work, note.seconds, 0)
-        return float(seconds * (work / size) ** _TRAINING_GROWTH)
+def _training(config: Config, work: float, note: StageNote | None) -> tuple[float, int]:
+    """Returns the seconds of training a vocabulary, and its bytes of memory."""
+    size, seconds, memory = _TRAINING[config.vocab.kind]
+    growth = (work / size) ** _TRAINING_GROWTH
+    seconds, memory = seconds * growth, memory * growth
     if note is not None:
-        return note.seconds * note.workers * work / note.work / busy
-    rate = _RATES[config.vocab.kind if name == "encode" else name]
-    return work / (_UNPACKING if name == "extract" and is_packed(config) else rate) / busy
+        growth = (work / note.work) ** _TRAINING_GROWTH
+        seconds, memory = note.seconds * growth, memory if note.memory is None else note.memory * growth
+    return seconds, BASE_MEMORY + int(memory)
 
 
 def _memory(
-    name: str, config: Config, work: float, note: StageNote | None, busy: int, machines: Machines, buffer: int
+    name: str, config: Config, corpora: Sequence[CorpusSize], note: StageNote | None, busy: int, machines: Machines
 ) -> int:
     """Returns the bytes that the processes of a machine hold: what was measured counts where it is more."""
-    grown = None if note is None else note.memory
-    if name == "vocab":
-        size, _, memory = _TRAINING[config.vocab.kind]
-        if note is not None and grown is not None:
-            size, memory = note.work, grown
-        return BASE_MEMORY + int(memory * (work / size) ** _TRAINING_GROWTH)
-    workers = ceil(busy / machines.count)
-    each = _WORKER_MEMORY[name] + buffer
-    if note is not None and grown is not None:
-        each = max(each, grown // note.workers)
+    workers, each = ceil(busy / machines.count), _WORKER_MEMORY[name]
+    if name == "encode":
+        shard = max(_SPILLED * total(corpora, split) / config.shards(split) for split in config.splits)
+        each += int(max(2 * spill_buffer(machines.share), min(shard, bucket_share(machines.share))))
+    if note is not None and note.memory is not None:
+        each = max(each, note.memory // note.workers)
     return BASE_MEMORY * (workers if machines.dask else 1) + workers * each

@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -23,6 +22,7 @@ from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config, SentencePieceVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
+from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
@@ -37,14 +37,7 @@ LEAST_WORK = 10_000_000
 _KEPT = 5
 """Notes of a kind, the last ones."""
 
-_MOST_BYTES = 1 << 16
-"""No file of notes is as large as that; a larger one was not written here."""
-
 _THIN, _COUNTING = 16, 20
-_CATALOGUES = ("opus:", "mtdata:")
-
-PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip")
-"""How the names of files end that are compressed."""
 
 
 class StageNote(BaseModel):
@@ -75,29 +68,14 @@ _NOTES = TypeAdapter(list[StageNote])
 
 
 def kind_of(stage: str, config: Config) -> str:
-    """The name under which notes of a stage are kept: the stage, and the options that its speed depends on."""
+    """Returns the name under which notes of a stage are kept: the stage, and what its speed depends on."""
     vocab = config.vocab
     dialect = f"{vocab.kind}-{vocab.model_type}" if isinstance(vocab, SentencePieceVocab) else vocab.kind
-    if stage == "extract":
-        return f"extract-{'packed' if is_packed(config) else 'plain'}"
     return {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}.get(stage, stage)
 
 
-def is_packed(config: Config) -> bool:
-    """Whether any corpus of a config comes compressed, by the names of its files."""
-    urls = [corpus.url for corpora in config.splits.values() for corpus in corpora]
-    mirrors = [each for url in urls for each in (url.both, url.source, url.target) if each]
-    return any(each[0].endswith(PACKED) or each[0].startswith(_CATALOGUES) for each in mirrors)
-
-
 def work_of(stage: str, text: float, sample: float) -> float:
-    """Bytes that the time of a stage is in proportion to.
-
-    Args:
-        stage: its name.
-        text: bytes of all corpora, extracted.
-        sample: bytes that vocabularies are trained on.
-    """
+    """Returns the bytes that the time of a stage is in proportion to, by those of all corpora and of the sample."""
     if stage == "vocab":
         return sample
     if stage == "sample":  # for a thin sample, the lines between those taken are only counted
@@ -106,16 +84,14 @@ def work_of(stage: str, text: float, sample: float) -> float:
 
 
 def notes_path(kind: str) -> Path:
-    """Where the notes of a kind are kept."""
+    """Returns the file of the notes of a kind."""
     return cache_directory() / "measured" / f"{kind}.json"
 
 
 def read_notes(kind: str) -> list[StageNote]:
-    """The notes of a kind that were taken on machines like this one, oldest first; none where they are damaged."""
-    path = notes_path(kind)
+    """Returns the notes of a kind from machines like this one, oldest first; none where they are damaged."""
     with suppress(OSError, ValidationError):
-        if path.stat().st_size <= _MOST_BYTES:
-            return [note for note in _NOTES.validate_json(path.read_bytes()) if note.machine == machine_name()]
+        return [note for note in _NOTES.validate_json(notes_path(kind).read_bytes()) if note.machine == machine_name()]
     return []
 
 
@@ -130,7 +106,7 @@ def save_note(kind: str, note: StageNote) -> None:
 
 
 def machine_name() -> str:
-    """The processor of this machine, in words."""
+    """Returns the name of this machine's processor."""
     with suppress(OSError):
         if found := re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE):
             return found[1].strip()
@@ -154,7 +130,7 @@ class StageNotes(Listener):
         self._engine = engine
         self._whole = False
         self._tasks: Counter[str] = Counter()
-        self._before = _Memory()
+        self._before = (0, 0)
 
     def event(self, name: str, fields: Fields) -> None:
         if name == "stage_started":
@@ -178,7 +154,7 @@ class StageNotes(Listener):
         again = stage == "extract" and self._workspace.manifest(stage).exists()
         self._whole = stage in MEASURED and not again and isinstance(self._engine, LocalEngine)
         self._tasks.clear()
-        self._before = _Memory.now()
+        self._before = peaks()
 
     def _end(self, stage: str, seconds: float) -> None:
         work = int(work_of(stage, self._published("extract"), self._published("sample")))
@@ -192,7 +168,7 @@ class StageNotes(Listener):
             written=self._published(stage),
             seconds=seconds,
             workers=min(self._engine.workers, parallel),
-            memory=_Memory.now().growth(self._before),
+            memory=memory_since(self._before),
         )
         save_note(kind_of(stage, self._config), note)
 
@@ -203,25 +179,16 @@ class StageNotes(Listener):
         return 0 if manifest is None else sum((directory / name).stat().st_size for name in manifest.files)
 
 
-@dataclass(frozen=True)
-class _Memory:
-    """Bytes that this process holds, held at most so far, and that a child of it held; 0 where that cannot be told."""
+def peaks() -> tuple[int, int]:
+    """Returns the most bytes that this process, and a child of it, held so far; 0 where that cannot be told."""
+    try:
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text("ascii"), re.MULTILINE)
+    except OSError:
+        return 0, 0
+    return int(found[1]) * 1024 if found else 0, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
-    held: int = 0
-    peak: int = 0
-    child: int = 0
 
-    @classmethod
-    def now(cls) -> _Memory:
-        try:
-            status = Path("/proc/self/status").read_text("ascii")
-        except OSError:
-            return cls()
-        found = dict(re.findall(r"^(VmRSS|VmHWM):\s*(\d+) kB$", status, re.MULTILINE))
-        child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        return cls(*(int(size) * 1024 for size in (found.get("VmRSS", 0), found.get("VmHWM", 0), child)))
-
-    def growth(self, before: _Memory) -> int | None:
-        """Returns the bytes that were needed since; None where the peaks are those of an earlier time."""
-        own = self.peak - before.held if self.peak > before.peak else 0
-        return (own + self.child if self.child > before.child else own) or None
+def memory_since(before: tuple[int, int]) -> int | None:
+    """Returns the bytes held beside the program itself; None where the peaks are those of an earlier time."""
+    own, child = (now if now > then else 0 for now, then in zip(peaks(), before, strict=True))
+    return max(own - BASE_MEMORY, 0) + child or None

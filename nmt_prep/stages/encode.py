@@ -145,25 +145,13 @@ def bucket_share(memory: int) -> int:
 def plan_buckets(task: PlanTask, tick: object) -> Buckets:
     """Returns the number of buckets for the memory of this process. Any number gives the same shards."""
     del tick
-    return Buckets(with_buckets(task.plan, task.text_bytes, task.memory).buckets_per_shard)
-
-
-def with_buckets(plan: ShardPlan, text_bytes: int, memory: int) -> ShardPlan:
-    """Returns a plan whose shards are cut into buckets that fit into memory.
-
-    Args:
-        plan: of a split.
-        text_bytes: UTF-8 bytes of both sides of the split.
-        memory: bytes that a task may use.
-    """
-    return ShardPlan.within(
-        plan.shuffle,
-        plan.shards,
-        estimated_bytes=text_bytes + _BYTES_PER_RECORD * plan.rows,
-        bucket_bytes=bucket_share(memory),
-        layout=plan.layout,
-        row_length=plan.row_length,
+    plan = ShardPlan.within(
+        task.plan.shuffle,
+        task.plan.shards,
+        estimated_bytes=task.text_bytes + _BYTES_PER_RECORD * task.plan.rows,
+        bucket_bytes=bucket_share(task.memory),
     )
+    return Buckets(plan.buckets_per_shard)
 
 
 def encode_part(task: SpillTask, tick: Tick) -> PairStats:

@@ -34,13 +34,13 @@ def test_an_estimate_by_what_a_run_took(path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_an_estimate_for_other_pairs_and_machines(path: Path) -> None:
     result = invoke(
-        *("plan", str(path), "--estimate", "--pairs", "1000000000", "--bytes-per-pair", "100"),
-        *("--workers", "64", "--cores", "32", "--disk-rate", "5000"),
+        *("plan", str(path), "--estimate", "--pairs", "1000000000"),
+        *("--workers", "64", "--cores", "32"),
     )
     assert result.exit_code == 0, result.exception
     assert (
         result.stdout.splitlines()[0]
-        == "about 1,000,000,000 pairs, 100.0 GB of text; 64 workers on 2 machines of 32 cores"
+        == "about 1,000,000,000 pairs, 150.0 GB of text; 64 workers on 2 machines of 32 cores"
     )
     assert result.stdout.count("built-in") == 7
     assert "- 3 shards are 3 tasks for 64 workers; raise records.shards.train" in result.stdout
@@ -50,7 +50,7 @@ def test_an_estimate_for_other_pairs_and_machines(path: Path) -> None:
 def test_wrong_use(path: Path) -> None:
     for arguments, message in (
         (["--pairs", "5"], "--pairs goes with --estimate"),
-        (["--disk-rate", "5"], "--disk-rate goes with --estimate"),
+        (["--cores", "5"], "--cores goes with --estimate"),
         (["--estimate", "--verify"], "--force and --verify do not go with --estimate"),
         (["--estimate", "--pairs", "0"], "Input should be greater than or equal to 1"),
         (

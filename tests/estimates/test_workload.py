@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,8 @@ def sizes(place: Path, corpus: dict[str, Any], lock: LockFile | None = None, **d
 
 def test_given_pairs() -> None:
     config = corpus_config(Path("run"))
-    assert given_corpora(config, 5_000, None) == [CorpusSize("train", 375_000, 375_000)]
-    assert total(given_corpora(config, 5_000, 50.0)) == 250_000
+    assert given_corpora(config, 5_000) == [CorpusSize("train", 750_000)]
+    assert total(given_corpora(config, 5_000), "dev") == 0
 
 
 def test_plain_files(tmp_path: Path) -> None:
@@ -31,15 +30,15 @@ def test_plain_files(tmp_path: Path) -> None:
     (tmp_path / "a.zh").write_bytes(b"y" * 300)
     dev = [{"name": "d", "url": {"source": "a.en", "target": "a.en"}}]
     assert sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev) == [
-        CorpusSize("train", 700, 300),
-        CorpusSize("dev", 700, 700),
+        CorpusSize("train", 1000),
+        CorpusSize("dev", 1400),
     ]
 
 
-def test_a_file_of_both_sides_is_halved(tmp_path: Path) -> None:
+def test_a_file_of_both_sides(tmp_path: Path) -> None:
     (tmp_path / "a.tmx").write_bytes(b"x" * 1000)
     [found] = sizes(tmp_path, {"url": "a.tmx"})
-    assert (found.source, found.target) == (500, 500)
+    assert found.bytes == 1000
     assert not found.lines_apart
 
 
@@ -47,37 +46,29 @@ def test_gzip_says_how_much_there_is_in_it(tmp_path: Path) -> None:
     for side, size in (("en", 7_000), ("zh", 3_000)):
         (tmp_path / f"a.{side}.gz").write_bytes(gzip.compress(b"x" * size))
     [found] = sizes(tmp_path, {"url": {"source": "a.en.gz", "target": "a.zh.gz"}})
-    assert (found.source, found.target) == (7_000, 3_000)
+    assert found.bytes == 10_000
 
 
 def test_what_is_compressed_is_told_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(b"x" * 7_000))
     (tmp_path / "b.gz").write_bytes(b"y" * 3_000)
     [found] = sizes(tmp_path, {"format": "plain", "url": {"source": "a", "target": "b.gz"}})
-    assert (found.source, found.target) == (7_000, 3_000)
+    assert found.bytes == 10_000
 
 
-def test_members_of_archives(tmp_path: Path) -> None:
+def test_members_of_archives_share_what_is_in_them(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("t/x.en", b"x" * 70)
-        archive.writestr("t/x.zh", b"y" * 30)
-        archive.writestr("t/other", b"z" * 1000)
-    members = {"source": "t/x.en", "target": "t/x.zh"}
-    [found] = sizes(tmp_path, {"url": "a.zip", **members})
-    assert (found.source, found.target) == (70, 30)
-    with tarfile.open(tmp_path / "a.tar", "w") as tar:
-        (tmp_path / "file").write_bytes(b"x" * 50)
-        for name in ("t/x.en", "t/x.zh"):
-            tar.add(tmp_path / "file", name)
-    [found] = sizes(tmp_path, {"url": "a.tar", **members})
-    assert (found.source, found.target) == (50, 50)
-
-
-def test_of_a_compressed_tar_the_whole_is_known(tmp_path: Path) -> None:
+        for side in ("en", "zh"):
+            archive.writestr(f"t/x.{side}", b"x" * 5_000)
+    corpus = {"url": "a.zip", "source": "t/x.en", "target": "t/x.zh"}
+    packed = (tmp_path / "a.zip").stat().st_size
+    assert [found.bytes for found in sizes(tmp_path, corpus)] == [4 * packed]
     write_tgz(tmp_path / "a.tgz", {"t/x.en": b"x" * 9_000, "t/x.zh": b"y" * 1_000})
-    [found] = sizes(tmp_path, {"url": "a.tgz", "source": "t/x.en", "target": "t/x.zh"})
-    assert found.source == found.target == found.bytes / 2
-    assert found.bytes == 20_480  # of which 10,000 are text, in blocks of tar
+    train = {"url": "a.tgz", "source": "t/x.en", "target": "t/x.zh"}
+    dev = [{"name": "d", "url": "a.tgz", "source": "t/y.en", "target": "t/y.zh"}]
+    # 10,000 bytes of text, in blocks of tar.
+    assert [found.bytes for found in sizes(tmp_path, train)] == [20_480]
+    assert [found.bytes for found in sizes(tmp_path, train, dev=dev)] == [10_240, 10_240]
 
 
 def test_downloads_by_their_lock(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.pipeline.measured import (
     StageNote,
     StageNotes,
-    _Memory,
     kind_of,
     machine_name,
+    memory_since,
     notes_path,
     read_notes,
     save_note,
@@ -129,7 +129,6 @@ def test_the_last_notes_are_kept() -> None:
         json.dumps([{**note().model_dump(), "seconds": float("nan")}]).encode(),
         json.dumps([{**note().model_dump(), "workers": 0}]).encode(),
         json.dumps([{**note().model_dump(), "more": 1}]).encode(),
-        json.dumps([note().model_dump()] * 1000).encode(),
     ],
 )
 def test_damaged_and_foreign_notes_are_ignored(content: bytes) -> None:
@@ -151,7 +150,7 @@ def test_kinds(config: Config) -> None:
         config.run_dir, vocab={"kind": "sentencepiece", "model_type": "bpe"}, records={"layout": "chunk"}
     )
     assert [kind_of(stage, config) for stage in ("extract", "compile", "vocab")] == [
-        "extract-packed",
+        "extract",
         "compile",
         "vocab-t2t",
     ]
@@ -159,14 +158,6 @@ def test_kinds(config: Config) -> None:
         "vocab-sentencepiece-bpe",
         "encode-sentencepiece-bpe-chunk",
     ]
-
-
-def test_downloads_of_catalogues_are_compressed(tmp_path: Path) -> None:
-    for url, kind in (
-        ("opus:Books/v1/en-zh", "extract-packed"),
-        ({"source": "x.en", "target": "x.zh"}, "extract-plain"),
-    ):
-        assert kind_of("extract", corpus_config(tmp_path, splits={"train": [{"name": "x", "url": url}]})) == kind
 
 
 def test_work() -> None:
@@ -184,7 +175,7 @@ def test_a_run_takes_notes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         run(config, base_dir=tmp_path, workers=2)
     found = {path.stem: read_notes(path.stem) for path in notes_path("x").parent.iterdir()}
     assert {kind: len(notes) for kind, notes in found.items()} == dict.fromkeys(
-        ("extract-packed", "compile", "sample", "vocab-t2t", "encode-t2t-example"), 1
+        ("extract", "compile", "sample", "vocab-t2t", "encode-t2t-example"), 1
     )
     assert found["compile"][0].work == found["encode-t2t-example"][0].work
 
@@ -202,10 +193,14 @@ def test_a_stage_that_members_of_a_job_array_began_is_not_noted(
     assert read_notes("encode-t2t-example") == []
 
 
-def test_memory_is_noted_where_a_stage_held_more_than_all_before() -> None:
-    before = _Memory(held=200, peak=500, child=90)
-    assert _Memory(held=250, peak=700, child=90).growth(before) == 500
-    assert _Memory(held=250, peak=500, child=90).growth(before) is None
-    assert _Memory(held=250, peak=500, child=300).growth(before) == 300
-    assert _Memory(held=250, peak=700, child=300).growth(before) == 800
-    assert _Memory().growth(before) is None
+def test_memory_is_noted_where_a_stage_held_more_than_all_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (500_000_000, 90)
+    for now, grown in (
+        ((700_000_000, 90), 500_000_000),
+        ((500_000_000, 90), None),
+        ((500_000_000, 300), 300),
+        ((700_000_000, 300), 500_000_300),
+        ((0, 0), None),
+    ):
+        monkeypatch.setattr(measured, "peaks", lambda now=now: now)
+        assert memory_since(before) == grown

@@ -29,8 +29,8 @@ import tiktoken
 import tokenizers
 from bpe_texts import column, megabytes, texts
 
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 
 Encode = Callable[[], Any]
 Flat = Callable[[Any], "np.ndarray[Any, np.dtype[np.int64]]"]

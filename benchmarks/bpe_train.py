@@ -48,7 +48,7 @@ def main() -> int:
 def train_ours(lines: list[str], size: int, threads: int) -> tuple[float, dict[str, int], list[tuple[str, str]]]:
     from bpe_texts import column  # noqa: PLC0415
 
-    from nmt_prep.subwords.byte_bpe import ByteBPETokenizer  # noqa: PLC0415
+    from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer  # noqa: PLC0415
 
     array = column(lines)
     started = time.perf_counter()

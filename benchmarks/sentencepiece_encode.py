@@ -20,7 +20,7 @@ import numpy as np
 import sentencepiece
 from bpe_texts import column, megabytes, texts
 
-from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
 def compare(name: str, model: bytes, lines: list[str], repeat: int) -> bool:

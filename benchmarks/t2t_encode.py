@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 from t2t_corpora import corpora, megabytes, peer
 
-from nmt_prep.subwords.t2t import T2TTokenizer
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 
 
 def compare(name: str, lines: list[str], arguments: argparse.Namespace, path: Path) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from t2t_corpora import corpora, megabytes, peer
 
-from nmt_prep.subwords.t2t import T2TTokenizer
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 
 
 def compare(name: str, lines: list[str], arguments: argparse.Namespace) -> bool:

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,8 +20,7 @@ from nmt_prep.errors import OutputError, VocabularyError
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText, id_lines, id_rows
-
-IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
+from nmt_prep.subwords.tokenizer import IdLayout
 
 _LONGEST = 10
 _ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")

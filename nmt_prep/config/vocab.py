@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from nmt_prep.config.section import Count, Section
-from nmt_prep.errors import TrainingError
-
-KINDS = ("t2t", "byte_bpe", "sentencepiece")
+from nmt_prep.errors import NmtPrepError
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -18,8 +16,11 @@ _BYTES = 256  # pieces of every byte-level BPE vocabulary
 _MOST_BYTE_BPE = 1 << 21
 
 
-class _Common(Section):
+class VocabOptions(Section):
     """The keys that all dialects share."""
+
+    if TYPE_CHECKING:
+        kind: str
 
     size: Count = Field(8192, ge=1, description="an integer >= 1: the number of pieces (approximate for t2t)")
     shared: bool = Field(
@@ -28,7 +29,7 @@ class _Common(Section):
     reserved: tuple[Text, ...] = Field((), description="a list of strings: pieces that the vocabulary has in any case")
 
     @model_validator(mode="after")
-    def _distinct(self) -> _Common:
+    def _distinct(self) -> VocabOptions:
         if len(set(self.reserved)) < len(self.reserved):
             raise ValueError("reserved has repeated entries")
         return self
@@ -39,7 +40,7 @@ class _Common(Section):
         return self.reserved
 
 
-class T2TVocab(_Common):
+class T2TVocab(VocabOptions):
     """A Tensor2Tensor vocabulary of subtokens."""
 
     kind: Literal["t2t"] = Field("t2t", description="t2t, byte_bpe or sentencepiece: the dialect")
@@ -62,7 +63,7 @@ class T2TVocab(_Common):
         return self
 
 
-class ByteBPEVocab(_Common):
+class ByteBPEVocab(VocabOptions):
     """A byte-level BPE vocabulary, as GPT-2 has."""
 
     kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
@@ -75,15 +76,8 @@ class ByteBPEVocab(_Common):
     bos: Text | None = Field(None, description="a string, or null for none: the special token with id 2")
 
     @model_validator(mode="after")
-    def _pattern_can_be_saved(self) -> ByteBPEVocab:
-        """Refuses what tokenizers, which reads the vocabulary's file too, might take in another way."""
-        from nmt_prep.subwords.byte_bpe_patterns import common_pattern  # noqa: PLC0415  (loads the tokenizers)
-
-        if self.pattern is not None:
-            try:
-                common_pattern(self.pattern, "regex")
-            except ValueError as error:
-                raise ValueError(f"pattern {self.pattern!r}: tokenizer.json cannot say it: {error}") from error
+    def _accepted(self) -> ByteBPEVocab:
+        _check_by_dialect(self)
         return self
 
     @model_validator(mode="after")
@@ -102,7 +96,7 @@ class ByteBPEVocab(_Common):
         return self
 
 
-class SentencePieceVocab(_Common):
+class SentencePieceVocab(VocabOptions):
     """A SentencePiece model."""
 
     kind: Literal["sentencepiece"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
@@ -132,15 +126,7 @@ class SentencePieceVocab(_Common):
         for name in self.options:
             if name in keys:
                 raise ValueError(f"options has {name}, whose place is the key {keys[name]} of vocab itself")
-        from nmt_prep.subwords.sentencepiece_options import check_options, check_pieces, least_size  # noqa: PLC0415
-
-        try:
-            check_options(self.options, self.model_type)
-            check_pieces(self.special_ids, self.reserved, self.options)
-        except TrainingError as error:
-            raise ValueError(str(error)) from error
-        least = least_size(self.special_ids, self.reserved, self.byte_fallback, self.options)
-        _check_size(self.size, least, "special pieces, reserved, byte_fallback, control_symbols and a character")
+        _check_by_dialect(self)
         return self
 
     @property
@@ -165,6 +151,20 @@ def _check_size(size: int, least: int, what: str) -> None:
     """
     if size < least:
         raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
+
+
+def _check_by_dialect(options: VocabOptions) -> None:
+    """Refuses what the dialect does not take.
+
+    Raises:
+        ValueError: there is such a value.
+    """
+    from nmt_prep.subwords import dialect_of  # noqa: PLC0415  (loads the tokenizers)
+
+    try:
+        dialect_of(options).check(options)
+    except NmtPrepError as error:
+        raise ValueError(str(error)) from error
 
 
 def _with_kind(value: object) -> object:

@@ -20,15 +20,13 @@ from nmt_prep.estimates.workload import CorpusSize, total
 from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
 from nmt_prep.stages.encode import bucket_share, spill_buffer
 from nmt_prep.stages.sample import stride_of
+from nmt_prep.subwords import dialect_of
 
-_RATES = {"extract": 175e6, "compile": 112e6, "sample": 180e6, "t2t": 65e6, "byte_bpe": 59e6, "sentencepiece": 48e6}
-"""Bytes a second and worker: of stages, and of encode by the kind of vocabulary."""
+_RATES = {"extract": 175e6, "compile": 112e6, "sample": 180e6}
+"""Bytes per second and worker; those of encode depend on the dialect."""
 
 _DIGESTING = 1.3e9
 _WORKER_MEMORY = {"extract": 3_000_000, "compile": 65_000_000, "sample": 70_000_000, "encode": 60_000_000}
-
-_TRAINING = {"t2t": (100e6, 3.9, 480e6), "byte_bpe": (50e6, 1.8, 454e6), "sentencepiece": (10.3e6, 2.0, 161e6)}
-"""By kind of vocabulary: bytes of the sample that was measured on, seconds and bytes of memory."""
 
 _TRAINING_GROWTH = 0.85
 """Training time and memory grow as the size of the sample to this power: words come again."""
@@ -119,7 +117,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
             seconds, memory = _training(config, work, note)
         else:
             memory = _memory(name, config, corpora, note, ceil(busy), machines)
-            rate = _RATES[config.vocab.kind if name == "encode" else name]
+            rate = dialect_of(config.vocab).speed.encoding if name == "encode" else _RATES[name]
             seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
         stages.append(StageEstimate(name, seconds, memory, scratch, output, origin))
     return [*stages, StageEstimate("report", 0.1)]
@@ -181,9 +179,9 @@ def _nearest(notes: Sequence[StageNote], work: float) -> StageNote | None:
 
 def _training(config: Config, work: float, note: StageNote | None) -> tuple[float, int]:
     """Returns the seconds of training a vocabulary, and its bytes of memory."""
-    size, seconds, memory = _TRAINING[config.vocab.kind]
-    growth = (work / size) ** _TRAINING_GROWTH
-    seconds, memory = seconds * growth, memory * growth
+    typical = dialect_of(config.vocab).speed
+    growth = (work / typical.sample) ** _TRAINING_GROWTH
+    seconds, memory = typical.seconds * growth, typical.memory * growth
     if note is not None:
         growth = (work / note.work) ** _TRAINING_GROWTH
         seconds, memory = note.seconds * growth, memory if note.memory is None else note.memory * growth

@@ -19,7 +19,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from nmt_prep.artefacts import write_json
-from nmt_prep.config import Config, SentencePieceVocab
+from nmt_prep.config import Config
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import BASE_MEMORY
@@ -27,6 +27,7 @@ from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener, Meter
+from nmt_prep.subwords import dialect_of
 
 MEASURED = ("extract", "compile", "sample", "vocab", "encode")
 """The stages that notes are taken of. Downloads depend on the network, and the others take next to no time."""
@@ -69,8 +70,7 @@ _NOTES = TypeAdapter(list[StageNote])
 
 def kind_of(stage: str, config: Config) -> str:
     """Returns the name under which notes of a stage are kept: the stage, and what its speed depends on."""
-    vocab = config.vocab
-    dialect = f"{vocab.kind}-{vocab.model_type}" if isinstance(vocab, SentencePieceVocab) else vocab.kind
+    dialect = dialect_of(config.vocab).variant(config.vocab)
     return {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}.get(stage, stage)
 
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 
 from nmt_prep.artefacts import as_json, write_json
-from nmt_prep.config import SIDES, ByteBPEVocab, Config, SentencePieceVocab, Side, T2TVocab
-from nmt_prep.config.vocab import Vocab
+from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.errors import VocabularyError
 from nmt_prep.pipeline.manifest import Counts
@@ -23,24 +22,9 @@ from nmt_prep.progress import Meter
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
 from nmt_prep.stages.vocab_progress import TrainingMeters
-from nmt_prep.subwords import (
-    ByteBPETokenizer,
-    ProgressCallback,
-    SentencePieceTokenizer,
-    T2TTokenizer,
-    Tokenizer,
-    load_tokenizer,
-)
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.byte_bpe_training import PretokenCounts
-from nmt_prep.subwords.counts import read_counts
-from nmt_prep.subwords.sentencepiece_engine import IdLayout
-from nmt_prep.subwords.t2t_training import TokenCounts
-
-C = TypeVar("C", TokenCounts, PretokenCounts)
-
-SUFFIXES = {"t2t": "", "byte_bpe": ".tokenizer.json", "sentencepiece": ".model"}
-"""How the files' names end, by dialect; Tensor2Tensor's have no suffix."""
+from nmt_prep.subwords import Tokenizer, dialect_named, dialect_of
+from nmt_prep.subwords.counts import TextCounts, read_counts
+from nmt_prep.subwords.tokenizer import IdLayout
 
 _FAR_FROM_ASKED = 10  # per cent
 
@@ -65,7 +49,7 @@ class VocabularyTask:
     sample_bytes: int
     counted: tuple[Path, ...]
     output: Path
-    options: Vocab
+    options: VocabOptions
     threads: int
     memory: int
 
@@ -114,9 +98,8 @@ class TrainedVocabulary:
 
 def vocabulary_name(config: Config, key: str) -> str:
     """File name of a side's vocabulary, with the language where there is one a side."""
-    stem = f"vocab.{config.name}.{config.vocab.size}" + (".subwords" if config.vocab.kind == "t2t" else "")
-    suffix = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
-    return f"{stem}{suffix}{SUFFIXES[config.vocab.kind]}"
+    side = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
+    return dialect_of(config.vocab).file_name(f"vocab.{config.name}.{config.vocab.size}", side)
 
 
 def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
@@ -135,6 +118,7 @@ class BuiltVocabulary:
     """Where a vocabulary is, and how to tell that it is the right one: what tasks have of it."""
 
     path: Path
+    kind: str
     id_layout: IdLayout | None
     fingerprint: str
 
@@ -149,7 +133,7 @@ class BuiltVocabulary:
 
 @functools.lru_cache(maxsize=2)
 def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
-    tokenizer = load_tokenizer(vocabulary.path, id_layout=vocabulary.id_layout)
+    tokenizer = dialect_named(vocabulary.kind).load(vocabulary.path, id_layout=vocabulary.id_layout)
     if tokenizer.fingerprint != vocabulary.fingerprint:
         raise VocabularyError(f"{vocabulary.path} does not read back as it was built; run again with --force vocab")
     return tokenizer
@@ -162,10 +146,10 @@ def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
         TrainingError: the vocabulary cannot be trained from these lines, or not within the memory.
         OutputError: the file cannot be written.
     """
-    tokenizer = _train(task, meter)
-    tokenizer.save(task.output)
-    layout = task.options.id_layout if isinstance(task.options, SentencePieceVocab) else None
-    tokenizer = load_tokenizer(task.output, id_layout=layout)
+    dialect = dialect_of(task.options)
+    _train(task, meter).save(task.output)
+    layout = dialect.id_layout(task.options)
+    tokenizer = dialect.load(task.output, id_layout=layout)
     facts = VocabularyFacts(
         file=task.output.name,
         kind=tokenizer.dialect,
@@ -181,7 +165,7 @@ def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
     return TrainedVocabulary(facts, dict(_own_pieces(tokenizer, task.options)))
 
 
-def _own_pieces(tokenizer: Tokenizer, options: Vocab) -> Iterator[tuple[str, int]]:
+def _own_pieces(tokenizer: Tokenizer, options: VocabOptions) -> Iterator[tuple[str, int]]:
     """Yields the pieces that the config asks for, with their ids, as far as they are single pieces."""
     for piece in options.own_pieces:
         with suppress(VocabularyError):
@@ -189,48 +173,14 @@ def _own_pieces(tokenizer: Tokenizer, options: Vocab) -> Iterator[tuple[str, int
 
 
 def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
+    dialect = dialect_of(task.options)
     with TrainingMeters(meter, task.key) as report:
-        return _trained(task, report, meter)
+        counts = dialect.new_counts(task.options)
+        text = _lines(task, meter) if counts is None else _filled(counts, task, meter)
+        return dialect.train(text, task.options, progress=report, memory=task.memory)
 
 
-def _trained(task: VocabularyTask, report: ProgressCallback, meter: Meter) -> Tokenizer:
-    options = task.options
-    if isinstance(options, T2TVocab):
-        return T2TTokenizer.from_counts(
-            _counts(task, TokenCounts(), meter),
-            options.size,
-            max_subtoken_length=options.max_subtoken_length,
-            reserved=options.reserved,
-            progress=report,
-            memory=task.memory,
-        )
-    if isinstance(options, ByteBPEVocab):
-        return ByteBPETokenizer.from_counts(
-            _counts(task, PretokenCounts(options.pattern or GPT2_PATTERN), meter),
-            options.size,
-            min_frequency=options.min_frequency,
-            pad=options.pad,
-            eos=options.eos,
-            bos=options.bos,
-            reserved=options.reserved,
-            progress=report,
-            memory=task.memory,
-        )
-    return SentencePieceTokenizer.train(
-        _lines(task, meter),
-        options.size,
-        model_type=options.model_type,
-        character_coverage=options.character_coverage,
-        byte_fallback=options.byte_fallback,
-        user_defined_symbols=options.reserved,
-        normalization_rule_name=options.normalization,
-        progress=report,
-        memory=task.memory,
-        **{**{f"{name}_id": number for name, number in options.special_ids.items()}, **options.options},
-    )
-
-
-def _counts(task: VocabularyTask, counts: C, meter: Meter) -> C:
+def _filled(counts: TextCounts, task: VocabularyTask, meter: Meter) -> TextCounts:
     """Fills empty counts: with those of the tasks that counted, or from the samples."""
     if not task.counted:
         counts.add(_lines(task, meter), task.threads)
@@ -271,10 +221,7 @@ class VocabOutput:
 
 
 class Vocabulary(Stage[VocabOutput, VocabOutput]):
-    """Trains the vocabularies, and describes them in ``vocab.json``.
-
-    Tensor2Tensor's files are named as it names them: ``vocab.<problem>.<size>.subwords``.
-    """
+    """Trains the vocabularies, and describes them in ``vocab.json``."""
 
     name = "vocab"
     directory = "vocab"
@@ -347,6 +294,6 @@ def built_vocabularies(job: Job) -> dict[Side, BuiltVocabulary]:
     """Returns the vocabularies that the vocab stage trained, for the stages below it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
     return {
-        side: BuiltVocabulary(directory / facts.file, facts.id_layout, facts.fingerprint)
+        side: BuiltVocabulary(directory / facts.file, facts.kind, facts.id_layout, facts.fingerprint)
         for side, facts in output.sides().items()
     }

@@ -6,17 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.config import ByteBPEVocab, Side, T2TVocab
-from nmt_prep.config.vocab import Vocab
+from nmt_prep.config import Side
+from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.slices import line_from
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.byte_bpe_training import PretokenCounts
+from nmt_prep.subwords import dialect_of
 from nmt_prep.subwords.counts import write_counts
-from nmt_prep.subwords.t2t_training import TokenCounts
 
 SLICE_BYTES = 64 << 20
 """How much of a sample is counted by one task; a vocabulary from no more than that has no such tasks."""
@@ -55,18 +53,13 @@ class CountTask:
     sample: Path
     start: int
     end: int
-    options: T2TVocab | ByteBPEVocab
+    options: VocabOptions
     output: Path
 
 
-def new_counts(options: T2TVocab | ByteBPEVocab) -> TokenCounts | PretokenCounts:
-    """What counts for a vocabulary, empty."""
-    return TokenCounts() if isinstance(options, T2TVocab) else PretokenCounts(options.pattern or GPT2_PATTERN)
-
-
-def count_tasks(samples: Sequence[SampleFile], options: Vocab, scratch: Path) -> Iterator[CountTask]:
+def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: Path) -> Iterator[CountTask]:
     """Yields the slices of the samples that one vocabulary is trained on; none if they are small."""
-    if sum(sample.size for sample in samples) <= SLICE_BYTES or not isinstance(options, T2TVocab | ByteBPEVocab):
+    if sum(sample.size for sample in samples) <= SLICE_BYTES or dialect_of(options).new_counts(options) is None:
         return
     for sample in samples:
         for number, start in enumerate(range(0, sample.size, SLICE_BYTES)):
@@ -80,7 +73,8 @@ def count_slice(task: CountTask, tick: Tick) -> CountedTexts:
     Raises:
         OutputError: the file cannot be written.
     """
-    counts = new_counts(task.options)
+    counts = dialect_of(task.options).new_counts(task.options)
+    assert counts is not None
     start, end = (line_from(task.sample, position) for position in (task.start, task.end))
     for lines in iter_lines(task.sample, LineSlice(start, end, 1)):
         counts.add(lines, threads=1)

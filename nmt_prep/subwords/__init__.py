@@ -2,31 +2,56 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
+from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
-from nmt_prep.subwords.t2t import T2TTokenizer
-from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
+from nmt_prep.subwords.byte_bpe.dialect import BYTE_BPE
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.dialect import Dialect
+from nmt_prep.subwords.sentencepiece.dialect import SENTENCEPIECE
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from nmt_prep.subwords.t2t.dialect import T2T
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 
 __all__ = [
+    "DIALECTS",
     "ByteBPETokenizer",
+    "Dialect",
     "ProgressCallback",
     "SentencePieceTokenizer",
     "T2TTokenizer",
     "Tokenizer",
+    "dialect_named",
+    "dialect_of",
     "load_tokenizer",
 ]
 
-_RANK = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]+\n")
-_BYTE_BPE_FILES = ("encoder.json", "vocab.json", "vocab.bpe", "merges.txt", "tokenizer.json")
+DIALECTS: tuple[Dialect[Any], ...] = (BYTE_BPE, SENTENCEPIECE, T2T)
+"""All dialects, in the order in which they are asked whether a file is theirs; T2T, which takes any, is the last."""
 
 
-def load_tokenizer(path: str | Path, *, id_layout: Literal["sentencepiece", "fairseq"] | None = None) -> Tokenizer:
+def dialect_named(kind: str) -> Dialect[Any]:
+    """Returns the dialect with a name.
+
+    Raises:
+        VocabularyError: there is none.
+    """
+    for dialect in DIALECTS:
+        if dialect.kind == kind:
+            return dialect
+    known = ", ".join(dialect.kind for dialect in DIALECTS)
+    raise VocabularyError(f"there is no dialect {kind!r}; nmt_prep knows {known}")
+
+
+def dialect_of(options: VocabOptions) -> Dialect[Any]:
+    """Returns the dialect that options of a config are for."""
+    return dialect_named(options.kind)
+
+
+def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> Tokenizer:
     """Loads a vocabulary file of any dialect, which it tells from the file.
 
     A directory, a JSON file, files with OpenAI's names and tiktoken's ranks are byte-level BPE; a protocol buffer is
@@ -40,25 +65,17 @@ def load_tokenizer(path: str | Path, *, id_layout: Literal["sentencepiece", "fai
         VocabularyError: the file cannot be read, or is no vocabulary that nmt_prep knows.
     """
     path = Path(path)
-    if path.is_dir() or path.name in _BYTE_BPE_FILES or path.suffix == ".tiktoken":
-        return ByteBPETokenizer.load(path)
+    dialect = next(dialect for dialect in DIALECTS if dialect.recognises(path, _head(path)))
+    return dialect.load(path, id_layout=id_layout)
+
+
+def _head(path: Path) -> bytes:
+    if path.is_dir():
+        return b""
     try:
         with path.open("rb") as file:
-            head = file.read(64)
+            return file.read(64)
     except OSError as error:
-        raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror or error}") from error
-    if _RANK.match(head):
-        return ByteBPETokenizer.load(path)
-    if path.suffix == ".model" or (head[:1] == b"\n" and head[2:3] == b"\n"):
-        return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")
-    if path.suffix == ".json" or _opens_json(head):
-        return ByteBPETokenizer.load(path)
-    return T2TTokenizer.load(path)
-
-
-def _opens_json(head: bytes) -> bool:
-    """Whether text opens as a JSON object does; a bare piece that begins with a brace does not go on so."""
-    try:
-        return json.loads(head.lstrip()[:1] + b"}") == {} and head.lstrip()[1:].lstrip()[:1] == b'"'
-    except ValueError:
-        return False
+        raise VocabularyError(
+            f"cannot read the vocabulary {path}: {error.strerror or error}; check the path"
+        ) from error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import TextColumn
+from nmt_prep.columns import Lines, TextColumn
 from nmt_prep.errors import OutputError, TrainingError
 
 
@@ -25,6 +26,32 @@ class CountColumns:
 
     texts: TextColumn
     counts: npt.NDArray[np.int64]
+
+
+@runtime_checkable
+class TextCounts(Protocol):
+    """Distinct texts of a sample and how often each occurs, which a dialect trains a vocabulary from."""
+
+    def add(self, lines: Lines, threads: int | None = None) -> None:
+        """Counts the texts of lines.
+
+        Raises:
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
+        """
+
+    def add_counted(self, columns: CountColumns) -> None:
+        """Adds texts that another process counted."""
+
+    def columns(self) -> CountColumns:
+        """Returns all texts and their counts, in no particular order."""
+        ...
+
+    def check_memory(self, memory: int | None) -> None:
+        """Checks that a training from these counts fits the memory, in bytes; None is no bound.
+
+        Raises:
+            TrainingError: it does not.
+        """
 
 
 def write_counts(path: Path, columns: CountColumns) -> None:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.subwords.byte_bpe_vocabulary import spelled
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 _WHITE = re.compile(r"\s")
@@ -27,7 +26,7 @@ class PieceText:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.texts = _written(tokenizer)
+        self.texts = tokenizer.words()
         self._column = pa.array(self.texts, pa.large_string())
         self._ids = {text: number for number, text in enumerate(self.texts)}
         self._white = np.array([_WHITE.search(text) is not None for text in self.texts], dtype=np.bool_)
@@ -72,24 +71,6 @@ class PieceText:
             return Ragged.from_lists([[self._ids[piece] for piece in line.split(" ") if piece] for line in lines])
         except KeyError as error:
             raise EncodeError(f"{error.args[0]!r} is no piece of this vocabulary") from None
-
-
-def _written(tokenizer: Tokenizer) -> list[str]:
-    r"""The text of each piece in the order of ids, without white space as far as the dialect has a way to write that.
-
-    Tensor2Tensor's pieces may hold white space; it is written as that dialect escapes characters, ``\32;`` for a
-    space, which its decoding undoes. The other dialects spell spaces by characters of their own (``Ġ``, ``▁``), and
-    so the white space of byte-level BPE's added tokens is written, unless another piece has that text. Some
-    SentencePiece models have pieces of other white space, such as U+3000, which stays.
-    """
-    pieces = list(tokenizer.pieces)
-    if tokenizer.dialect == "t2t":
-        return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in pieces]
-    if tokenizer.dialect == "byte_bpe":
-        others = frozenset(pieces)
-        written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in pieces]
-        return [piece if text in others else text for piece, text in zip(pieces, written, strict=True)]
-    return pieces
 
 
 def id_lines(rows: Ragged) -> pa.Array:

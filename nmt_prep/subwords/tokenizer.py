@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from nmt_prep.columns import Lines, Ragged
 from nmt_prep.errors import VocabularyError
+
+IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
+"""How the special pieces of a SentencePiece model are numbered."""
 
 ProgressCallback: TypeAlias = Callable[[str, Mapping[str, int | float | str]], None]
 """Called during training with an event's name and its numbers, e.g. ``("bisection", {"min_count": 500, "size": 812})``.
@@ -68,6 +71,10 @@ class Tokenizer(ABC):
     @abstractmethod
     def pieces(self) -> Sequence[str]:
         """The vocabulary in the order of ids."""
+
+    def words(self) -> list[str]:
+        """Texts of the pieces in the order of ids, without white space if the dialect has a way to write that."""
+        return list(self.pieces)
 
     def __len__(self) -> int:
         return len(self.pieces)

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from tests.subwords.byte_bpe_samples import small_tokenizer
 
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"

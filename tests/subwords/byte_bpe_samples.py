@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 
 LINES = [
     "the cat sat on the mat, and the cat's hat sat there too",

@@ -63,7 +63,7 @@ def library(file: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def trained(lines: Iterable[str], size: int, **options: object) -> bytes:
-    from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+    from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 
     tokenizer = SentencePieceTokenizer.train(lines, size, hard_vocab_limit=False, **options)  # type: ignore[arg-type]
     return tokenizer.model_bytes

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_added import AddedToken
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Pretokenization
-from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary
+from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe_samples import LINES, SPECIALS, TEXTS, small_tokenizer
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nmt_prep.subwords.byte_bpe_added import AddedToken, AddedTokenFinder
+from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder
 
 
 @pytest.mark.parametrize(

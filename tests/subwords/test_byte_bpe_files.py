@@ -14,10 +14,10 @@ from tokenizers import Tokenizer, models
 from tokenizers import pre_tokenizers as peer_pre_tokenizers
 
 from nmt_prep.errors import OutputError, VocabularyError
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_added import AddedToken
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Cut, Pretokenization
-from nmt_prep.subwords.byte_bpe_vocabulary import BYTE_CHARACTERS, ByteBPEVocabulary, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Cut, Pretokenization
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.vocabulary import BYTE_CHARACTERS, ByteBPEVocabulary, bytes_of, spelled
 from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
 
 TEXTS = [*LINES, "", " x", "  two  spaces \n", "<pad>", "👩🏽\u200d🚀 naïve ½", "cat's'd'LL don't", "\t的的的的的猫"]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from nmt_prep.subwords.byte_bpe_patterns import PatternError, Syntax, common_pattern
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.tiktoken_encodings import CL100K_PATTERN, O200K_PATTERN
+from nmt_prep.subwords.byte_bpe.patterns import PatternError, Syntax, common_pattern
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.ranks import CL100K_PATTERN, O200K_PATTERN
 from tests.subwords.byte_bpe_models import BLOOM, CL100K_IN_JSON, DEEPSEEK_V2, DEEPSEEK_V3, LLAMA3, O200K, TEKKEN
 
 PUBLISHED = [BLOOM, CL100K_IN_JSON, *DEEPSEEK_V2, *DEEPSEEK_V3, LLAMA3, O200K, TEKKEN, GPT2_PATTERN]

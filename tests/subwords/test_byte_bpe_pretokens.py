@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError, VocabularyError
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Pretokenization
-from nmt_prep.subwords.byte_bpe_pretokens import Pretokenizer, Pretokens
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
+from nmt_prep.subwords.byte_bpe.pretokens import Pretokenizer, Pretokens
 from scripts.make_pattern_tables import unicode_version
 from tests.reference import byte_bpe as reference
 

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.byte_bpe_vocabulary import bytes_of
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.byte_bpe.vocabulary import bytes_of
 
 
 def corpora(shared: Path) -> Iterator[tuple[str, list[str]]]:

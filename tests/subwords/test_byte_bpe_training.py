@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from nmt_prep.errors import InvalidTextError, TrainingError, VocabularyError
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe_samples import LINES
 

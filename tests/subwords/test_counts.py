@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError, OutputError, TrainingError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer
-from nmt_prep.subwords.byte_bpe_pretokenization import Pretokenization
-from nmt_prep.subwords.byte_bpe_training import PretokenCounts
+from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
+from nmt_prep.subwords.byte_bpe.training import PretokenCounts
 from nmt_prep.subwords.counts import CountColumns, read_counts, sizes_apart, write_counts
-from nmt_prep.subwords.t2t_training import TokenCounts
+from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.reference import byte_bpe as byte_bpe_reference
 from tests.reference import t2t as t2t_reference
 

@@ -9,8 +9,8 @@ import pytest
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
-from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
-from nmt_prep.subwords.sentencepiece_library import LibraryModel
+from nmt_prep.subwords.sentencepiece.engine import LibraryModel
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED
 from tests.subwords.sentencepiece_models import BPE, BYTES, CHAR, UNIGRAM, UNK, WORD, field, library, model_file

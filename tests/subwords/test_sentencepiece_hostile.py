@@ -7,7 +7,7 @@ import time
 import pytest
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece import NORMAL
 from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, WORD, field, library, model_file
 

@@ -14,8 +14,9 @@ import sentencepiece
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import TrainingError
-from nmt_prep.subwords import SentencePieceTokenizer, sentencepiece_process
-from nmt_prep.subwords.sentencepiece_process import LibraryError, train_in_process
+from nmt_prep.subwords import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece import process as sentencepiece_process
+from nmt_prep.subwords.sentencepiece.process import LibraryError, train_in_process
 
 LINES = [f"the {noun} sees\na small {noun} near {i} trees" for i, noun in enumerate(["cat", "dog", "Männer"] * 2000)]
 SETTINGS = {"vocab_size": 80, "model_type": "bpe", "num_threads": 2, "user_defined_symbols": ["<a,b>"]}
@@ -103,7 +104,7 @@ def test_a_child_that_dies_is_an_error(
 def test_the_child_ends_when_its_parent_is_killed() -> None:
     child = (
         "import os, sys, time\n"
-        "from nmt_prep.subwords.sentencepiece_worker import _end_with\n"
+        "from nmt_prep.subwords.sentencepiece.worker import _end_with\n"
         "_end_with(int(sys.argv[1]))\n"
         "print(os.getpid(), flush=True)\n"
         "time.sleep(600)"
@@ -134,17 +135,17 @@ def test_a_daemonic_process_trains_too() -> None:
 def test_ctrl_c_in_the_terminal_leaves_the_message_to_the_parent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    source = Path(sentencepiece_process.__file__).with_name("sentencepiece_worker.py")
-    program = f"sys.path.insert(0, {str(source.parent)!r})\nimport sentencepiece_worker\n"
+    source = Path(sentencepiece_process.__file__).with_name("worker.py")
+    program = f"sys.path.insert(0, {str(source.parent)!r})\nimport worker\n"
     # SIGINT reaches every process of the terminal; the real program ignores it and trains on.
     program += (
-        "lines = sentencepiece_worker._lines\n"
+        "lines = worker._lines\n"
         "def interrupted(source):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    yield from lines(source)\n"
-        "sentencepiece_worker._lines = interrupted\n"
+        "worker._lines = interrupted\n"
         "sys.path.pop(0)\n"
-        "sentencepiece_worker.main()\n"
+        "worker.main()\n"
     )
     worker(monkeypatch, tmp_path, program)
     assert train_in_process(columns(LINES[:300]), SETTINGS, lambda _: None)

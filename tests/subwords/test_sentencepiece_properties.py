@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED
 from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, library, model_file

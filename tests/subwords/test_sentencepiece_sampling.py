@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.errors import EncodeError
-from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece import NORMAL
 from tests.subwords.sentencepiece_models import BPE, UNIGRAM, UNK, model_file
 

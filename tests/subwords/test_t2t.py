@@ -10,8 +10,8 @@ import pytest
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, InvalidTextError, OutputError, TrainingError, VocabularyError
-from nmt_prep.subwords.t2t import T2TTokenizer
-from nmt_prep.subwords.t2t_training import TokenCounts
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from nmt_prep.subwords.t2t.training import TokenCounts
 
 HEAD = ["<pad>_", "<EOS>_"]
 ESCAPES = list("\\_u;0123456789")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from nmt_prep.subwords.t2t import T2TTokenizer
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from tests.reference import t2t as reference
 
 GOLDEN = [

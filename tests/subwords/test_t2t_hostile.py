@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from nmt_prep.errors import EncodeError
-from nmt_prep.subwords.t2t import T2TTokenizer
-from nmt_prep.subwords.t2t_training import TokenCounts
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from nmt_prep.subwords.t2t.training import TokenCounts
 
 
 @contextmanager

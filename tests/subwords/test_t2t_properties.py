@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError
-from nmt_prep.subwords.t2t import T2TTokenizer
-from nmt_prep.subwords.t2t_training import TokenCounts
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from nmt_prep.subwords.t2t.training import TokenCounts
 from tests.reference import t2t as reference
 
 ALPHABETS = ["ab", "ab ", "ab_\\u;09 ", "中文字。 ", "ab\né😀 ", "a_", "\u0301 x", "a\x00\u2028 _"]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.subwords.t2t import T2TTokenizer
-from nmt_prep.subwords.t2t_training import TokenCounts
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
+from nmt_prep.subwords.t2t.training import TokenCounts
 
 pytestmark = [
     pytest.mark.tensorflow,

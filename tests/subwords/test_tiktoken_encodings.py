@@ -15,9 +15,9 @@ from tokenizers import Tokenizer
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords import load_tokenizer
-from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe_pretokenization import is_gpt2_pattern
-from nmt_prep.subwords.tiktoken_encodings import TIKTOKEN_ENCODINGS
+from nmt_prep.subwords.byte_bpe.pretokenization import is_gpt2_pattern
+from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.subwords.byte_bpe_models import O200K
 from tests.subwords.byte_bpe_samples import small_tokenizer
 from tests.subwords.test_byte_bpe_models import TEXTS

@@ -13,11 +13,11 @@ from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import GPT2_UNICODE_VERSION
+from _nmt_prep_core import GPT2_UNICODE_VERSION, ByteBPEModel
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe_added import AddedToken
-from nmt_prep.subwords.byte_bpe_pretokenization import Pretokenization
+from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 
 MAX_TOKENS = 1 << 21
 """Ids go no further than this."""
@@ -183,3 +183,30 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
             )
         tokens[number] = token
     return tuple(tokens)
+
+
+def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
+    """Returns a model that gives the vocabulary's ids for text as files spell it, a character for each byte.
+
+    The native core takes UTF-8 alone, but a pretoken may begin or end inside a character where text is cut after it was
+    spelt. Before all other merges come those that join the two bytes of a spelling's character. The further ids that
+    this takes lie behind the vocabulary's, and never appear in the output.
+
+    Raises:
+        VocabularyError: a byte has no token, so that one of the further ids might come.
+    """
+    tokens = [spelled(token).encode() for token in vocabulary.tokens]
+    ids = {token: number for number, token in enumerate(tokens) if token}
+    characters = [character.encode() for character in BYTE_CHARACTERS]
+    if missing := [byte for byte, character in enumerate(characters) if character not in ids]:
+        raise VocabularyError(
+            f"the vocabulary has no token for byte {missing[0]} and {len(missing) - 1} more; one that cuts text after "
+            "it was spelt in bytes needs all 256"
+        )
+    pairs = [character for character in characters if len(character) == 2]
+    for half in sorted({bytes([byte]) for pair in pairs for byte in pair}):
+        ids[half] = len(tokens)
+        tokens.append(half)
+    rules = [(ids[pair[:1]], ids[pair[1:]], ids[pair]) for pair in pairs]
+    merges = np.concatenate([np.array(rules, np.int32), vocabulary.merges]).astype(np.int32)
+    return ByteBPEModel(tokens, [], merges.ravel(), vocabulary.whole_words, False)

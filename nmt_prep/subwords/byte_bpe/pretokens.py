@@ -18,9 +18,9 @@ import regex
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import InvalidTextError, VocabularyError
-from nmt_prep.subwords.byte_bpe_added import AddedToken, AddedTokenFinder, finder
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Cut, Form, Pretokenization
-from nmt_prep.subwords.byte_bpe_vocabulary import spelled
+from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finder
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Cut, Form, Pretokenization
+from nmt_prep.subwords.byte_bpe.vocabulary import spelled
 
 _LINES_PER_BLOCK = 4096
 _NOTHING: frozenset[str] = frozenset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 
 CL100K_PATTERN = "|".join(
     [

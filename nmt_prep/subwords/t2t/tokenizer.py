@@ -9,6 +9,7 @@ taken.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
@@ -20,9 +21,11 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.t2t_training import EOS, PAD, TokenCounts, build_pieces, checked_text
+from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_text
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
 from nmt_prep.subwords.vocabulary_file import read_vocabulary
+
+_WHITE = re.compile(r"\s")
 
 
 class T2TTokenizer(Tokenizer):
@@ -169,6 +172,10 @@ class T2TTokenizer(Tokenizer):
     def pieces(self) -> Sequence[str]:
         """The vocabulary in the order of ids, escaped as in its file."""
         return self._pieces
+
+    def words(self) -> list[str]:
+        r"""Texts of the pieces, with white space escaped as the dialect escapes characters: ``\32;`` for a space."""
+        return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in self._pieces]
 
     @property
     def pad_id(self) -> int:

@@ -9,26 +9,34 @@ after their tables were made: here letters, numbers and white space are those of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
-from _nmt_prep_core import GPT2_UNICODE_VERSION
+import numpy as np
+from _nmt_prep_core import GPT2_UNICODE_VERSION, ByteBPEModel
 
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
-from nmt_prep.subwords.byte_bpe_added import SpecialNames, allowed_specials
-from nmt_prep.subwords.byte_bpe_decoder import ByteBPEDecoder
-from nmt_prep.subwords.byte_bpe_files import Format, load_vocabulary, save_vocabulary
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.byte_bpe_pretokens import Pretokenizer
-from nmt_prep.subwords.byte_bpe_spelling import spelling_model
-from nmt_prep.subwords.byte_bpe_training import PretokenCounts, learn_vocabulary
-from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary
-from nmt_prep.subwords.tokenizer import ProgressCallback
+from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.subwords.byte_bpe.added import SpecialNames, allowed_specials
+from nmt_prep.subwords.byte_bpe.files import Format, load_vocabulary, save_vocabulary
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.pretokens import Pretokenizer
+from nmt_prep.subwords.byte_bpe.training import PretokenCounts, learn_vocabulary
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelled, spelling_model
+from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
+
+_WHITE = re.compile(r"\s")
+_USUAL_NAMES = {
+    "pad": ("<pad>", "[PAD]", "<|padding|>"),
+    "eos": ("<EOS>", "</s>", "<eos>", "[EOS]", "<|endoftext|>"),
+    "bos": ("<BOS>", "<s>", "<bos>", "[BOS]"),
+}
 
 
-class ByteBPETokenizer(ByteBPEDecoder):
+class ByteBPETokenizer(Tokenizer):
     """A byte-level BPE vocabulary."""
 
     dialect = "byte_bpe"
@@ -50,7 +58,19 @@ class ByteBPETokenizer(ByteBPEDecoder):
         Raises:
             VocabularyError: a name that is given is not among the special tokens, or a pattern is not one.
         """
-        super().__init__(vocabulary, pad, eos, bos)
+        self.vocabulary = vocabulary
+        self._pieces = vocabulary.pieces()
+        self._fingerprint = vocabulary.fingerprint()
+        self._pad_id, self._eos_id, self._bos_id = (
+            self._role(role, name) for role, name in (("pad", pad), ("eos", eos), ("bos", bos))
+        )
+        self._model = ByteBPEModel(
+            list(vocabulary.tokens),
+            [(token.id, name.encode()) for name, token in vocabulary.added.items()],
+            np.ascontiguousarray(vocabulary.merges, np.int32).ravel(),
+            vocabulary.whole_words,
+            vocabulary.pretokenization.add_prefix_space,
+        )
         how = vocabulary.pretokenization
         self._pretokenizer = Pretokenizer(how, vocabulary.added)
         self._encoder = spelling_model(vocabulary) if how.byte_cuts else self._model
@@ -258,3 +278,98 @@ class ByteBPETokenizer(ByteBPEDecoder):
         scan = self._pretokenizer.to_be_scanned
         values, offsets = self._encoder.encode(parts.data, parts.offsets, count, scan, dropout, key)
         return Ragged(values, offsets) if pretokens is None else pretokens.joined(values, offsets)
+
+    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
+        """Text of one sequence of ids; special tokens come by their names.
+
+        Args:
+            ids: the ids.
+            errors: what to do where the ids' bytes are not UTF-8: raise, or put U+FFFD.
+
+        Raises:
+            EncodeError: an id stands for nothing, or the bytes are not UTF-8.
+        """
+        return self.decode_batch(self._row(ids), errors)[0]
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes that ids stand for, UTF-8 or not.
+
+        Raises:
+            EncodeError: an id stands for nothing.
+        """
+        row = self._row(ids)
+        return self._model.decode_bytes(row.values, row.offsets, 1)[0]
+
+    def decode_batch(
+        self, rows: Ragged, errors: Literal["strict", "replace"] = "strict", threads: int | None = None
+    ) -> list[str]:
+        """Texts of many sequences of ids, in order.
+
+        Raises:
+            EncodeError: an id stands for nothing, bytes are not UTF-8, or the offsets do not fit the values.
+        """
+        values = np.ascontiguousarray(rows.values, np.int32)
+        offsets = np.ascontiguousarray(rows.offsets, np.int64)
+        return self._model.decode(values, offsets, threads or available_cores(), errors == "replace")
+
+    def _row(self, ids: Iterable[int]) -> Ragged:
+        row = list(ids)
+        for number in row:
+            if not 0 <= number < len(self._pieces):
+                raise EncodeError(f"id {number}: the vocabulary's go from 0 to {len(self._pieces) - 1}")
+        return Ragged.from_lists([row])
+
+    def special_id(self, name: str) -> int:
+        """Id of a special token.
+
+        Raises:
+            VocabularyError: there is none of that name.
+        """
+        if name not in self.vocabulary.specials:
+            raise VocabularyError(
+                f"the vocabulary has no special token {name!r}, only {sorted(self.vocabulary.specials)}; "
+                "name it when the vocabulary is trained"
+            )
+        return self.vocabulary.specials[name]
+
+    def _role(self, role: str, name: str | None) -> int | None:
+        if name is not None:
+            return self.special_id(name)
+        specials = self.vocabulary.specials
+        return next((specials[n] for n in _USUAL_NAMES[role] if n in specials), None)
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        """The vocabulary in the order of ids, spelt as in its files; "" for ids that are not used."""
+        return self._pieces
+
+    def words(self) -> list[str]:
+        """Texts of the pieces, with the white space of added tokens spelt, unless another piece has that text."""
+        others = frozenset(self._pieces)
+        written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in self._pieces]
+        return [piece if text in others else text for piece, text in zip(self._pieces, written, strict=True)]
+
+    @property
+    def pad_id(self) -> int | None:
+        """Id of padding, None where the vocabulary has none."""
+        return self._pad_id
+
+    @property
+    def eos_id(self) -> int | None:
+        """Id that ends a sentence, None where the vocabulary has none."""
+        return self._eos_id
+
+    @property
+    def bos_id(self) -> int | None:
+        """Id that begins a sentence, None where the vocabulary has none."""
+        return self._bos_id
+
+    @property
+    def unk_id(self) -> None:
+        """None: whatever is not a token is spelt in bytes."""
+        return
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the vocabulary, its options and the Unicode version."""
+        return self._fingerprint

@@ -10,10 +10,10 @@ from _nmt_prep_core import ByteBPEWordCounter
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import TrainingError
-from nmt_prep.subwords.byte_bpe_added import AddedToken
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Pretokenization
-from nmt_prep.subwords.byte_bpe_pretokens import Pretokenizer
-from nmt_prep.subwords.byte_bpe_vocabulary import MAX_TOKENS, ByteBPEVocabulary, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
+from nmt_prep.subwords.byte_bpe.pretokens import Pretokenizer
+from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary, bytes_of, spelled
 from nmt_prep.subwords.counts import CountColumns, check_memory
 from nmt_prep.subwords.tokenizer import ProgressCallback
 

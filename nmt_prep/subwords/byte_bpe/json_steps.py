@@ -6,8 +6,8 @@ import re
 from typing import Any, cast, get_args
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe_patterns import PatternError, common_pattern
-from nmt_prep.subwords.byte_bpe_pretokenization import Behavior, Cut, Form, Pretokenization, is_gpt2_pattern
+from nmt_prep.subwords.byte_bpe.patterns import PatternError, common_pattern
+from nmt_prep.subwords.byte_bpe.pretokenization import Behavior, Cut, Form, Pretokenization, is_gpt2_pattern
 
 # As tokenizers knows punctuation: by tables of Unicode 8, to which later characters are none yet, and two still are.
 _NOT_YET_PUNCTUATION = (

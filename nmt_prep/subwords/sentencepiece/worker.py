@@ -1,4 +1,4 @@
-"""Trains one SentencePiece model in a process of its own, as ``sentencepiece_process`` asks it to.
+"""Trains one SentencePiece model in a process of its own, as ``process`` asks it to.
 
 The process gets a request and lines on standard input, and writes a reply to standard output; the library's log goes to
 standard error. It imports nothing of nmt_prep, so that it starts quickly.

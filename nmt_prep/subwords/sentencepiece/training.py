@@ -13,9 +13,8 @@ from _nmt_prep_core import find_invalid_utf8
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.subwords.counts import sizes_apart
-from nmt_prep.subwords.sentencepiece_log import TrainingLog
-from nmt_prep.subwords.sentencepiece_options import LOWEST_COVERAGE, check_options, check_pieces, least_size
-from nmt_prep.subwords.sentencepiece_process import LibraryError, train_in_process
+from nmt_prep.subwords.sentencepiece.options import LOWEST_COVERAGE, check_options, check_pieces, least_size
+from nmt_prep.subwords.sentencepiece.process import LibraryError, TrainingLog, train_in_process
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 ModelType: TypeAlias = Literal["unigram", "bpe", "word", "char"]

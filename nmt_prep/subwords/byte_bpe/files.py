@@ -15,11 +15,11 @@ from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe_added import AddedToken
-from nmt_prep.subwords.byte_bpe_json import from_tokenizer_json, to_tokenizer_json
-from nmt_prep.subwords.byte_bpe_pretokenization import GPT2_PATTERN, Cut, Pretokenization
-from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary, build_vocabulary, spelled
-from nmt_prep.subwords.tiktoken_encodings import TIKTOKEN_ENCODINGS, RankEncoding
+from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Cut, Pretokenization
+from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, RankEncoding
+from nmt_prep.subwords.byte_bpe.tokenizer_json import from_tokenizer_json, to_tokenizer_json
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary, spelled
 from nmt_prep.subwords.vocabulary_file import read_vocabulary
 
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]

@@ -3,21 +3,69 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
+import sentencepiece
 from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.subwords.sentencepiece_library import LibraryModel
-from nmt_prep.subwords.sentencepiece_sampling import Sampling
-
-IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
+from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.subwords.tokenizer import IdLayout
 
 _log = logging.getLogger(__name__)
 
 _KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
+_MOST_BEST = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Checked options of subword sampling.
+
+    Attributes:
+        dropout: BPE models: probability that a merge is left out.
+        alpha: unigram models: probabilities are in proportion to ``exp(alpha * score)``.
+        nbest: unigram models: among how many best ways, 0 for all.
+        seed: where the draws begin.
+    """
+
+    dropout: float
+    alpha: float
+    nbest: int
+    seed: int
+
+    @classmethod
+    def checked(
+        cls, model_type: str, alpha: float | None, nbest: int | None, dropout: float | None, seed: int | None
+    ) -> Self | None:
+        """Sampling for a kind of model, None where no option asks for it.
+
+        Raises:
+            EncodeError: the options do not fit the model or each other.
+        """
+        if alpha is None and dropout is None:
+            if nbest is not None or seed is not None:
+                raise EncodeError("nbest and seed are for sampling; set alpha (unigram) or dropout (BPE) as well")
+            return None
+        if alpha is not None and model_type != "unigram":
+            raise EncodeError(f"this is a {model_type} model: alpha is for unigram models, dropout for BPE models")
+        if dropout is not None and model_type != "bpe":
+            raise EncodeError(f"this is a {model_type} model: dropout is for BPE models, alpha for unigram models")
+        if seed is None or not 0 <= seed < 1 << 64:
+            raise EncodeError(f"seed {seed}: sampling needs a seed from 0 to 2**64 - 1, so that it can be repeated")
+        if dropout is not None and (nbest is not None or not 0 <= dropout <= 1):
+            raise EncodeError(
+                f"dropout {dropout}, nbest {nbest}: dropout is from 0 to 1, and nbest is not for BPE models"
+            )
+        if alpha is not None and not 0 <= alpha < float("inf"):
+            raise EncodeError(f"alpha {alpha}: it must be 0 or more, and finite")
+        if nbest is not None and not 1 <= nbest <= _MOST_BEST:
+            raise EncodeError(f"nbest {nbest}: it must be from 1 to {_MOST_BEST}; leave it out to draw among all ways")
+        return cls(dropout or 0.0, alpha or 0.0, nbest or 0, seed)
 
 
 class Engine:
@@ -147,3 +195,63 @@ class Engine:
         ids = np.arange(1, size - 1, dtype=np.int32)
         ids[:3] = [3, 0, 2]
         return LibraryModel(self._data, ids, size)
+
+
+class LibraryModel:
+    """A model run by the library, with the ids of a layout.
+
+    Args:
+        data: bytes of the ``.model`` file.
+        ids: int32, shape ``[pieces in the file]``: the id that each of them has in the layout.
+        size: number of ids of the layout.
+
+    Raises:
+        VocabularyError: the library refuses the model.
+    """
+
+    def __init__(self, data: bytes, ids: npt.NDArray[np.int32], size: int) -> None:
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(data)
+        except RuntimeError as error:
+            raise VocabularyError(f"the sentencepiece library refuses the model: {error}") from error
+        self._ids = ids
+        self._own_ids = np.full(size, -1, np.int32)
+        self._own_ids[ids] = np.arange(len(ids), dtype=np.int32)
+
+    def encode(self, column: TextColumn, threads: int) -> Ragged:
+        """Ids of each line.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        lines = column.to_bytes()
+        for number, line in enumerate(lines):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise InvalidTextError(
+                    f"line {number}: byte {error.start} is not UTF-8; convert the text to UTF-8 or drop the line"
+                ) from error
+        rows = Ragged.from_lists(self._processor.encode(lines, out_type=int, num_threads=threads)) if lines else None
+        if rows is None:
+            return Ragged(np.empty(0, np.int32), np.zeros(1, np.int64))
+        return Ragged(self._ids[rows.values], rows.offsets)
+
+    def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Text of each row of ids; ids that the layout adds stand for nothing.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary.
+        """
+        texts = []
+        for row in rows:
+            for i in row:
+                if not 0 <= i < len(self._own_ids):
+                    raise EncodeError(
+                        f"id {i} is not in the vocabulary, which has {len(self._own_ids)} pieces; "
+                        "decode with the vocabulary that encoded"
+                    )
+            own = [int(self._own_ids[i]) for i in row if self._own_ids[i] >= 0]
+            texts.append(str(self._processor.decode(own)) if own else "")
+        return texts

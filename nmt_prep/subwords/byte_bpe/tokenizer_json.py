@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe_added import AddedToken
-from nmt_prep.subwords.byte_bpe_json_steps import (
+from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.byte_bpe.json_steps import (
     list_of,
     object_of,
     read_steps,
@@ -18,7 +18,7 @@ from nmt_prep.subwords.byte_bpe_json_steps import (
     written_normalizer,
     written_pre_tokenizer,
 )
-from nmt_prep.subwords.byte_bpe_vocabulary import ByteBPEVocabulary, build_vocabulary
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")

@@ -1,0 +1,163 @@
+"""A small dialect of characters: all that it takes to add one, used for a whole run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import pytest
+
+import nmt_prep
+from nmt_prep import subwords
+from nmt_prep.columns import Lines, Ragged, text_columns
+from nmt_prep.config import Config
+from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.errors import TrainingError, VocabularyError
+from nmt_prep.stages import vocab_counts
+from nmt_prep.subwords.counts import TextCounts
+from nmt_prep.subwords.dialect import Dialect
+from nmt_prep.subwords.piece_text import PieceText
+from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
+from tests.corpus import corpus_config, pair, write_corpus
+
+PAD, EOS, UNK = "<pad>", "<eos>", "<unk>"
+
+
+class CharacterTokenizer(Tokenizer):
+    dialect = "characters"
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        self._pieces = tuple(pieces)
+        self._ids = {piece: number for number, piece in enumerate(self._pieces)}
+
+    @classmethod
+    def load(cls, path: str | Path) -> CharacterTokenizer:
+        return cls(json.loads(Path(path).read_text("utf-8"))["characters"])
+
+    def save(self, path: str | Path) -> None:
+        Path(path).write_text(json.dumps({"characters": self._pieces}), "utf-8")
+
+    def encode(self, text: str) -> list[int]:
+        return [self._ids.get(character, self.unk_id) for character in text]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(self._pieces[number] for number in ids if number > 2)
+
+    def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
+        texts = [text.decode() for column in text_columns(lines) for text in column.to_bytes()]
+        return Ragged.from_lists([self.encode(text) for text in texts])
+
+    def decode_batch(self, rows: Ragged) -> list[str]:
+        return [self.decode(row) for row in rows.to_lists()]
+
+    def words(self) -> list[str]:
+        return [piece.replace(" ", "␠") for piece in self._pieces]
+
+    @property
+    def pieces(self) -> Sequence[str]:
+        return self._pieces
+
+    @property
+    def pad_id(self) -> int:
+        return 0
+
+    @property
+    def eos_id(self) -> int:
+        return 1
+
+    @property
+    def bos_id(self) -> None:
+        return None
+
+    @property
+    def unk_id(self) -> int:
+        return 2
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256("\n".join(self._pieces).encode()).hexdigest()
+
+
+class CharacterVocab(VocabOptions):
+    kind: Literal["characters"] = "characters"
+    lower: bool = False
+
+
+class CharacterDialect(Dialect[CharacterVocab]):
+    kind: ClassVar[str] = "characters"
+    options = CharacterVocab
+
+    def check(self, options: CharacterVocab) -> None:
+        if options.lower:
+            raise TrainingError("vocab.lower is not supported")
+
+    def train(
+        self, text: TextCounts | Lines, options: CharacterVocab, *, progress: ProgressCallback | None, memory: int
+    ) -> CharacterTokenizer:
+        assert not isinstance(text, TextCounts)
+        found = Counter(
+            character for column in text_columns(text) for line in column.to_bytes() for character in line.decode()
+        )
+        if progress is not None:
+            progress("merges", {"size": len(found), "target": options.size})
+        specials = [PAD, EOS, UNK, *options.reserved]
+        return CharacterTokenizer([*specials, *sorted(found, key=lambda one: (-found[one], one))][: options.size])
+
+    def file_name(self, stem: str, side: str) -> str:
+        return f"{stem}{side}.characters"
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        return head.startswith(b'{"characters"')
+
+    def load(self, path: Path, *, id_layout: IdLayout | None = None) -> CharacterTokenizer:
+        return CharacterTokenizer.load(path)
+
+
+@pytest.fixture(autouse=True)
+def one_more_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subwords, "DIALECTS", (CharacterDialect(), *subwords.DIALECTS))
+
+
+def config_of_characters(place: Path, **options: object) -> Config:
+    config = corpus_config(place / "run")
+    return config.model_copy(update={"vocab": CharacterVocab.model_validate({"size": 90, **options})})
+
+
+def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vocab_counts, "SLICE_BYTES", 100)  # the sample is large, but there is nothing to count
+    write_corpus(tmp_path)
+    config = config_of_characters(tmp_path, reserved=("<2zh>",))
+    nmt_prep.run(config, base_dir=tmp_path, workers=2)
+    names = sorted(path.name for path in (tmp_path / "run/vocab").iterdir())
+    assert names == ["vocab.json", "vocab.small.90.en.characters", "vocab.small.90.zh.characters"]
+
+    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run/vocab" / names[1])
+    assert isinstance(tokenizer, CharacterTokenizer)
+    assert tokenizer.pieces[:4] == (PAD, EOS, UNK, "<2zh>")
+    facts = json.loads((tmp_path / "run/vocab/vocab.json").read_text())["source"]
+    assert (facts["kind"], facts["pad_id"], facts["unk_id"], facts["id_layout"]) == ("characters", 0, 2, None)
+
+    batch = next(nmt_prep.read_records(tmp_path / "run", "dev", batch_size=1))
+    row = batch.source[0].tolist()
+    assert row[-1] == 1
+    assert tokenizer.decode(row) in {pair(1_000_000 + number)[0] for number in range(20)}
+
+
+def test_what_commands_ask(tmp_path: Path) -> None:
+    tokenizer = CharacterTokenizer([PAD, EOS, UNK, " ", "a"])
+    assert PieceText(tokenizer).lines(Ragged.from_lists([[4, 3, 4]])).to_pylist() == ["a ␠ a"]
+    tokenizer.save(tmp_path / "x")
+    assert nmt_prep.load_tokenizer(tmp_path / "x").encode("a b") == [4, 3, 2]
+    assert np.array_equal(tokenizer.encode_batch(["a", ""]).offsets, [0, 1, 1])
+    with pytest.raises(VocabularyError, match="there is no dialect 'words'; nmt_prep knows characters, byte_bpe"):
+        subwords.dialect_named("words")
+
+
+def test_options_are_checked_by_the_dialect() -> None:
+    with pytest.raises(TrainingError, match="lower is not supported"):
+        subwords.dialect_of(CharacterVocab(lower=True)).check(CharacterVocab(lower=True))

@@ -2,12 +2,14 @@
 
 import sys
 
+from nmt_prep.cli.delayed import delay_heavy_libraries
 from nmt_prep.cli.streams import prepare_process
 
 
 def main() -> None:
     """Runs the command line; a user's mistake ends in a message and exit status 1 or 2, never in a traceback."""
     prepare_process()
+    delay_heavy_libraries()
     from nmt_prep.cli.app import run_app  # noqa: PLC0415  (takes most of a second to load)
 
     sys.exit(run_app())

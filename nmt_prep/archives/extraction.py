@@ -30,12 +30,15 @@ from nmt_prep.file_kinds import file_kind
 
 _CHUNK = 1 << 20
 _NAMES_KEPT = 100_000  # for messages
-FAULTS = (
-    *(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
-    *(NotImplementedError, RuntimeError),  # what zipfile raises at a compression that it cannot read
-    *(pa.ArrowException, MemoryError, OverflowError),
-)
-"""What the readers of archives and compressions raise at damage."""
+
+
+def damage_errors() -> tuple[type[Exception], ...]:
+    """Returns the exceptions that the readers of archives and compressions raise at damage."""
+    return (
+        *(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
+        *(NotImplementedError, RuntimeError),  # raised by zipfile for a compression that it cannot read
+        *(pa.ArrowException, MemoryError, OverflowError),
+    )
 
 
 class MissingMemberError(ArchiveError):
@@ -168,7 +171,7 @@ def entries_of(
 
     Raises:
         ArchiveError: something is refused.
-        Exception: one of :data:`FAULTS`, where the archive is damaged.
+        Exception: one of :func:`damage_errors`, where the archive is damaged.
     """
     if file.peek(4)[:4] in STARTS:
         yield from zip_entries(file, budget)
@@ -216,7 +219,7 @@ def _reading(archive: Archive) -> Iterator[None]:
     """Turns what goes wrong in reading an archive into one error."""
     try:
         yield
-    except FAULTS as error:
+    except damage_errors() as error:
         raise DamagedError(f"{archive.path} is damaged or cut short ({error or type(error).__name__})") from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nmt_prep.archives.compression import decompressed
 from nmt_prep.archives.entry import Archive, Budget
-from nmt_prep.archives.extraction import FAULTS, entries_of
+from nmt_prep.archives.extraction import damage_errors, entries_of
 from nmt_prep.config import Extract as Limits
 from nmt_prep.errors import ArchiveError
 
@@ -49,6 +49,6 @@ def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str
                     advance(len(chunk))
     except ArchiveError:
         return ""
-    except FAULTS as error:
+    except damage_errors() as error:
         return str(error) or type(error).__name__
     return ""

@@ -98,25 +98,24 @@ def random(key: int, number: int, size: int, /) -> Int64s:
     seed = np.array([key, number], np.int64).view(np.uint32).astype(np.uint64)
     mixed = [int(word[0]) for word in _philox(list(seed[:, np.newaxis]), 0x3EC8F720, 0x02461E29)]
     counters = np.arange((size + 1) // 2, dtype=np.uint64)
-    low = counters & _LOW, counters >> _HALF
+    half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
+    low = counters & low_half, counters >> half
     high = (np.full_like(counters, word) for word in mixed[2:])
     words = _philox([*low, *high], mixed[0], mixed[1])
-    pairs = np.stack([words[0] | words[1] << _HALF, words[2] | words[3] << _HALF], axis=1)
+    pairs = np.stack([words[0] | words[1] << half, words[2] | words[3] << half], axis=1)
     return pairs.ravel()[:size].view(np.int64)
-
-
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list[npt.NDArray[np.uint64]]:
     """Returns the four 32-bit words that Philox4x32-10 makes of each counter, in arrays of uint64."""
+    half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
     for _ in range(10):
         first, second = np.uint64(0xD2511F53) * counter[0], np.uint64(0xCD9E8D57) * counter[2]
         counter = [
-            (second >> _HALF) ^ counter[1] ^ np.uint64(key0),
-            second & _LOW,
-            (first >> _HALF) ^ counter[3] ^ np.uint64(key1),
-            first & _LOW,
+            (second >> half) ^ counter[1] ^ np.uint64(key0),
+            second & low_half,
+            (first >> half) ^ counter[3] ^ np.uint64(key1),
+            first & low_half,
         ]
         key0, key1 = (key0 + 0x9E3779B9) % 2**32, (key1 + 0xBB67AE85) % 2**32
     return counter

@@ -1,6 +1,6 @@
-"""One batch as training code gets it, decoded: the proof that ends a run.
+"""The end of a run: one batch as training code gets it, decoded.
 
-Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is kept, with the
+Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is kept with the
 digest of the records that it shows.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_prep.artefacts import parse_json, write_json
-from nmt_prep.batches import read_records
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.subwords import Tokenizer, load_tokenizer
-from nmt_prep.subwords.frame import Frame
+
+if TYPE_CHECKING:
+    from nmt_prep.subwords import Tokenizer
 
 _ROWS = 3
 _LONGEST = 100
@@ -41,6 +41,8 @@ def batch_preview(config: Config, split: str = "train") -> str:
 
 
 def _make(config: Config, workspace: Workspace, split: str) -> str:
+    from nmt_prep.batches import read_records  # noqa: PLC0415  (loads numpy)
+
     options = config.input
     batches = read_records(
         workspace.root, split, batch_tokens=options.batch_tokens, max_length=options.max_length, packed=False
@@ -70,11 +72,15 @@ def shortened(text: str) -> str:
 
 
 def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:
+    from nmt_prep.subwords import load_tokenizer  # noqa: PLC0415  (loads numpy)
+
     return load_tokenizer(workspace.root / "vocab" / facts["file"], id_layout=facts["id_layout"])
 
 
 def _text(tokenizer: Tokenizer, tags: Sequence[str], ids: list[int]) -> str:
     """Text of a row without eos; a tag comes by its name, which not every dialect's decoding gives."""
+    from nmt_prep.subwords.frame import Frame  # noqa: PLC0415  (loads numpy)
+
     for tag in tags:
         inside = Frame.of(tokenizer, tag).inside(ids)
         if inside is not None:

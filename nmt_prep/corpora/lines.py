@@ -23,8 +23,8 @@ from nmt_prep.corpora.encodings import UTF8_MARK, decoded, text_error
 from nmt_prep.corpora.pieces import LineSlice, few_lines, raw_chunks, unreadable, whole_lines
 from nmt_prep.errors import CorpusError
 
-Faults: TypeAlias = npt.NDArray[np.uint8]
-Offsets: TypeAlias = npt.NDArray[np.int64]
+Faults: TypeAlias = "npt.NDArray[np.uint8]"
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
 
 LARGEST_IN_MEMORY = 256 << 20
 """A larger file is no test set or catalogue."""

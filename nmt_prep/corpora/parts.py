@@ -24,19 +24,22 @@ from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
-SCHEMA = pa.schema(
-    [
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("target", pa.string(), nullable=False),
-        pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-    ]
-)
-
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
 
 _LARGEST_COLUMN = 2**31 - 1
 """Arrow's ``string`` counts bytes in 32 bits."""
+
+
+def part_schema() -> pa.Schema:
+    """Returns the columns of a part."""
+    return pa.schema(
+        [
+            pa.field("source", pa.string(), nullable=False),
+            pa.field("target", pa.string(), nullable=False),
+            pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def row_groups(path: Path) -> list[int]:
 
 
 def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """Reads a part one row group at a time, as batches of :data:`SCHEMA`; several threads may each read one.
+    """Reads a part one row group at a time, as batches of :func:`part_schema`; several threads may each read one.
 
     A batch has at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` pairs, however short they are.
 
@@ -109,7 +112,7 @@ def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[
 
 def _writer(path: Path) -> pq.ParquetWriter:
     options = {"compression": "zstd", "compression_level": 1, "use_dictionary": ["corpus"], "write_statistics": False}
-    return pq.ParquetWriter(path, SCHEMA, **options)
+    return pq.ParquetWriter(path, part_schema(), **options)
 
 
 def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:
@@ -141,7 +144,7 @@ def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
 
 
 def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
-    """All pairs that are held as one batch of :data:`SCHEMA`; empties the list."""
+    """All pairs that are held as one batch of :func:`part_schema`; empties the list."""
     columns: list[pa.Array] = []
     for side in SIDES:
         pieces = [pairs.side(side) for pairs in held]
@@ -150,7 +153,7 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
         columns.append(pa.concat_arrays(pieces))
     held.clear()
     names = pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus]))
-    return pa.record_batch([*columns, names], schema=SCHEMA)
+    return pa.record_batch([*columns, names], schema=part_schema())
 
 
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:

@@ -63,7 +63,8 @@ def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ra
     Raises:
         RecordsError: the file cannot be read, or a record is damaged or not one of the layout; names file and byte.
     """
-    pairs = PairColumns.joined([_NO_PAIRS, *(part.pairs for part in _parsed(Path(path), None, layout))])
+    no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
+    pairs = PairColumns.joined([no_pairs, *(part.pairs for part in _parsed(Path(path), None, layout))])
     return pairs.inputs, pairs.targets
 
 
@@ -177,9 +178,6 @@ def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], max_records: int
     return _Part(
         PairColumns(Ragged(values, bounds), Ragged(others, other_bounds), corpora, row_pairs), records, consumed
     )
-
-
-_NO_PAIRS = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
 
 
 def _cut_off(path: Path, at: int) -> RecordsError:

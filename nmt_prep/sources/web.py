@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import requests
@@ -15,8 +16,10 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.limits import Clock, Limits, RestartError, TransientError, retry_after
 from nmt_prep.sources.partial import Answer, Resume
-from nmt_prep.sources.route import Route
 from nmt_prep.sources.watch import Stop
+
+if TYPE_CHECKING:
+    from nmt_prep.sources.route import Route
 
 _CHUNK = 1 << 18
 _STALL_BYTES = 1024
@@ -44,6 +47,8 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
         RestartError: it may work from the start.
         DownloadError: it will not work.
     """
+    from nmt_prep.sources.route import Route  # noqa: PLC0415  (loads requests)
+
     headers = dict(_HEADERS)
     if resume is not None:
         headers |= {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import itertools
+import string
+
+import langcodes
 import pytest
 
 from nmt_prep.config import Config
 from nmt_prep.config.file import check_config
+from nmt_prep.config.language import _TWO_LETTERS
 from nmt_prep.errors import ConfigError
 
 
@@ -11,6 +16,11 @@ def config(source: str, target: str, **corpus: object) -> Config:
     x = {"name": "x", "url": "x.tmx", **corpus}
     base = {"name": "t", "output_dir": "run", "seed": 1, "splits": {"train": [x]}}
     return check_config({**base, "languages": {"source": source, "target": target}}, "c.yaml")
+
+
+def test_the_two_letter_tags_are_those_of_langcodes() -> None:
+    pairs = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
+    assert [bool(_TWO_LETTERS.fullmatch(pair)) for pair in pairs] == [langcodes.tag_is_valid(pair) for pair in pairs]
 
 
 @pytest.mark.parametrize("tag", ["en", "no", "zh-Hant", "pt-BR", "yue", "iw", "qaa", "x-mine", "en-x-mine", "mul"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.corpora import PairBatch, iter_pairs, row_groups
 from nmt_prep.corpora import parts as module
-from nmt_prep.corpora.parts import SCHEMA, Part, write_parts
+from nmt_prep.corpora.parts import Part, part_schema, write_parts
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
@@ -39,7 +39,7 @@ def test_sizes_of_row_groups_and_parts(tmp_path: Path) -> None:
 def test_reading(tmp_path: Path) -> None:
     write_parts([batch(list("abcdef"), ["1234"] * 6)], "news-v1", tmp_path, "p")
     path = tmp_path / "p-00000.parquet"
-    assert [read.schema for read in iter_pairs(path)] == [SCHEMA] * 3
+    assert [read.schema for read in iter_pairs(path)] == [part_schema()] * 3
     assert [read.column("source").to_pylist() for read in iter_pairs(path, [2, 0])] == [["e", "f"], ["a", "b"]]
     assert next(iter_pairs(path)).to_pylist() == [
         {"source": "a", "target": "1234", "corpus": "news-v1"},

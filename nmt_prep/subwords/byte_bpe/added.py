@@ -6,6 +6,7 @@ tokenizers. How they are found is what tokenizers does: of two that begin alike 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -82,11 +83,11 @@ class AddedTokenFinder:
         for found in self._names.finditer(text):
             token = self._tokens[found[0]]
             start, end = found.span()
-            if token.single_word and (_WORD.match(text[start - 1 : start]) or _WORD.match(text, end)):
+            if token.single_word and (regex.match(r"\w", text[start - 1 : start]) or regex.match(r"\w", text, pos=end)):
                 continue
-            while token.lstrip and start > at and text[start - 1] in _WHITE_SPACE:
+            while token.lstrip and start > at and text[start - 1] in _white_space():
                 start -= 1
-            while token.rstrip and end < len(text) and text[end] in _WHITE_SPACE:
+            while token.rstrip and end < len(text) and text[end] in _white_space():
                 end += 1
             if start > at:
                 yield text[at:start]
@@ -120,5 +121,6 @@ def _any_of(names: Collection[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)))
 
 
-_WHITE_SPACE = frozenset(regex.findall(r"\s", "".join(map(chr, range(0x3001)))))
-_WORD = regex.compile(r"\w")
+@functools.cache
+def _white_space() -> frozenset[str]:
+    return frozenset(regex.findall(r"\s", "".join(map(chr, range(0x3001)))))

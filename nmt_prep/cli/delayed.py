@@ -1,0 +1,62 @@
+"""Delays the loading of heavy libraries, so that a command that needs none of them is quick.
+
+Half of the time of a run with nothing to do would go into loading NumPy and Arrow, which only tasks use. The command
+line puts a stand-in for each into ``sys.modules``; the first use of an attribute loads the library. What imports
+nmt_prep as a library gets the libraries themselves.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import threading
+from types import ModuleType
+
+HEAVY = (
+    "numpy",
+    "numpy.typing",
+    "pyarrow",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "regex",
+    "requests",
+    "sentencepiece",
+    "urllib3",
+)
+"""The delayed modules, each after the package that it is in."""
+
+_LOADING = threading.RLock()
+
+
+class _StandIn(ModuleType):
+    """A module that is loaded when one of its attributes is used; safe to use from threads."""
+
+    def __getattr__(self, name: str) -> object:
+        with _LOADING:
+            _withdraw()
+            module = importlib.import_module(self.__name__)
+            vars(self).update(vars(module))  # from now on as quick as the module itself
+        return getattr(module, name)
+
+
+def delay_heavy_libraries() -> None:
+    """Puts a stand-in in the place of each heavy library that is installed and not loaded yet."""
+    for name in HEAVY:
+        package, _, child = name.rpartition(".")
+        if name in sys.modules or (package and not isinstance(sys.modules.get(package), _StandIn)):
+            continue
+        if not package and (spec := importlib.util.find_spec(name)) is None:
+            continue
+        stand_in = sys.modules[name] = _StandIn(name)
+        if package:
+            setattr(sys.modules[package], child, stand_in)
+        else:
+            stand_in.__spec__ = spec
+
+
+def _withdraw() -> None:
+    """Takes all stand-ins out of ``sys.modules``: libraries that import each other must get the real ones."""
+    for name in HEAVY:
+        if isinstance(sys.modules.get(name), _StandIn):
+            del sys.modules[name]

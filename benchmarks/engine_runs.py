@@ -102,7 +102,7 @@ class Watched:
         for name, above in _ROUNDS.items():
             self.run("--until", above, "--no-preview")
             order = draw.sample(range(members), members)
-            share = ("--stage", name, "--num-tasks", str(members), "--task-id")
+            share = ("--round", name, "--num-tasks", str(members), "--task-id")
             killed = draw.sample(order, min(2, members))
             for number in order:
                 self.run(*share, str(number), harm=self._killer(draw.uniform(0.3, 1.5)) if number in killed else None)

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichDisplay
 from rich.progress import Task as RichTask
+from rich.table import Column
 from rich.text import Text
 
 from nmt_prep.errors import OutputError
@@ -204,9 +205,9 @@ class BarListener(Listener):
             columns = (
                 SpinnerColumn(),
                 TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                _Amount(),
-                TimeRemainingColumn(),
+                BarColumn(bar_width=None),  # what the others leave of the line
+                _Amount(table_column=Column(no_wrap=True)),
+                TimeRemainingColumn(table_column=Column(no_wrap=True)),
             )
             self._display = RichDisplay(*columns, console=self._console, transient=True)
             self._display.start()

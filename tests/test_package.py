@@ -7,8 +7,6 @@ import sys
 import pytest
 
 import nmt_prep
-from nmt_prep.cli.app import StageName
-from nmt_prep.stages import STAGES
 
 
 def python(program: str) -> str:
@@ -30,10 +28,6 @@ def test_the_command_line_starts_without_what_only_its_commands_need() -> None:
         "import sys, nmt_prep.cli.app; print(sorted({'tensorflow', 'pyarrow', 'sentencepiece'} & set(sys.modules)))"
     )
     assert python(program) == "[]\n"
-
-
-def test_the_command_line_knows_every_stage() -> None:
-    assert [stage.value for stage in StageName] == [stage.name for stage in STAGES]
 
 
 def test_every_public_name_is_there_and_no_other() -> None:

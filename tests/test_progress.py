@@ -30,7 +30,7 @@ def test_lines_tell_events_at_once_and_meters_every_ten_seconds(monkeypatch: pyt
                 meter.advance(100)
         told.event("stage_finished", stage="vocab", seconds=1.25)
     assert stream.getvalue().splitlines() == [
-        "vocab: never run here",
+        "vocab: starting (never run here)",
         "encode: 200 of 1,000 pairs, 20/s, 40 s left",
         "encode: 400 of 1,000 pairs, 20/s, 30 s left",
         "vocab: done in 1.2 s",

@@ -81,7 +81,7 @@ def test_the_chain_of_jobs_gives_what_a_run_gives(tmp_path: Path) -> None:
     assert lines[1].startswith("2 0-1 afterok:1 nmt-prep run ")
     assert (
         lines[4]
-        == f"5 0-1 afterany:4 nmt-prep run '{config}' --stage compile --task-id $SLURM_ARRAY_TASK_ID --num-tasks 2"
+        == f"5 0-1 afterany:4 nmt-prep run '{config}' --round compile --task-id $SLURM_ARRAY_TASK_ID --num-tasks 2"
     )
     assert lines[13] == f"14 - afterok:13 nmt-prep run '{config}' --until report"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -15,8 +14,10 @@ from nmt_prep import __version__
 from nmt_prep.cli import downloads, publication, tasks, text
 from nmt_prep.cli.common import (
     ConfigArgument,
+    ForceOption,
     QuietOption,
     SetOption,
+    UntilOption,
     interruptible,
     listeners_for,
     print_new_directory,
@@ -30,7 +31,7 @@ from nmt_prep.cli.estimate import (
     print_estimate,
 )
 from nmt_prep.cli.streams import READER_GONE, abandon_output
-from nmt_prep.cli.tasks import NumTasksOption, StageOption, TaskIdOption, do_share, share_asked_for
+from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, do_share, requested_share
 from nmt_prep.cli.terminal import open_console, print_error, print_remark
 from nmt_prep.config import json_schema
 from nmt_prep.config.file import load_config
@@ -40,20 +41,6 @@ from nmt_prep.progress import Progress
 
 if TYPE_CHECKING:
     from nmt_prep.pipeline.outcomes import Outcome
-
-
-class StageName(StrEnum):
-    """The stages, by the names that the command line knows them by."""
-
-    DOWNLOAD = "download"
-    EXTRACT = "extract"
-    COMPILE = "compile"
-    SAMPLE = "sample"
-    VOCAB = "vocab"
-    ENCODE = "encode"
-    EXPORT = "export"
-    REPORT = "report"
-    PUBLISH = "publish"
 
 
 _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -79,10 +66,6 @@ for _command in (
 ):
     app.command()(_command)
 
-ForceOption = Annotated[
-    list[StageName] | None,
-    typer.Option("--force", help="Run this stage even if it is fresh, from its start.", show_default=False),
-]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Read every published file again instead of trusting size and times.")
 ]
@@ -107,9 +90,7 @@ def _options(
 def run(
     config: ConfigArgument,
     overrides: SetOption = None,
-    until: Annotated[
-        StageName | None, typer.Option("--until", help="Stop after this stage.", show_default=False)
-    ] = None,
+    until: UntilOption = None,
     force: ForceOption = None,
     workers: Annotated[
         int | None,
@@ -120,7 +101,8 @@ def run(
         bool, typer.Option("--wait/--no-wait", help="Wait for another run on the same directory to end, or fail.")
     ] = True,
     preview: Annotated[bool, typer.Option("--preview/--no-preview", help="End by showing a batch.")] = True,
-    stage: StageOption = None,
+    round_name: RoundOption = None,
+    old_round_name: OldRoundOption = None,
     task_id: TaskIdOption = None,
     num_tasks: NumTasksOption = None,
     quiet: QuietOption = False,
@@ -129,20 +111,19 @@ def run(
         typer.Option("--log-json", metavar="FILE", help="Write one event a line, as JSON.", show_default=False),
     ] = None,
 ) -> None:
-    """Do everything that CONFIG asks for and that is not done yet.
+    """Run all stages that CONFIG asks for and that are not up to date.
 
-    The stages are download, extract, compile, sample, vocab, encode and report, and where CONFIG asks for them export
-    and publish. What a stage made before is used again unless its config, its inputs or its files changed; nmt-prep
-    plan says which and why. An interrupted run goes on where it stopped.
+    What a stage made before is used again unless its config, its inputs or its files changed. nmt-prep plan CONFIG
+    lists the stages, and says which would run and why. An interrupted run goes on where it stopped.
 
-    With --stage, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a stage; a plain
-    run after them does what is missing, and publishes.
+    With --round, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a round.
+    nmt-prep tasks CONFIG lists the rounds. A plain run after them does what is missing, and completes the stage.
     """
     from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (plan and schema do without)
     from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
 
     console = open_console(quiet=quiet)
-    share = share_asked_for(stage, task_id, num_tasks, others=bool(until or force or verify))
+    share = requested_share(round_name, old_round_name, task_id, num_tasks, others=bool(until or force or verify))
     if share is not None:
         with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
             console.print(do_share(config, overrides, share, workers=workers, wait=wait, progress=progress))

@@ -44,6 +44,43 @@ SetOption = Annotated[
         callback=_assignments,
     ),
 ]
+
+
+def _stages(names: list[str] | None) -> list[str] | None:
+    """Returns the names of stages.
+
+    Raises:
+        BadParameter: one is not the name of a stage.
+    """
+    if names:
+        from nmt_prep.stages import STAGES  # noqa: PLC0415  (takes as long to load as all the rest of --help)
+
+        known = [stage.name for stage in STAGES]
+        unknown = next((name for name in names if name not in known), None)
+        if unknown is not None:
+            raise typer.BadParameter(f"there is no stage {unknown!r}; the stages are {', '.join(known)}")
+    return names
+
+
+def _stage(name: str | None) -> str | None:
+    _stages([] if name is None else [name])
+    return name
+
+
+UntilOption = Annotated[
+    str | None,
+    typer.Option("--until", metavar="STAGE", help="Stop after this stage.", show_default=False, callback=_stage),
+]
+ForceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--force",
+        metavar="STAGE",
+        help="Run this stage even if it is fresh, from its start.",
+        show_default=False,
+        callback=_stages,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 

@@ -12,7 +12,7 @@ from nmt_prep.config import Config
 from nmt_prep.progress import Fields
 
 if TYPE_CHECKING:
-    from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+    from nmt_prep.pipeline.outcomes import Outcome, RoundState, ShareOutcome, StageTasks, Step
 
 
 def _bisection(fields: Fields) -> str:
@@ -40,7 +40,7 @@ def _list(value: object) -> Sequence[object]:
 
 
 _WORDING: Mapping[str, Callable[[Fields], str]] = {
-    "stage_started": lambda fields: f"{fields['stage']}: {fields['reason']}",
+    "stage_started": lambda fields: f"{fields['stage']}: starting ({fields['reason']})",
     "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
     "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
     "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks done before",
@@ -75,19 +75,33 @@ def plan_table(steps: Sequence[Step]) -> Table:
 
 def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
     """Returns how far the tasks of each stage have come; ``running`` says that a run is at work in the directory."""
-    table = _table("stage", "tasks", "done", "of", "state")
+    table = _table("stage", "round", "done", "of", "state")
+    for column in table.columns[2:4]:
+        column.justify = "right"
     for stage in stages:
         if not stage.rounds:
             table.add_row(stage.stage, "", "", "", "complete" if stage.complete else stage.reason)
+        waits = stage.reason
         for state in stage.rounds:
             if state.tasks is None:
-                table.add_row(stage.stage, state.round, "", "", "known when the rounds before it have ended")
+                table.add_row(stage.stage, state.round, "", "", waits)
                 continue
-            missing = len(state.tasks) - state.done
-            rest = f"a run goes on with {stage.stage}" if running else "a plain run goes on from there"
-            text = f"{missing:,} missing" if missing else f"all done; {rest}"
-            table.add_row(stage.stage, state.round, f"{state.done:,}", f"{len(state.tasks):,}", text)
+            waits = f"waits for {state.round}"
+            counts = f"{state.done:,}", f"{len(state.tasks):,}"
+            table.add_row(stage.stage, state.round, *counts, _round_state(stage, state, running=running))
     return table
+
+
+def _round_state(stage: StageTasks, state: RoundState, *, running: bool) -> str:
+    """Returns the state of a round whose tasks are known, in words."""
+    if not state.tasks:
+        return "nothing to do"
+    missing = len(state.tasks) - state.done
+    if missing:
+        return f"{missing:,} missing"
+    last = state.round == stage.rounds[-1].round
+    rest = f"a run goes on with {stage.stage}" if running else "a plain run goes on from there"
+    return f"all done; {rest}" if last else "all done"
 
 
 def share_line(outcome: ShareOutcome) -> str:
@@ -108,8 +122,8 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
         next(column for column in table.columns if column.header == name).justify = "right"
     for outcome in outcomes:
         counts = outcome.counts
-        dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
-        other = ", ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items()))
+        dropped = "; ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
+        other = "; ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items()))
         table.add_row(
             outcome.stage,
             f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",

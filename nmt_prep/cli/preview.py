@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
+
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from nmt_prep.subwords import Tokenizer
 
 _ROWS = 3
-_LONGEST = 100
+_CELLS = 80 - len("  source ids: ")
+"""Of a terminal that is as wide as most; a Chinese character takes two."""
 
 
 def batch_preview(config: Config, split: str = "train") -> str:
@@ -68,7 +71,7 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
 
 def shortened(text: str) -> str:
     """Returns the beginning of a text that is too long to be shown on one line."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if cell_len(text) <= _CELLS else f"{set_cell_size(text, _CELLS - 1).rstrip()}…"
 
 
 def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:

@@ -1,4 +1,4 @@
-"""Sharing a run among the members of a job array: ``nmt-prep run --stage …`` and ``nmt-prep tasks``."""
+"""Sharing a run among the members of a job array: ``nmt-prep run --round …`` and ``nmt-prep tasks``."""
 
 from __future__ import annotations
 
@@ -14,47 +14,72 @@ from nmt_prep.config.file import load_config
 from nmt_prep.lockfile import lock_path
 from nmt_prep.progress import Progress
 
-StageOption = Annotated[
+
+def _shareable(name: str | None) -> str | None:
+    """Returns the name of a round, if members of a job array can share its tasks.
+
+    Raises:
+        BadParameter: no stage has such a round.
+    """
+    if name is None:
+        return None
+    from nmt_prep.stages import STAGES  # noqa: PLC0415  (takes as long to load as all the rest of --help)
+
+    known = [round_.name for stage in STAGES for round_ in stage.rounds if round_.shareable]
+    if name not in known:
+        raise typer.BadParameter(f"there is no round {name!r} to share; the rounds are {', '.join(known)}")
+    return name
+
+
+RoundOption = Annotated[
     str | None,
     typer.Option(
-        "--stage",
+        "--round",
         metavar="ROUND",
-        help="Do a share of the tasks of extract, lines, compile, sample, count, encode, shuffle or publish, and "
-        "nothing else.",
+        help="Do a share of the tasks of this round, and nothing else.",
         show_default=False,
+        callback=_shareable,
     ),
 ]
+OldRoundOption = Annotated[
+    str | None, typer.Option("--stage", metavar="ROUND", hidden=True, show_default=False, callback=_shareable)
+]
+"""The name that ``--round`` had before; scripts still use it."""
 TaskIdOption = Annotated[
     int | None,
-    typer.Option("--task-id", metavar="N", help="With --stage: which share, from 0.", show_default=False),
+    typer.Option("--task-id", metavar="N", help="With --round: which share, from 0.", show_default=False),
 ]
 NumTasksOption = Annotated[
     int | None,
-    typer.Option("--num-tasks", metavar="N", help="With --stage: how many shares there are.", show_default=False),
+    typer.Option("--num-tasks", metavar="N", help="With --round: how many shares there are.", show_default=False),
 ]
 
 
-def share_asked_for(
-    stage: str | None, task_id: int | None, num_tasks: int | None, *, others: bool
+def requested_share(
+    round_name: str | None, old_round_name: str | None, task_id: int | None, num_tasks: int | None, *, others: bool
 ) -> tuple[str, int, int] | None:
-    """The share that is asked for; None where a run is.
+    """Returns the round, the number of the share and the number of shares; None if a plain run is requested.
 
     Args:
-        stage: of ``--stage``.
-        task_id: of ``--task-id``.
-        num_tasks: of ``--num-tasks``.
-        others: whether options are given that make sense for a run alone.
+        round_name: value of ``--round``.
+        old_round_name: value of ``--stage``, the old name of ``--round``.
+        task_id: value of ``--task-id``.
+        num_tasks: value of ``--num-tasks``.
+        others: true if options are given that only a plain run takes.
 
     Raises:
-        BadParameter: some of the three options are given and some not.
+        BadParameter: the options do not go together.
     """
-    if stage is None and task_id is None and num_tasks is None:
+    if round_name and old_round_name:
+        raise typer.BadParameter("--stage is the old name of --round; give one of them")
+    name = round_name or old_round_name
+    if name is None and task_id is None and num_tasks is None:
         return None
-    if stage is None or task_id is None or num_tasks is None:
-        raise typer.BadParameter("--stage, --task-id and --num-tasks go together")
+    if name is None or task_id is None or num_tasks is None:
+        raise typer.BadParameter("--round, --task-id and --num-tasks go together")
     if others:
-        raise typer.BadParameter("--until, --force and --verify are for a run, not for a share of one (--stage)")
-    return stage, task_id, num_tasks
+        raise typer.BadParameter("--until, --force and --verify are for a run, not for a share of one (--round)")
+    return name, task_id, num_tasks
 
 
 def do_share(

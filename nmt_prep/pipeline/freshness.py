@@ -66,7 +66,8 @@ class Freshness:
         own = []
         if manifest is not None:
             own = differences(manifest, stage.version, stage.settings(self._config), manifest.inputs)
-        return "; ".join([f"follows {' and '.join(above)}", *own])
+        names = " and ".join(filter(None, [", ".join(above[:-1]), above[-1]]))
+        return "; ".join([f"follows {names}", *own])
 
     def inputs(self, stage: AnyStage, above: Mapping[str, Manifest]) -> dict[str, str]:
         """Digests of what a stage reads."""

@@ -20,7 +20,16 @@ from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
-from nmt_prep.pipeline.drivers import RoundState, Share, TaskNotes, TaskRunner, list_rounds, run_rounds, run_share
+from nmt_prep.pipeline.drivers import (
+    RoundState,
+    Share,
+    TaskNotes,
+    TaskRunner,
+    list_rounds,
+    run_rounds,
+    run_share,
+    unknown_rounds,
+)
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
@@ -117,7 +126,7 @@ class Pipeline:
             reason = waits or self._fresh.reason(stage, above)
             if not reason:
                 above[stage.name] = self._fresh.manifest(stage)
-            rounds = self._rounds(stage, above) if reason and not waits else ()
+            rounds = () if not reason else unknown_rounds(stage.rounds) if waits else self._rounds(stage, above)
             listed.append(StageTasks(stage.name, not reason, reason, rounds))
             waits = waits or (f"waits for {stage.name}" if reason else "")
         return listed

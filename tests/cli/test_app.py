@@ -51,7 +51,7 @@ def test_run_prints_stages_records_and_then_that_nothing_changed(place: Path) ->
     assert first.returncode == 0
     assert first.stderr == ""
     lines = first.stdout.splitlines()
-    assert "compile: never run here" in lines
+    assert "compile: starting (never run here)" in lines
     assert any(line.split()[:1] == ["compile"] and "empty_target 1" in line for line in lines)
     assert f"records: {place / 'run' / 'records'}" in lines
     assert "  train: 300 pairs in 3 shards: small-train-00000-of-00003 … small-train-00002-of-00003" in lines

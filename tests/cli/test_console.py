@@ -35,6 +35,25 @@ def test_a_round_that_is_done_says_what_follows() -> None:
     assert "all done; a plain run goes on from there" in printed(tasks_table([COUNTED], running=False))
 
 
+def test_every_round_is_listed_with_what_it_waits_for() -> None:
+    rounds = RoundState("lines", ()), RoundState("compile", (("a", True), ("b", False))), RoundState("join", None)
+    stages = [
+        StageTasks("extract", complete=True, reason="", rounds=()),
+        StageTasks("compile", complete=False, reason="was interrupted", rounds=rounds),
+        StageTasks("sample", complete=False, reason="waits for compile", rounds=(RoundState("sample", None),)),
+        StageTasks("report", complete=False, reason="waits for compile", rounds=()),
+    ]
+    assert [line.split() for line in printed(tasks_table(stages, running=False)).splitlines()] == [
+        ["stage", "round", "done", "of", "state"],
+        ["extract", "complete"],
+        ["compile", "lines", "0", "0", "nothing", "to", "do"],
+        ["compile", "compile", "1", "2", "1", "missing"],
+        ["compile", "join", "waits", "for", "compile"],
+        ["sample", "sample", "waits", "for", "compile"],
+        ["report", "waits", "for", "compile"],
+    ]
+
+
 def test_drops_are_coloured_on_a_terminal_that_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -45,6 +64,8 @@ def test_drops_are_coloured_on_a_terminal_that_has_colours(monkeypatch: pytest.M
     assert "[33m" not in printed(table, force_terminal=True)
 
 
-def test_a_line_of_the_preview_is_short() -> None:
-    assert shortened("x" * 100) == "x" * 100
-    assert shortened("x" * 101) == "x" * 99 + "…"
+def test_a_line_of_the_preview_fits_80_columns() -> None:
+    assert shortened("x" * 66) == "x" * 66
+    assert shortened("x" * 67) == "x" * 65 + "…"
+    assert shortened("猫" * 33) == "猫" * 33
+    assert shortened("猫" * 34) == "猫" * 32 + "…"

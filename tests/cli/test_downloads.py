@@ -59,7 +59,7 @@ def test_all_files_of_several_configs_are_fetched(server: WebServer, tmp_path: P
     configs = [write_config(tmp_path, name, url) for name in ("one", "two")]
     result = nmt_prep("download", "--all", *configs)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[0] == "download: never run here"
+    assert result.stdout.splitlines()[0] == "download: starting (never run here)"
     assert locked(tmp_path, "one") == locked(tmp_path, "two") == {url: ABC}
     assert nmt_prep("download", *configs, "--quiet").stdout == ""
     assert server.asked == ["/a", "/a"]

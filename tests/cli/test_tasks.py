@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from nmt_prep.cli.app import app
-from nmt_prep.stages import STAGES
 from tests.corpus import tree, write_config
 
 
@@ -21,7 +20,7 @@ def invoke(*arguments: str) -> Result:
 
 
 def member(path: Path, name: str, number: int, of: int) -> Result:
-    result = invoke("run", str(path), "--stage", name, "--task-id", str(number), "--num-tasks", str(of))
+    result = invoke("run", str(path), "--round", name, "--task-id", str(number), "--num-tasks", str(of))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -43,18 +42,32 @@ def test_an_array_of_members_and_a_last_run(path: Path) -> None:
     assert tree(path.parent / "run") == tree(path.parent / "plain")
 
 
-def test_help_names_all_that_can_be_shared_out() -> None:
-    rounds = [round_.name for stage in STAGES for round_ in stage.rounds if round_.shareable]
-    described = " ".join(invoke("run", "--help").stdout.replace("│", " ").split())
-    assert f"a share of the tasks of {', '.join(rounds[:-1])} or {rounds[-1]}, and nothing else" in described
+@pytest.mark.parametrize("option", ["--round", "--stage"])
+def test_a_round_that_does_not_exist_is_wrong_usage_and_the_others_are_listed(path: Path, option: str) -> None:
+    result = invoke("run", str(path), option, "encoding", "--task-id", "0", "--num-tasks", "2")
+    assert result.exit_code == 2
+    assert (
+        "there is no round 'encoding' to share; the rounds are extract, lines, compile, sample, count, encode, "
+        "shuffle, publish"
+    ) in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_stage_is_a_hidden_alias_of_round(path: Path) -> None:
+    shown = invoke("run", "--help").stdout
+    assert "--round ROUND" in shown
+    assert "--stage" not in shown
+    invoke("run", str(path), "--until", "vocab")
+    result = invoke("run", str(path), "--stage", "encode", "--task-id", "0", "--num-tasks", "2")
+    assert "encode: share 0 of 2: 1 task run now; 1 missing" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--stage", "encode"], "--stage, --task-id and --num-tasks go together"),
-        (["--task-id", "0", "--num-tasks", "2"], "--stage, --task-id and --num-tasks go together"),
-        (["--stage", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "are for a run, not for a share"),
+        (["--round", "encode"], "--round, --task-id and --num-tasks go together"),
+        (["--task-id", "0", "--num-tasks", "2"], "--round, --task-id and --num-tasks go together"),
+        (["--round", "encode", "--stage", "encode"], "--stage is the old name of --round; give one of them"),
+        (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "are for a run, not for a share"),
     ],
 )
 def test_options_that_do_not_go_together(path: Path, options: list[str], message: str) -> None:

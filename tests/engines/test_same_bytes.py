@@ -137,7 +137,7 @@ def test_a_job_array_in_any_order_with_members_killed(corpora: Path, expected: d
 
     def member(name: str, number: int) -> subprocess.Popen[bytes]:
         share = Share(name, number, 7)
-        return start("--stage", share.round, "--task-id", str(share.number), "--num-tasks", str(share.of))
+        return start("--round", share.round, "--task-id", str(share.number), "--num-tasks", str(share.of))
 
     draw = random.Random(1)
     endings: list[int] = []

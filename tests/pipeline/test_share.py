@@ -91,6 +91,9 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
         ("download", False, "never run here"),
         ("extract", False, "waits for download"),
     ]
+    assert [(state.round, state.tasks) for stage in listed for state in stage.rounds] == [
+        (name, None) for name in ("extract", "lines", "compile", "sample", "count", "train", "encode", "shuffle")
+    ]
     assert not (place / "shared").exists()
     nmt_prep.run(shared, base_dir=place, until="vocab")
     run_share(shared, Share("encode", 0, 2), base_dir=place)

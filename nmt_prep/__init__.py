@@ -1,4 +1,4 @@
-"""Data preparation for neural machine translation: corpora named in one YAML file in, training-ready batches out.
+"""Data preparation for neural machine translation: one YAML file in, training-ready batches out.
 
 Importing the package is quick: each public name loads its module when it is first used, and only ``get_iterator``,
 ``get_infer_iterator``, ``BatchedInput`` and ``make_dataset`` load TensorFlow.

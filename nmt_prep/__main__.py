@@ -1,4 +1,4 @@
-"""Entry of ``python -m nmt_prep`` and of ``nmt-prep``."""
+"""Entry point of ``python -m nmt_prep`` and of ``nmt-prep``."""
 
 import sys
 
@@ -7,7 +7,7 @@ from nmt_prep.cli.streams import prepare_process
 
 
 def main() -> None:
-    """Runs the command line; a user's mistake ends in a message and exit status 1 or 2, never in a traceback."""
+    """Runs the command line; user errors give a message and exit status 1 or 2, never a traceback."""
     prepare_process()
     delay_heavy_libraries()
     from nmt_prep.cli.app import run_app  # noqa: PLC0415  (takes most of a second to load)

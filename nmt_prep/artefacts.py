@@ -1,4 +1,4 @@
-"""Files that a run makes: written beside, flushed, renamed into place."""
+"""Atomic writes: a file is written under a temporary name, flushed, and renamed into place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
 
 def output_error(error: OSError, path: Path) -> OutputError:
-    """The error to raise where writing ``path`` failed: what happened and what to do about it."""
+    """Returns the error for a failed write of ``path``; its message says what happened and what to do."""
     advice = {
         errno.ENOSPC: "the disk is full; free some space, or set output_dir to a larger disk, and run again",
         errno.EDQUOT: "the disk quota is used up; free some space, or set output_dir elsewhere, and run again",
@@ -34,14 +34,14 @@ def output_error(error: OSError, path: Path) -> OutputError:
         errno.EROFS: "the file system is read-only; set output_dir to one that can be written",
     }.get(
         error.errno or 0,
-        f"{error.strerror or error}; nothing complete was lost: mend the cause and run again",
+        f"{error.strerror or error}; nothing complete was lost: fix the cause and run again",
     )
     return OutputError(f"cannot write {path}: {advice}")
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns an OSError raised inside into the :class:`OutputError` that :func:`output_error` words."""
+    """Converts an OSError raised in the block into the :class:`OutputError` of :func:`output_error`."""
     try:
         yield
     except OSError as error:
@@ -49,7 +49,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def flush(path: Path) -> None:
-    """Forces a file's bytes, or a directory's entries, to the disk."""
+    """Flushes a file's bytes, or a directory's entries, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -58,7 +58,7 @@ def flush(path: Path) -> None:
 
 
 def flush_tree(directory: Path) -> None:
-    """Forces everything below a directory to the disk, but for files that are not published.
+    """Flushes everything below a directory to the disk, except unfinished files of :func:`atomic_write`.
 
     Raises:
         OutputError: flushing failed.
@@ -71,7 +71,7 @@ def flush_tree(directory: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> bool:
-    """Gives a file a second name, or copies it where it cannot have one; returns False where the source is gone.
+    """Hard-links a file, or copies it if the file system cannot link; returns False if the source is missing.
 
     Raises:
         OSError: ``target`` cannot be written.
@@ -87,12 +87,12 @@ def link_or_copy(source: Path, target: Path) -> bool:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Gives a path beside ``path`` to write; on success flushes it and renames it to ``path``, else removes it.
+    """Yields a temporary path in the same directory; renames it to ``path`` on success, else removes it.
 
     Raises:
         OutputError: writing, flushing or renaming failed.
     """
-    # No two writers have the same name beside, on whichever machines that share the directory.
+    # The random name keeps writers apart, also on several machines that share the directory.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
         with writing(path):
@@ -107,9 +107,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Writes JSON in a form that depends on nothing but the value.
+    """Writes a value as JSON atomically; equal values give equal bytes.
 
-    Bytes of file names that are not UTF-8, which Python has as lone surrogates, are escaped as JSON has it.
+    Bytes of file names that are not UTF-8, which Python holds as lone surrogates, are written as JSON escapes.
     """
     text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     with atomic_write(path) as beside:
@@ -129,7 +129,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def parse_json_as(kind: type[_T], value: object) -> _T:
-    """Turns a parsed JSON object into a dataclass, once its fields are of the right types.
+    """Converts a parsed JSON object to a dataclass, after checking the types of its fields.
 
     Raises:
         ValueError: a field is missing or of another type.
@@ -144,14 +144,15 @@ def parse_json_as(kind: type[_T], value: object) -> _T:
 
 
 def as_json(value: object) -> Any:
-    """Returns a dataclass as JSON can hold it; :func:`parse_json_as` undoes it."""
+    """Returns a dataclass as JSON values; the inverse of :func:`parse_json_as`."""
     return _adapter(value.__class__).dump_python(value, mode="json")
 
 
 def write_json_once(path: Path, value: Callable[[], object]) -> Any:
-    """Publishes JSON, asked for only where there is no file of the name yet; returns what the file then holds.
+    """Writes JSON unless the file exists already; returns what the file then holds.
 
-    Of several processes that do this at once, one has its way and all return its value.
+    ``value`` is only called if the file is missing. If several processes do this at once, one of them writes, and all
+    return the value that it wrote.
 
     Raises:
         OutputError: the file cannot be written or read, or is damaged.
@@ -164,7 +165,7 @@ def write_json_once(path: Path, value: Callable[[], object]) -> Any:
                 path.hardlink_to(beside)
             except FileExistsError:
                 pass
-            except OSError:  # a file system without hard links: the last one has its way
+            except OSError:  # a file system without hard links: the last writer wins
                 beside.replace(path)
             flush(path.parent)
             beside.unlink(missing_ok=True)
@@ -172,7 +173,7 @@ def write_json_once(path: Path, value: Callable[[], object]) -> Any:
 
 
 def read_decision(path: Path) -> Any:
-    """Returns what :func:`write_json_once` published.
+    """Returns what :func:`write_json_once` wrote.
 
     Raises:
         OSError: the file cannot be read.
@@ -181,18 +182,18 @@ def read_decision(path: Path) -> Any:
     try:
         return parse_json(path.read_bytes())
     except ValueError as error:
-        raise OutputError(f"{path} is damaged ({error}); run its stage again from its start, with --force") from error
+        raise OutputError(f"{path} is damaged ({error}); run its stage again with --force") from error
 
 
 def is_partial(path: Path) -> bool:
-    """Whether a file is one that :func:`atomic_write` writes before it has its name."""
+    """Returns True for the temporary files of :func:`atomic_write`."""
     return _PARTIAL.fullmatch(path.name) is not None
 
 
 def remove_partial(directory: Path) -> None:
-    """Removes what :func:`atomic_write` left below a directory when it was killed.
+    """Removes the temporary files that killed processes left below a directory.
 
-    Workers of a run that is over may still be at work there; their files may come and go meanwhile.
+    Workers of an earlier run may still be writing there, so files may appear and disappear meanwhile.
 
     Raises:
         OutputError: something cannot be removed.

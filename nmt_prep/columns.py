@@ -1,6 +1,6 @@
-"""The two columns in which data travels between stages and into the native core: text and ids.
+"""Columns of text and of ids, the form in which stages and the native core exchange data.
 
-Text is (bytes, offsets), as Arrow holds strings; ids are :class:`Ragged`. No Python object per line in either.
+Text is (bytes, offsets), as in Arrow string arrays; ids are :class:`Ragged`. Neither holds a Python object per line.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from nmt_prep.errors import InvalidTextError
 
 Lines: TypeAlias = "Iterable[str] | Iterable[pa.Array] | pa.Array | pa.ChunkedArray"
-"""What training and batch encoding accept: strings, an Arrow string array, or a stream of such arrays."""
+"""Input of training and batch encoding: strings, an Arrow string array, or a stream of such arrays."""
 
 LINES_PER_CHUNK = 65_536
-"""Lines that are handled together at most: a line costs memory beside its bytes, however short it is."""
+"""Maximum number of lines per column; bounds memory if lines are short, since each line has a fixed overhead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Ragged:
 
     @classmethod
     def joined(cls, parts: Sequence[Ragged]) -> Ragged:
-        """The rows of several, one behind another."""
+        """Concatenates the rows of several objects."""
         if len(parts) == 1:
             return parts[0]
         offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
@@ -71,7 +71,7 @@ class Ragged:
         return cls(np.concatenate([np.empty(0, np.int32), *(part.values for part in parts)]), offsets)
 
     def to_lists(self) -> list[list[int]]:
-        """The rows as lists of Python integers."""
+        """Returns the rows as lists of Python integers."""
         flat = self.values.tolist()
         bounds = self.offsets.tolist()
         return [flat[start:end] for start, end in pairwise(bounds)]
@@ -117,7 +117,7 @@ class TextColumn:
         """Packs Python strings.
 
         Raises:
-            InvalidTextError: a string holds a lone surrogate, which UTF-8 cannot carry.
+            InvalidTextError: a string holds a lone surrogate, which UTF-8 cannot represent.
         """
         encoded = []
         for number, line in enumerate(lines):
@@ -133,14 +133,14 @@ class TextColumn:
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
     def to_bytes(self) -> list[bytes]:
-        """The lines as byte strings."""
+        """Returns the lines as byte strings."""
         raw = self.data.tobytes()
         bounds = self.offsets.tolist()
         return [raw[start:end] for start, end in pairwise(bounds)]
 
 
 def text_columns(lines: Lines) -> Iterator[TextColumn]:
-    """Cuts any accepted form of lines into columns of bounded size, in order.
+    """Converts any accepted form of lines into columns of bounded size, in order.
 
     Raises:
         InvalidTextError: a line is null or holds a lone surrogate.
@@ -160,7 +160,7 @@ def text_columns(lines: Lines) -> Iterator[TextColumn]:
 
 
 def joined_lines(lines: pa.Array) -> memoryview:
-    r"""The lines of a ``large_string`` array as they lie in a file: UTF-8, each with its ``\n``."""
+    r"""Returns the lines of a ``large_string`` array as file content: UTF-8, each line followed by ``\n``."""
     joined = pc.binary_join_element_wise(lines, pa.scalar("", lines.type), pa.scalar("\n", lines.type))
     _, offsets, data = joined.buffers()
     bounds = np.frombuffer(offsets, np.int64)

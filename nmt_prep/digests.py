@@ -1,4 +1,4 @@
-"""Digests of files, and the memory of them that makes a second run quick."""
+"""Digests of files, cached so that a second run is quick."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _CHUNK = 1 << 20
 
 
 def cache_directory() -> Path:
-    """Where nmt_prep keeps what it can do without: ``$NMT_PREP_CACHE``, else the user's cache directory."""
+    """Returns the cache directory: ``$NMT_PREP_CACHE``, else ``nmt_prep`` in the user's cache directory."""
     if chosen := os.environ.get("NMT_PREP_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base or os.path.expanduser("~/.cache")) / "nmt_prep"  # noqa: PTH111 - Path's fails where there is no home
+    return Path(base or os.path.expanduser("~/.cache")) / "nmt_prep"  # noqa: PTH111 - Path's needs a home
 
 
 def check_regular(path: Path) -> None:
-    """Refuses what a path can name that may have no end, or wait for a writer: devices, pipes and sockets.
+    """Raises if a path is a device, pipe or socket, which may never end or may wait for a writer.
 
     Raises:
-        OSError: the path names one, or nothing.
+        OSError: the path is one of these, or does not exist.
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -37,10 +37,10 @@ def check_regular(path: Path) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal.
+    """Returns the SHA-256 of a file's bytes, in hexadecimal.
 
     Raises:
-        OSError: the file cannot be read, or is no regular file.
+        OSError: the file cannot be read, or is not a regular file.
     """
     check_regular(path)
     digest = hashlib.sha256()
@@ -51,17 +51,17 @@ def sha256_of(path: Path) -> str:
 
 
 def digest_of(value: object) -> str:
-    """SHA-256 of a value that JSON can express, in hexadecimal; the order of keys does not matter."""
+    """Returns the SHA-256 of a JSON value, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()  # paths need not be UTF-8
 
 
 class DigestCache:
-    """Digests of files, remembered for as long as size, times and inode stay as they were.
+    """Cache of the digests of files; an entry is valid while the file's size, times and inode are unchanged.
 
-    The memory is a file in the cache directory, one for each directory that is worked in: it must not lie among
-    the artefacts, which are the same bytes in every run. When it is lost, files are only read again. It never
-    decides that a changed file is unchanged unless its size, modification time, change time and inode are the same.
+    The cache is a file in the cache directory, one per working directory. It must not lie among the artefacts, which
+    have the same bytes in every run. If it is lost, files are read again. A changed file counts as unchanged only if
+    its size, modification time, change time and inode are all the same.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -75,7 +75,7 @@ class DigestCache:
             self._known = {str(name): (list(stamp), str(digest)) for name, (stamp, digest) in stored.items()}
 
     def digest(self, path: Path, *, trust: bool = True) -> str:
-        """SHA-256 of a file; with ``trust`` false the file is read whatever is remembered.
+        """Returns the SHA-256 of a file, from the cache if ``trust`` is true and the entry is valid.
 
         Raises:
             OSError: the file cannot be read.
@@ -92,13 +92,13 @@ class DigestCache:
         return digest
 
     def remember(self, path: Path, digest: str) -> None:
-        """Notes the digest of a file that was just written."""
+        """Records the digest of a file that was just written."""
         with self._lock:
             self._known[str(path.absolute())] = (self._stamp(path), digest)
             self._changed = True
 
     def save(self) -> None:
-        """Writes the memory; failing to is no failure of the run."""
+        """Writes the cache file; errors are ignored, since the cache is optional."""
         with self._lock, suppress(OSError, OutputError):
             if self._changed:
                 alive = {name: entry for name, entry in self._known.items() if Path(name).exists()}

@@ -6,18 +6,18 @@ A message says what is wrong, where (file, line, config key), and what to do abo
 
     NmtPrepError
     ├── ConfigError            the YAML file or an override is wrong
-    │   └── ArgumentError      an argument of a function that gives batches is out of its range
-    ├── SourceError            a corpus cannot be had
-    │   ├── DownloadError      a server or a local path did not give the bytes that were asked for
+    │   └── ArgumentError      an argument of an input function is out of range
+    ├── SourceError            a corpus cannot be obtained
+    │   ├── DownloadError      a download failed, or its content is not what was expected
     │   └── ArchiveError       an archive is damaged, hostile, or lacks a member
     ├── CorpusError            the content of a corpus file is wrong
-    │   ├── AlignmentError     two sides do not pair up
+    │   ├── AlignmentError     the two sides have different numbers of lines
     │   └── InvalidTextError   bytes that are not text in the stated encoding
     ├── TokenizerError
-    │   ├── VocabularyError    a vocabulary file cannot be read, or does not fit its use
+    │   ├── VocabularyError    a vocabulary file cannot be read, or is unsuitable
     │   ├── TrainingError      a vocabulary cannot be built from the lines and options given
     │   └── EncodeError        a text cannot be encoded, or ids cannot be decoded
-    ├── EngineError            the workers that do the tasks are gone, or a task failed on them again and again
+    ├── EngineError            no workers are available, or a task failed on them repeatedly
     ├── RecordsError           shards are damaged, missing, or do not belong to their dataset.json
     └── OutputError            the output directory cannot be written, or is in use
 """
@@ -32,18 +32,18 @@ class ConfigError(NmtPrepError):
 
 
 class ArgumentError(ConfigError, ValueError):
-    """An argument of an input function is out of its range, or does not go with another one.
+    """An argument of an input function is out of range, or conflicts with another one.
 
     Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
     """
 
 
 class SourceError(NmtPrepError):
-    """A corpus cannot be had."""
+    """A corpus cannot be obtained."""
 
 
 class DownloadError(SourceError):
-    """A server or a local path did not give the bytes that were asked for."""
+    """A download failed, or its content is not what was expected; also raised for local paths."""
 
 
 class ArchiveError(SourceError):
@@ -51,15 +51,15 @@ class ArchiveError(SourceError):
 
 
 class CorpusError(NmtPrepError):
-    """The content of a corpus file is wrong; the message names the file and, where it can, the line."""
+    """The content of a corpus file is wrong; the message names the file and, if known, the line."""
 
 
 class AlignmentError(CorpusError):
-    """The two sides of a corpus do not pair up."""
+    """The two sides of a corpus have different numbers of lines."""
 
 
 class InvalidTextError(CorpusError):
-    """Bytes that are not text in the stated encoding."""
+    """Bytes are not valid text in the stated encoding."""
 
 
 class TokenizerError(NmtPrepError):
@@ -67,7 +67,7 @@ class TokenizerError(NmtPrepError):
 
 
 class VocabularyError(TokenizerError):
-    """A vocabulary file cannot be read, or does not fit the use it is put to."""
+    """A vocabulary file cannot be read, or is unsuitable for what it is used for."""
 
 
 class TrainingError(TokenizerError):
@@ -79,7 +79,7 @@ class EncodeError(TokenizerError):
 
 
 class EngineError(NmtPrepError):
-    """The workers that do the tasks cannot be had or are gone, or a task failed on them again and again."""
+    """No workers are available, or a task failed on them repeatedly."""
 
 
 class RecordsError(NmtPrepError):

@@ -1,4 +1,4 @@
-"""Says what a file looks like by its first bytes, for messages about a file that is not what the config says it is."""
+"""Guesses a file's format from its first bytes, for messages about files that do not match the config."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MARKUP = (
 
 
 class FileKind(NamedTuple):
-    """What a file looks like.
+    """The guessed format of a file.
 
     Attributes:
-        format: the format of a corpus that reads it; empty where none does.
-        encoding: the encoding of its text, where its byte order mark tells; else empty.
-        words: for messages, such as "Parquet" or "a PDF document".
+        format: the corpus format that reads it; empty if there is none.
+        encoding: the encoding that its byte order mark shows; else empty.
+        words: description for messages, such as "Parquet" or "a PDF document".
     """
 
     format: str
@@ -51,7 +51,7 @@ _MAGIC = (
 
 
 def file_kind(path: Path) -> FileKind | None:
-    """Returns what a file looks like; None where it looks like lines of text, or cannot be read."""
+    """Guesses the format of a file; returns None for plain lines of text and for files that cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -69,7 +69,7 @@ def file_kind(path: Path) -> FileKind | None:
 
 
 def _lines_kind(text: str) -> FileKind | None:
-    """Tells tables and JSON lines from plain lines by the lines that are whole."""
+    """Recognises tables and JSON lines by the complete lines of the text."""
     lines = text.split("\n")[:-1][:10] or [text]
     if lines[0].startswith("{"):
         try:
@@ -83,13 +83,13 @@ def _lines_kind(text: str) -> FileKind | None:
     return None
 
 
-def mismatch(path: Path, format: str, encoding: str) -> str:  # noqa: A002 - the key's word
-    """Returns what a file looks like and what to do, where that is not what the config says; else nothing.
+def mismatch(path: Path, format: str, encoding: str) -> str:  # noqa: A002 - named like the config key
+    """Returns what a file looks like and what to change if that contradicts the config; else "".
 
     Args:
         path: the file, decompressed.
-        format: of its corpus.
-        encoding: of its corpus.
+        format: format of the corpus in the config.
+        encoding: encoding of the corpus in the config.
     """
     kind = file_kind(path)
     if kind is None or (kind.format == format and not kind.encoding):

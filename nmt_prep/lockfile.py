@@ -1,7 +1,8 @@
-"""The lock file beside a config: what each download was when it was first fetched, and must be ever after.
+"""The lock file beside a config: records each download at first fetch, and pins it from then on.
 
-``enzh.yaml`` has ``enzh.lock``, in JSON. It belongs under version control: with it, another machine gets the same bytes
-or an error. A checksum in the config comes before it. Local files are not in it. Nothing of it enters a fingerprint.
+``enzh.yaml`` has ``enzh.lock``, in JSON. Keep it under version control: with it, another machine gets the same bytes
+or an error. A checksum in the config takes precedence. Local files are not recorded. The lock file does not affect
+fingerprints.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _BEGINNING = re.compile(rb'\s*(<<<<<<<[^\n]*\n\s*)?\{\s*"files"\s*:\s*\{')
 
 @dataclass(frozen=True)
 class Locked:
-    """A download.
+    """A recorded download.
 
     Attributes:
-        address: as the config has it, without secrets; the first of its mirrors.
-        url: where it came from at last; None where it was at hand, and was not fetched.
+        address: as in the config, without secrets; the first of its mirrors.
+        url: final URL of the download; None if the file was already available locally.
         time: when it was fetched, in UTC, such as 2026-01-31T23:59:59Z.
     """
 
@@ -45,7 +46,7 @@ class Locked:
 
 
 def lock_path(config: Path) -> Path:
-    """Where the lock file of a config is."""
+    """Returns the path of a config's lock file."""
     return config.with_suffix(".lock")
 
 
@@ -53,11 +54,11 @@ class LockFile:
     """The lock file of a run. Safe to use from threads, and under concurrent runs.
 
     Args:
-        path: the file; None is a lock that knows nothing and notes nothing.
-        renew: expect nothing, and note what is found; or do so for these addresses only.
+        path: the file; with None nothing is expected and nothing recorded.
+        renew: expect nothing and record what is found, for all addresses or only for these.
 
     Raises:
-        ConfigError: the file cannot be read, is damaged and not to be renewed as a whole, or is no lock file.
+        ConfigError: the file cannot be read, is damaged and not to be renewed as a whole, or is not a lock file.
     """
 
     def __init__(self, path: Path | None, *, renew: bool | Collection[str] = False) -> None:
@@ -69,17 +70,17 @@ class LockFile:
         self._known = {} if path is None or renew is True else self._kept(path)
 
     def renews(self, mirrors: Sequence[str]) -> bool:
-        """Whether a file is to be fetched whatever is at hand."""
+        """Returns True if a file must be fetched again, even if it is available locally."""
         if isinstance(self._renew, bool):
             return self._renew
         return any(shown(address) in self._renew for address in mirrors)
 
     def find(self, mirrors: Sequence[str]) -> Locked | None:
-        """What a file was when it was locked, by whichever of its mirrors that was."""
+        """Returns the record of a file, found by any of its mirrors."""
         return next((self._known[shown(address)] for address in mirrors if shown(address) in self._known), None)
 
     def note(self, locked: Locked) -> None:
-        """Notes a download.
+        """Records a download.
 
         Raises:
             OutputError: the file cannot be written.
@@ -93,7 +94,7 @@ class LockFile:
                     self._merge(self.path, [locked])
 
     def finish(self) -> None:
-        """Ends a renewal: the file then has what was noted, and of what it had only what was not to be renewed.
+        """Ends a renewal: writes the new records and keeps the old ones of addresses that were not renewed.
 
         Raises:
             ConfigError: another program has put a file there since.
@@ -106,7 +107,7 @@ class LockFile:
                 _write(self.path, {**kept, **self._known}.values())
 
     def _kept(self, path: Path) -> dict[str, Locked]:
-        """What the file has, without the addresses that are renewed."""
+        """Returns the records of the file, without the addresses to renew."""
         renewed = frozenset() if isinstance(self._renew, bool) else self._renew
         return {address: locked for address, locked in _read(path).items() if address not in renewed}
 
@@ -118,7 +119,7 @@ class LockFile:
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
-    """Keeps other runs of the config from writing; the kernel ends it with the process."""
+    """Keeps other runs of the config from writing; the kernel releases the lock when the process ends."""
     directory = cache_directory() / "locks"
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -127,7 +128,7 @@ def _exclusive(path: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(
             f"cannot write the lock file {path}: {error.strerror or error}; copy the config to a directory that you "
-            f"may write, and see that {cache_directory()} can be written (NMT_PREP_CACHE)"
+            f"may write, and check that {cache_directory()} can be written (NMT_PREP_CACHE)"
         ) from error
 
 
@@ -167,7 +168,7 @@ def _read(path: Path) -> dict[str, Locked]:
     try:
         content = parse_json(raw)
         if content["version"] != _VERSION:
-            raise ConfigError(f"{path}: version {content['version']} of lock files is not known here; update nmt_prep")
+            raise ConfigError(f"{path}: version {content['version']} of lock files is not supported; update nmt_prep")
         return {
             address: parse_json_as(Locked, {**facts, "address": address}) for address, facts in content["files"].items()
         }

@@ -1,4 +1,4 @@
-"""What a run tells while it works. Stages speak to :class:`Progress`; the command line decides who listens."""
+"""Progress of a run. Stages report to :class:`Progress`; the command line chooses the listeners."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class StoppedError(Exception):
-    """Ends a task whose run is over because another task failed or the user gave up; no caller ever sees it."""
+    """Ends a task because another task failed or the user interrupted the run; never reaches a caller."""
 
 
 class Listener(ABC):
-    """Somebody who is told of events and of advances. Calls may come from several threads."""
+    """Receives events and progress of meters. Calls may come from several threads."""
 
     @abstractmethod
     def event(self, name: str, fields: Fields) -> None:
-        """Something happened."""
+        """Called when something happened."""
 
     @abstractmethod
     def advanced(self, meter: Meter) -> None:
-        """A meter moved, or ended."""
+        """Called when a meter moved or ended."""
 
     @abstractmethod
     def close(self) -> None:
-        """The run is over, well or not."""
+        """Called at the end of the run, successful or not."""
 
 
 @dataclass(frozen=True)
 class TaskCount:
-    """How many tasks of a piece of work have ended, of how many, and on how many workers the rest runs."""
+    """Number of finished tasks, number of all tasks, and number of workers."""
 
     done: int
     total: int
@@ -61,7 +61,7 @@ class TaskCount:
 
 
 class Meter:
-    """How far a piece of long work has come, in bytes, pairs or whatever ``unit`` says. Safe to use from threads."""
+    """Progress of one long operation, in bytes, pairs or another ``unit``. Safe to use from threads."""
 
     def __init__(self, progress: Progress, label: str, total: int | None, unit: str) -> None:
         self.label = label
@@ -75,10 +75,10 @@ class Meter:
         self._lock = threading.Lock()
 
     def advance(self, amount: int) -> None:
-        """Adds to what is done.
+        """Adds to the amount done.
 
         Raises:
-            StoppedError: the run is being stopped, so there is no use in going on.
+            StoppedError: the run is being stopped.
         """
         if self._progress.stopping.is_set():
             raise StoppedError
@@ -95,13 +95,13 @@ class Meter:
         return self._progress.meter(label, total, unit)
 
     def count_tasks(self, done: int, total: int, workers: int) -> None:
-        """Says how many tasks have ended, of how many, and on how many workers the rest runs."""
+        """Updates the numbers of finished tasks, of all tasks and of workers."""
         self.tasks = TaskCount(done, total, workers)
         self._progress.advanced(self)
 
     @property
     def rate(self) -> float:
-        """Units a second so far."""
+        """Mean units per second so far."""
         return self.done / max(time.monotonic() - self.started_at, 1e-9)
 
     def __enter__(self) -> Self:
@@ -119,7 +119,7 @@ class Progress:
     """Passes what stages report to all listeners; without listeners it is silent.
 
     Attributes:
-        stopping: set when the run is to end early; every meter sees to it that its task does.
+        stopping: set to stop the run early; meters then raise :class:`StoppedError` in their tasks.
     """
 
     def __init__(self, *listeners: Listener) -> None:
@@ -128,7 +128,7 @@ class Progress:
 
     @contextmanager
     def heard_by(self, listener: Listener) -> Iterator[None]:
-        """Adds a listener for the time of a ``with`` block."""
+        """Adds a listener for the duration of a ``with`` block."""
         before, self._listeners = self._listeners, (*self._listeners, listener)
         try:
             yield
@@ -142,7 +142,7 @@ class Progress:
             listener.event(name, fields)
 
     def meter(self, label: str, total: int | None = None, unit: str = "pairs") -> Meter:
-        """A meter to use in a ``with`` statement; ``total`` is None where it is not known."""
+        """Returns a meter to use in a ``with`` statement; ``total`` is None if unknown."""
         return Meter(self, label, total, unit)
 
     def advanced(self, meter: Meter) -> None:
@@ -161,7 +161,7 @@ class Progress:
 
 
 class _Amount(ProgressColumn):
-    """How much is done, how fast, in the unit of each meter."""
+    """Column with the amount done and the rate, in the unit of each meter."""
 
     def render(self, task: RichTask) -> Text:
         if task.fields["unit"] == "bytes":
@@ -222,7 +222,7 @@ class BarListener(Listener):
 
 
 class LineListener(Listener):
-    """Plain lines, for logs: one an event, and one a meter every ten seconds."""
+    """Plain lines for logs: one per event, and one per meter every ten seconds."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         self._console = console
@@ -254,11 +254,11 @@ class LineListener(Listener):
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Leaves the console open: it is somebody else's."""
+        """Leaves the console open: the caller owns it."""
 
 
 class JsonListener(Listener):
-    """One JSON object a line: every event, and each meter when it starts, every ten seconds, and when it ends."""
+    """One JSON object per line: every event, and each meter at its start, every ten seconds, and at its end."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream

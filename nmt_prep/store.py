@@ -1,7 +1,7 @@
-"""A directory that is added to: files below a directory named after a digest, and a note of what each key gave.
+"""A store of files by digest, with a note per key that says which file the key stands for.
 
-Keys are JSON values such as a URL, or an archive's digest and a member. A note is written after its file was
-published; a file counts only while its digest is the one in the note.
+Keys are JSON values such as a URL, or an archive's digest and a member. A note is written after its file. A file counts
+only while its digest equals the one in the note.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Stored:
 
 
 class Store:
-    """The files below a directory; safe to use from threads that work on different keys."""
+    """Files in a directory, found by key or digest; safe to use from threads that work on different keys."""
 
     def __init__(self, directory: Path, digests: DigestCache) -> None:
         self.directory = directory
         self._digests = digests
 
     def find(self, key: object) -> Stored | None:
-        """What ``key`` gave before; None where nothing was noted, or the file is gone or damaged."""
+        """Returns the file noted for ``key``; None if there is no note, or the file is missing or damaged."""
         try:
             stored = parse_json_as(Stored, parse_json(self._note(key).read_bytes()))
         except (OSError, ValueError):
@@ -43,22 +43,22 @@ class Store:
         return stored if self._intact(self.directory / stored.file, stored.sha256) else None
 
     def find_digest(self, sha256: str, name: str) -> Stored | None:
-        """A file by its digest, best the one of this name; None where there is none."""
+        """Returns a file by its digest, preferably one with this name; None if there is none."""
         for path in (self.directory / sha256 / name, *self._files(sha256)):
             if self._intact(path, sha256):
                 return Stored(str(path.relative_to(self.directory)), sha256, path.stat().st_size)
         return None
 
     def note(self, key: object, stored: Stored) -> Stored:
-        """Notes that ``key`` gave a file, which must have been published."""
+        """Notes the file of ``key``; the file must be complete on the disk."""
         self._digests.remember(self.directory / stored.file, stored.sha256)
         write_json(self._note(key), asdict(stored))
         return stored
 
     def forget(self) -> None:
-        """Removes all notes, so that whatever was asked for is made again; the files stay until then.
+        """Removes all notes, so that every file is made again; the files stay until then.
 
-        Files that are no notes stay too: the directory may be the user's.
+        Other files in the directory of notes stay too, since they may be the user's.
 
         Raises:
             OutputError: they cannot be removed.

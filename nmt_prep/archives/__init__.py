@@ -1,7 +1,7 @@
-"""Reading named members out of archives, without trusting them: told by their first bytes, streamed, never unpacked.
+"""Extracts named members from untrusted archives; formats are recognised by content, and members are streamed.
 
-Tar (plain, gzip, bzip2, xz, zstd), zip, and single files (plain or compressed). A member that is itself compressed is
-decompressed too. A tar is read once, to its end, so that the checksum of its compression covers what is kept.
+Supported are tar (plain, gzip, bzip2, xz, zstd), zip, and single files (plain or compressed). A member that is itself
+compressed is decompressed too. A tar is read once, to its end, so that the checksum of its compression is verified.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A file whose bytes are hashed as they are read, so that what was read is known to be what a digest names."""
+"""A file that is hashed while it is read, to verify that its content has the expected digest."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _CHUNK = 1 << 20
 
 
 class CheckedFile(io.RawIOBase):
-    """A file for reading. Reads that go through it in order cost no second one.
+    """A file for reading that can verify its digest; sequential reads need no second pass.
 
-    A read at the start begins the digest anew. After a read in another place, as in a zip, the file is read again at
-    the end, and must not have been written to since it was opened.
+    A read at offset 0 restarts the digest. After a read out of order, as in a zip, :meth:`check` reads the file again,
+    and the file must not have been written to since it was opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,10 +32,10 @@ class CheckedFile(io.RawIOBase):
         self._in_order = True
 
     def check(self, sha256: str) -> None:
-        """Sees to it that what was read, and the rest of the file, has a digest.
+        """Reads the rest of the file and verifies its digest.
 
         Raises:
-            ArchiveError: it has another, or was written to while it was read out of order.
+            ArchiveError: the digest differs, or the file was written to while it was read out of order.
             OSError: it cannot be read.
         """
         if not self._in_order and self._stamp() != self._opened:
@@ -46,7 +46,7 @@ class CheckedFile(io.RawIOBase):
         if self._digest.hexdigest() != sha256:
             raise ArchiveError(
                 f"{self._path} was changed after it was checked: expected SHA-256 {sha256}, found "
-                f"{self._digest.hexdigest()}; run again, which checks it anew"
+                f"{self._digest.hexdigest()}; run again to check it again"
             )
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]

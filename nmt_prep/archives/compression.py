@@ -1,4 +1,4 @@
-"""Compressed streams: gzip, bzip2, xz and zstd, told by their first bytes; several streams in a row are one."""
+"""Decompression of gzip, bzip2, xz and zstd, recognised by their first bytes; concatenated streams are supported."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import pyarrow as pa
 from nmt_prep.archives.entry import Peekable, Readable
 
 _CHUNK = 1 << 18
-_XZ_MEMORY = 256 << 20  # four times what xz -9 makes necessary
+_XZ_MEMORY = 256 << 20  # four times what files of xz -9 need
 
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")  # a first block, or the end of an empty stream
 
 
 def decompressed(stream: Peekable) -> Readable:
-    """What a stream holds, where its first bytes are those of a compression; else the stream.
+    """Returns a stream decompressed, or as it is if its first bytes are not those of a compression format.
 
-    No UTF-8 text begins with the marks of gzip, xz and zstd, and none in practice with the ten bytes of bzip2.
+    No UTF-8 text begins with the magic bytes of gzip, xz or zstd, and in practice none with the ten bytes of bzip2.
     """
     head = stream.peek(10)[:10]
     if head.startswith(_GZIP):
@@ -39,7 +39,7 @@ def decompressed(stream: Peekable) -> Readable:
 
 
 class _Streams(io.RawIOBase):
-    """Compressed streams in a row. Padding with zeros is allowed after each, anything else is damage."""
+    """Concatenated compressed streams. Zero padding is allowed after each; anything else is damage."""
 
     def __init__(self, stream: Readable, make: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor]) -> None:
         self._stream = stream
@@ -62,7 +62,7 @@ class _Streams(io.RawIOBase):
             else:
                 fresh = self._stream.read(_CHUNK) if self._decompressor.needs_input else b""
                 if self._decompressor.needs_input and not fresh:
-                    raise EOFError("the compressed stream ends too soon")
+                    raise EOFError("the compressed stream is cut short")
                 data = self._decompressor.decompress(fresh, len(buffer))
             if data:
                 buffer[: len(data)] = data

@@ -1,4 +1,4 @@
-"""From an archive and the names of members to files that we name: all of them or none."""
+"""Extraction of named members to files: all of them or none."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _NAMES_KEPT = 100_000  # for messages
 
 
 def damage_errors() -> tuple[type[Exception], ...]:
-    """Returns the exceptions that the readers of archives and compressions raise at damage."""
+    """Returns the exceptions that the readers of archives and compressed streams raise for damaged input."""
     return (
         *(OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
-        *(NotImplementedError, RuntimeError),  # raised by zipfile for a compression that it cannot read
+        *(NotImplementedError, RuntimeError),  # raised by zipfile for an unsupported compression
         *(pa.ArrowException, MemoryError, OverflowError),
     )
 
@@ -45,7 +45,7 @@ class MissingMemberError(ArchiveError):
     """An archive lacks a member.
 
     Attributes:
-        member: the name or pattern that was wanted.
+        member: the requested name or pattern.
     """
 
     def __init__(self, member: str, message: str) -> None:
@@ -54,12 +54,12 @@ class MissingMemberError(ArchiveError):
 
 
 WHOLE_FILE = ""
-"""In place of a member's name: the file is no archive, and its whole content is wanted."""
+"""Used as a member's name to request the whole content of a file that is not an archive."""
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """What a member held, decompressed: SHA-256 and size in bytes."""
+    """SHA-256 and size in bytes of a member's decompressed content."""
 
     sha256: str
     size: int
@@ -72,23 +72,24 @@ def extract_members(
     limits: Limits,
     advance: Callable[[int], None],
 ) -> dict[str, dict[str, Extracted]]:
-    """Writes the wanted members of an archive, all of them or none.
+    """Writes the requested members of an archive, all of them or none.
 
     Args:
-        archive: the archive, or a single file, whose one member has the file's name without its compression's suffix.
-        wanted: members by their :func:`member_name` or :data:`WHOLE_FILE`; or patterns with ``*`` and ``?`` (within a
+        archive: the archive, or a single file, whose one member is named like the file without its compression suffix.
+        wanted: requested members, by their :func:`member_name` or :data:`WHOLE_FILE`; or patterns with ``*`` and ``?``
+            (within a
             level) and ``**`` (over levels).
-        place: where to write a member.
-        limits: to what may come out.
-        advance: told of bytes written.
+        place: returns the path for a member.
+        limits: of the extracted content.
+        advance: called with the number of bytes written.
 
     Returns:
-        By what was wanted, the members that it named or matched, sorted by name.
+        For each requested name or pattern, the matching members, sorted by name.
 
     Raises:
         DamagedError: the archive is damaged or cut short.
-        ArchiveError: the archive is out of all proportion; a member is missing, given twice, encrypted or
-            no regular file; or a name is absolute or climbs out with ``..``.
+        ArchiveError: the archive exceeds the limits; a member is missing, occurs twice, is encrypted or is not a
+            regular file; or a name is absolute or contains ``..``.
         OutputError: a file cannot be written.
     """
     with ExitStack() as stack:
@@ -102,7 +103,7 @@ def extract_members(
 
 
 def digest_members(archive: Archive, wanted: Iterable[str], limits: Limits) -> dict[str, dict[str, Extracted]]:
-    """Reads the wanted members as :func:`extract_members` does, with the same errors, and writes nothing."""
+    """Computes the digests of the requested members; raises like :func:`extract_members`, and writes nothing."""
     return _read_members(
         archive, wanted, limits, lambda _, chunks: _copy(chunks, lambda chunk: None, lambda size: None)
     )
@@ -111,7 +112,7 @@ def digest_members(archive: Archive, wanted: Iterable[str], limits: Limits) -> d
 def _read_members(
     archive: Archive, wanted: Iterable[str], limits: Limits, keep: Callable[[str, Iterable[bytes]], Extracted]
 ) -> dict[str, dict[str, Extracted]]:
-    """Passes the wanted members on, then checks that the archive is the one that its digest names."""
+    """Yields the requested members, then verifies the digest of the archive."""
     patterns = {name: matcher(name) for name in wanted}
     for name in patterns:
         if climbs_out(name):
@@ -135,7 +136,7 @@ def _read_members(
             if entry.refused in _NOT_MATCHED and name not in patterns:
                 continue
             if name in found:
-                raise ArchiveError(f"{archive.path}: {name!r} is in it twice, so which one is meant cannot be told")
+                raise ArchiveError(f"{archive.path}: {name!r} occurs twice, so the member is ambiguous")
             if climbs_out(name) or entry.refused:
                 raise _refused(archive, name, entry.refused or "not inside the archive")
             found[name] = keep(name, _chunks(entry, archive, budget))
@@ -150,7 +151,7 @@ def _read_members(
     return result
 
 
-_NOT_MATCHED = {"a directory"}  # patterns pass over them
+_NOT_MATCHED = {"a directory"}  # patterns skip them
 
 
 def _matches(pattern: re.Pattern[str], found: dict[str, Extracted]) -> dict[str, Extracted]:
@@ -167,11 +168,11 @@ def _entries(
 def entries_of(
     archive: Archive, file: io.BufferedReader, budget: Budget, wanted: Iterable[str]
 ) -> Generator[Entry, None, None]:
-    """Yields the entries in the order of the archive; of a tar each is read past when the next is asked for.
+    """Yields the entries in the order of the archive; a tar's entry is skipped when the next is requested.
 
     Raises:
-        ArchiveError: something is refused.
-        Exception: one of :func:`damage_errors`, where the archive is damaged.
+        ArchiveError: an entry is refused.
+        Exception: one of :func:`damage_errors`, if the archive is damaged.
     """
     if file.peek(4)[:4] in STARTS:
         yield from zip_entries(file, budget)
@@ -184,7 +185,7 @@ def entries_of(
 
 
 def _is_tar(file: io.BufferedReader) -> bool:
-    """Returns whether a file at its start is a tar, compressed or not; leaves it there."""
+    """Returns True if a file is a tar, compressed or not; the file is rewound."""
     try:
         return is_tar(decompressed(file).read(tarfile.BLOCKSIZE))
     finally:
@@ -192,7 +193,7 @@ def _is_tar(file: io.BufferedReader) -> bool:
 
 
 def _chunks(entry: Entry, archive: Archive, budget: Budget) -> Iterator[bytes]:
-    """The content of an entry, decompressed, no more than the limits allow."""
+    """Yields the decompressed content of an entry, within the limits."""
     size = 0
     with _reading(archive):
         stream = decompressed(entry.open())
@@ -204,7 +205,7 @@ def _chunks(entry: Entry, archive: Archive, budget: Budget) -> Iterator[bytes]:
 
 
 def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Callable[[int], None]) -> Extracted:
-    """Hands on the content of a member: every byte that is extracted passes here."""
+    """Yields the content of a member and computes its digest; every extracted byte passes here."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         size += len(chunk)
@@ -216,7 +217,7 @@ def _copy(chunks: Iterable[bytes], write: Callable[[bytes], object], advance: Ca
 
 @contextmanager
 def _reading(archive: Archive) -> Iterator[None]:
-    """Turns what goes wrong in reading an archive into one error."""
+    """Converts all errors in reading an archive to :class:`DamagedError`."""
     try:
         yield
     except damage_errors() as error:

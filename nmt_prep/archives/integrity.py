@@ -1,4 +1,4 @@
-"""Testing a whole archive or compressed file, before anybody relies on it."""
+"""Integrity test of a whole archive or compressed file."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _CHUNK = 1 << 20
 
 
 def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str:
-    """Reads a file to its end, as extraction would if it wanted all of it; returns what is damaged, or nothing.
+    """Reads a file to its end, as if to extract all of it; returns a description of the damage, or "".
 
-    Tested are the headers of a tar, the directory of a zip, and the checksums that the format has: of gzip, bzip2, xz,
-    each member of a zip, and of zstd where it was written with one. A file that is neither archive nor compressed is
-    not read, since nothing in it tells damage. What extraction refuses without being damaged, such as a decompression
-    bomb or an encrypted member, is left to extraction.
+    Tested are the headers of a tar, the directory of a zip, and the checksums of gzip, bzip2, xz, each member of a zip,
+    and of zstd if present. A file that is neither an archive nor compressed is not read, since nothing in it shows
+    damage. Undamaged content that extraction refuses, such as a decompression bomb or an encrypted member, is not
+    reported here.
 
     Args:
-        path: of the file.
-        limits: to what may come out; what is beyond them is not tested.
-        advance: told of bytes that came out; it may end the test by raising.
+        path: path of the file.
+        limits: of the decompressed content; content beyond them is not tested.
+        advance: called with the number of bytes decompressed; it may end the test by raising.
     """
     archive = Archive(path, path.name, "")
     budget = Budget(archive, limits)
@@ -38,7 +38,7 @@ def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str
                     continue
                 try:
                     content = entry.open()
-                except NotImplementedError:  # a zip's compression that is not known here: of no interest if not wanted
+                except NotImplementedError:  # unsupported compression: fails later, if requested
                     continue
                 stream = decompressed(content) if entry.single else content
                 if entry.single and stream is content:

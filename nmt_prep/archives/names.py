@@ -1,4 +1,4 @@
-"""Names of members: how they are compared, matched, and suggested."""
+"""Normalises, matches and suggests names of members."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ _SUFFIX = re.compile(r"\.(gz|bz2|xz|zst)$", re.IGNORECASE)
 
 
 def member_name(member: str) -> str:
-    """A member's path in the form in which paths are compared: archives may begin them with ``./``."""
+    """Normalises a member's path for comparison, without a leading ``./``."""
     while member.startswith("./"):
         member = member[2:].lstrip("/")
     return member
 
 
 def without_suffix(name: str) -> str:
-    """A file's name without the suffix of its compression."""
+    """Returns a file name without its compression suffix."""
     return _SUFFIX.sub("", name)
 
 
 def climbs_out(name: str) -> bool:
-    """Whether a name is absolute or has ``..`` in it."""
+    """Returns True if a name is absolute or contains ``..`` as a part."""
     return name.startswith("/") or ".." in name.split("/")
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name stands for all that it matches."""
+    """Returns True if a name is a pattern with ``*`` or ``?``."""
     return "*" in name or "?" in name
 
 
 def matcher(wanted: str) -> re.Pattern[str]:
-    """What a wanted name matches: ``*`` and ``?`` within one level, ``**`` over several, all else itself."""
+    """Compiles a requested name: ``*`` and ``?`` match within a level, ``**`` across levels, all else literally."""
     pieces = re.split(r"(\*\*|\*|\?)", wanted)
     wild = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(wild.get(piece) or re.escape(piece) for piece in pieces), re.DOTALL)
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """Says which name comes nearest to one that is missing, and lists up to ten of those that there are."""
+    """Suggests the name nearest to a missing one, and lists up to ten existing names."""
     if not names:
         return "it is empty"
     base = name.rpartition("/")[2]

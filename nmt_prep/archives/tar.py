@@ -1,7 +1,7 @@
-"""The entries of a tar, in one pass over a stream.
+"""Reads the entries of a tar in one pass over a stream.
 
-As ``tarfile`` reads them, from which the meaning of a header comes; but an archive that ends without its marker is cut
-short, a damaged header is an error wherever it is, no header can ask for much memory, and no list of entries is kept.
+Headers are parsed by ``tarfile``. Stricter than ``tarfile``: an archive without its end marker is cut short, a damaged
+header is an error wherever it is, the memory for a header is bounded, and no list of entries is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = {
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether the first block of a stream is a tar's."""
+    """Returns True if the first block of a stream is a tar header."""
     try:
         tarfile.TarInfo.frombuf(head, "utf-8", "surrogateescape")
     except tarfile.HeaderError:
@@ -39,7 +39,7 @@ def is_tar(head: bytes) -> bool:
 
 
 def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
-    """The entries; each is read past when the next is asked for, and the stream is read to its end.
+    """Yields the entries; each is skipped when the next is requested, and the stream is read to its end.
 
     Raises:
         tarfile.TarError: the archive is damaged or cut short.
@@ -60,7 +60,7 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
         )
         section.skip()
         tar.skip(-section.size % _BLOCK)
-    while stream.read(_CHUNK):  # to where the compression's checksum is
+    while stream.read(_CHUNK):  # verifies the checksum of the compression
         pass
 
 
@@ -81,7 +81,7 @@ class _Tar:
             raise tarfile.ReadError("it ends within an entry")
 
     def next_header(self) -> tarfile.TarInfo | None:
-        """The next entry's header, with what extended headers say of it; None at the end of the archive."""
+        """Returns the next entry's header, updated from its extended headers; None at the end of the archive."""
         name, fields = "", dict[str, str]()
         while (info := self._header()) is not None:
             if info.type == tarfile.GNUTYPE_LONGNAME:
@@ -101,14 +101,14 @@ class _Tar:
         return None
 
     def has_data(self, info: tarfile.TarInfo) -> bool:
-        """Whether an entry's content follows its header: that of links and the like does not."""
+        """Returns True if content follows the entry's header, which is not so for links and similar entries."""
         return info.isreg() or info.type not in tarfile.SUPPORTED_TYPES
 
     def _header(self) -> tarfile.TarInfo | None:
         place = self._position
         block = self.read(_BLOCK)
         if not block:
-            raise tarfile.ReadError("it ends without the marker of a tar's end: entries may be missing")
+            raise tarfile.ReadError("the end marker of the tar is missing, so entries may be missing")
         if len(block) < _BLOCK:
             raise tarfile.ReadError("it ends within a header")
         if block == _ZEROS:
@@ -156,7 +156,7 @@ class _Section(io.RawIOBase):
         return len(data)
 
     def skip(self) -> None:
-        """Reads past what is left."""
+        """Skips the rest of the content."""
         while self._left:
             data = self._tar.read(min(_CHUNK, self._left))
             if not data:
@@ -165,7 +165,7 @@ class _Section(io.RawIOBase):
 
 
 def _pax_fields(data: bytes) -> dict[str, str]:
-    """The ``length key=value`` records of a pax header."""
+    """Parses the ``length key=value`` records of a pax header."""
     fields: dict[str, str] = {}
     position = 0
     while position < len(data) and data[position]:

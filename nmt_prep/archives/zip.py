@@ -1,4 +1,4 @@
-"""The entries of a zip, checked before any is read: how many they are, and that no two share bytes."""
+"""Reads the entries of a zip, after checking that they are not too many and do not overlap."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from nmt_prep.archives.entry import Budget, Entry, Peekable
 from nmt_prep.errors import ArchiveError
 
 STARTS = (b"PK\x03\x04", b"PK\x05\x06")
-"""What a zip begins with; the second where it is empty."""
+"""Magic bytes of a zip, and of an empty zip."""
 
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64_BYTES = 20
 _LONGEST_COMMENT = 0xFFFF
-_ENTRY_BYTES = 46  # of the directory, without the name
+_ENTRY_BYTES = 46  # of an entry in the directory, without the name
 _LOCAL_HEADER_BYTES = 30  # without the name
 _ENCRYPTED = 0x1
 
 
 def zip_entries(file: BufferedReader, budget: Budget) -> Iterator[Entry]:
-    """The entries in the order of the zip's directory.
+    """Yields the entries in the order of the zip's directory.
 
     Raises:
         zipfile.BadZipFile: the zip is damaged or cut short.
@@ -54,14 +54,14 @@ def _refused(info: zipfile.ZipInfo) -> str:
 
 
 def _count_entries(file: BufferedReader, most: int) -> int:
-    """Counts the entries of the directory, up to ``most``, without an object for each."""
+    """Counts the entries of the directory, up to ``most``, without creating an object for each."""
     length = file.seek(0, 2)
     tail_start = max(0, length - _END.size - _LONGEST_COMMENT)
     file.seek(tail_start)
     tail = file.read()
     at = tail.rfind(STARTS[1])
     if at < 0 or len(tail) - at < _END.size:
-        raise zipfile.BadZipFile("it ends without a zip's directory")
+        raise zipfile.BadZipFile("the directory at the end of the zip is missing")
     size = _END.unpack_from(tail, at)[5]
     end = tail_start + at
     place = end - _LOCATOR_64_BYTES - _END_64.size
@@ -93,7 +93,7 @@ def _starts_with(file: BufferedReader, place: int, mark: bytes) -> bool:
 
 
 def _refuse_overlaps(infos: list[zipfile.ZipInfo], directory: int, budget: Budget) -> None:
-    """Refuses entries that share bytes: the way to make a small zip of much."""
+    """Raises if entries share bytes, as in zip bombs."""
     ordered = sorted(infos, key=lambda info: info.header_offset)
     ends = [*(info.header_offset for info in ordered[1:]), directory]
     for info, end in zip(ordered, ends, strict=True):

@@ -1,4 +1,4 @@
-"""Where a stage's tasks run. Whichever engine it is, however many workers it has: not a byte of a result changes."""
+"""Engines that run the tasks of stages. Results do not depend on the engine or on the number of workers."""
 
 from nmt_prep.engines.engine import Done, Engine, Task, Tick, Work
 from nmt_prep.engines.local import LocalEngine, available_cores

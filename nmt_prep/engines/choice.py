@@ -1,4 +1,4 @@
-"""The engine that a config, or the caller, asks for."""
+"""Opens the engine that the config or the caller chooses."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from nmt_prep.progress import Progress
 
 @contextmanager
 def open_engine(config: Config, executor: Executor | None, workers: int | None, progress: Progress) -> Iterator[Engine]:
-    """The engine for a run; what it started for itself ends with the ``with`` block.
+    """Opens the engine for a run; what it started itself ends with the ``with`` block.
 
     Args:
-        config: says which, and how many workers it has.
-        executor: where it is given, it runs the tasks.
-        workers: tasks at once, if not as many as the config says.
-        progress: is told of tasks that failed; ends tasks of this process early when the run is to end.
+        config: chooses the engine and the number of workers.
+        executor: runs the tasks, if given.
+        workers: number of parallel tasks; overrides the config.
+        progress: receives events of failed tasks; its ``stopping`` ends tasks of this process early.
 
     Raises:
-        ConfigError: what the engine needs is not installed, or does not go with ``workers``.
-        EngineError: a scheduler that should run already does not answer.
+        ConfigError: the engine's package is not installed, or ``workers`` does not apply to it.
+        EngineError: the scheduler does not answer.
     """
     if executor is not None:
-        # Executors of the standard library know how many workers they have; others may.
+        # Executors of the standard library have this attribute; others may have it.
         known = getattr(executor, "_max_workers", None)
         count = workers or _configured(config) or (known if isinstance(known, int) else available_cores())
         yield ExecutorEngine(executor, count, progress)
     elif isinstance(config.engine, DaskSettings):
-        from nmt_prep.engines.dask import DaskEngine  # noqa: PLC0415  (it takes an extra)
+        from nmt_prep.engines.dask import DaskEngine  # noqa: PLC0415  (an optional dependency)
 
         with DaskEngine(_with_workers(config.engine, workers), config.run_dir, progress) as engine:
             yield engine
@@ -43,7 +43,7 @@ def open_engine(config: Config, executor: Executor | None, workers: int | None, 
 
 
 def local_engine(config: Config, workers: int | None, progress: Progress) -> LocalEngine:
-    """Threads of this process."""
+    """Returns an engine with threads of this process."""
     return LocalEngine(workers or _configured(config), progress.stopping)
 
 
@@ -51,11 +51,11 @@ def _with_workers(settings: DaskSettings, workers: int | None) -> DaskSettings:
     if workers is None:
         return settings
     if settings.cluster is None:
-        raise ConfigError("engine.scheduler has the workers that it has; leave --workers out, or start others there")
+        raise ConfigError("engine.scheduler sets the number of workers; omit --workers, or start more workers there")
     return settings.model_copy(update={"cluster": settings.cluster.model_copy(update={"workers": workers})})
 
 
 def _configured(config: Config) -> int | None:
-    """Workers that the config gives this machine; None for one a core."""
+    """Returns the number of workers in the config for this machine; None for one per core."""
     engine = config.engine
     return None if isinstance(engine, DaskSettings) or engine.workers == "auto" else engine.workers

@@ -1,6 +1,6 @@
-"""Workers of a Dask cluster: one that runs already, or one that the config describes and that is started here.
+"""Workers of a Dask cluster, either an existing one or one that is started here from the config.
 
-Dask itself moves tasks from workers that died to others, and replaces the workers of clusters that it started.
+Dask itself moves tasks from dead workers to others, and replaces dead workers of clusters that it started.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _CLOSING_SECONDS = 10.0
 class DaskEngine:
     """Runs tasks on the workers of a Dask cluster.
 
-    A scheduler that runs already is called at once. A cluster is started when the first tasks come: a run that finds
-    everything fresh asks nothing of the batch system.
+    An existing scheduler is contacted at once. A new cluster is started with the first tasks, so that a run with
+    nothing to do does not use the batch system.
     """
 
     def __init__(self, settings: DaskSettings, directory: Path, progress: Progress) -> None:
-        """Starts nothing yet; checks what can be checked.
+        """Checks the settings without starting anything.
 
         Args:
             settings: the section of the config.
-            directory: of the run, which workers must see under the same path.
-            progress: is told of tasks that failed, and of workers that come and go.
+            directory: directory of the run, which workers must see under the same path.
+            progress: receives events of failed tasks, and of workers that join or leave.
 
         Raises:
             ConfigError: an extra is not installed, or an option is unknown.
@@ -71,27 +71,27 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        """Tasks that run at once, as far as that is known."""
+        """Number of parallel tasks, as far as known."""
         expected = self._settings.cluster.workers if self._settings.cluster is not None else 1
         return self._engine.workers if self._engine is not None else expected
 
     @property
     def threads_here(self) -> int:
-        """One a core: how many workers there are elsewhere says nothing of this machine."""
+        """One per core of this machine, whatever the number of workers elsewhere."""
         return available_cores()
 
     def worker_memory(self, memory: int) -> int:
-        """A thread's share of the bound, among all that there were so far or are to come, less what a process holds."""
+        """A thread's share of the memory limit, less the base memory of a process; counts all expected threads."""
         self._started()
         assert self._roster is not None
         return max(memory // self._roster.most_threads - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end. A failure ends the rest and is raised.
+        """Yields tasks as they end. A failure cancels the rest and is raised.
 
         Raises:
             NmtPrepError: as the task raised it.
-            EngineError: there are no workers, or they see other files, or a task failed three times.
+            EngineError: there are no workers, they do not share the run's directory, or a task failed three times.
         """
         return self._started().map(function, tasks, tick)
 
@@ -109,25 +109,25 @@ class DaskEngine:
         return self._engine
 
     def _connect(self) -> Any:
-        """A client of the cluster, which is started where the config describes one."""
+        """Returns a client of the cluster; starts the cluster if the config describes one."""
         address: Any = self._settings.scheduler
         if self._settings.cluster is not None:
             address = self._stack.enter_context(open_cluster(self._settings))
-            # Dask counts those that it still waits for; of the others it starts as many as are missing.
+            # scale() counts workers that are still starting, and starts only the missing ones.
             self._order = partial(address.scale, self._settings.cluster.workers)
         self._client = self._stack.enter_context(self._client_of(address))
         return self._client
 
     @contextmanager
     def _client_of(self, address: Any) -> Iterator[Any]:
-        """A client that does not become the default of whatever else this process does with Dask."""
+        """Opens a client that is not the process's default client, so that other uses of Dask are not affected."""
         seconds = self._settings.connect_seconds
         try:
             client = self._distributed.Client(address, timeout=seconds, set_as_default=False)
         except (OSError, ValueError) as error:
             raise EngineError(
                 f"no Dask scheduler answers at {address} within {seconds:g} s ({error}); check engine.scheduler and "
-                "that it runs, or raise engine.connect_seconds"
+                "that the scheduler runs, or raise engine.connect_seconds"
             ) from error
         try:
             yield client

@@ -1,4 +1,4 @@
-"""The clusters that Dask can start: on this machine, through a batch system, in Kubernetes."""
+"""Clusters that Dask can start: on this machine, through a batch system, or in Kubernetes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ _CLASSES = {
 """Module, extra of this package, and class, by kind."""
 
 _OURS = {"self", "args", "kwargs", "worker_kwargs", "base_class_kwargs", "asynchronous", "loop", "n_workers"}
-"""Parameters that are no options."""
+"""Constructor parameters that are not options of the config."""
 
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "33554432"}
-"""What glibc comes to by itself in a process that is let alone. Dask makes workers give memory back at every turn
-(its ``pre-spawn-environ``), and getting it again costs tasks a sixth of their time."""
+"""The threshold that glibc adapts to by default.
+
+Dask sets one (in ``pre-spawn-environ``) that returns memory to the system often; allocating it again costs a sixth of
+the tasks' time."""
 
 _BESIDE_A_WORKER = 500_000_000
-"""Bytes of a job beside its workers' share of the memory: the process that watches over them."""
+"""Bytes of a job in addition to its workers' memory, for their nanny process."""
 
 
 def cluster_class(settings: ClusterSettings) -> Any:
-    """Dask's class for clusters of a kind.
+    """Returns Dask's class for clusters of a kind.
 
     Raises:
         ConfigError: its extra is not installed, or it has no such option.
@@ -79,13 +81,13 @@ def open_cluster(settings: DaskSettings) -> Iterator[Any]:
 
 
 def cluster_options(settings: DaskSettings) -> dict[str, Any]:
-    """What Dask's class is given: what follows from the rest of the section, and over it the config's own options."""
+    """Returns the arguments of Dask's class: those derived from the section, overridden by its ``options``."""
     cluster = settings.cluster
     assert cluster is not None
     own = {key: _lists(value) for key, value in cluster.options.items()}
     share = settings.memory // cluster.workers
     if cluster.kind == "local":
-        # Tasks keep within their share; Dask's own limits would kill a worker that is a byte above it.
+        # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
         quiet = {
             "threads_per_worker": 1,
             "memory_limit": None,
@@ -103,26 +105,26 @@ def cluster_options(settings: DaskSettings) -> dict[str, Any]:
 
 
 def _dask_settings(settings: DaskSettings, current: Any) -> dict[str, Any]:
-    """Dask's own configuration that the schedulers and workers of this process are started with."""
+    """Returns Dask's configuration for schedulers and workers that this process starts."""
     environment = "distributed.nanny.pre-spawn-environ"
     return {
         "distributed.scheduler.worker-ttl": f"{settings.frozen_seconds:g}s",
         environment: {**current.get(environment), **_ALLOCATOR},
-        # What nobody looks at here, and what costs each process a few hundredths of a core.
+        # Profiling is not used here and costs a few percent of a core.
         "distributed.worker.profile.enabled": False,
         "distributed.admin.tick.interval": "500ms",
     }
 
 
 def _environment(variables: Mapping[str, str], own: Any) -> Any:
-    """Variables with the config's own over them, which Kubernetes has as a mapping or as a list."""
+    """Merges environment variables with the config's, which take precedence; for Kubernetes a mapping or a list."""
     if isinstance(own, list):
         return [*({"name": name, "value": value} for name, value in variables.items()), *own]
     return {**variables, **(own or {})}
 
 
 def _lists(value: Any) -> Any:
-    """Tuples of a config as the lists that they were in the file."""
+    """Converts tuples of a config back to lists, as in the file."""
     if isinstance(value, tuple):
         return [_lists(item) for item in value]
     if isinstance(value, Mapping):
@@ -131,7 +133,7 @@ def _lists(value: Any) -> Any:
 
 
 def _option_names(cluster: Any) -> set[str]:
-    """Parameters of a class, and of what it passes those on to that it does not know."""
+    """Returns the parameter names of a class, and of the classes to which it passes unknown ones."""
     related = [cluster, getattr(cluster, "job_cls", None)]
     if cluster.__name__ == "LocalCluster":
         distributed = needed_extra("distributed", "dask", "engine.kind dask")

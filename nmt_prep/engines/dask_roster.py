@@ -1,4 +1,4 @@
-"""Which workers a Dask cluster has: each must see the run's files before the run relies on it."""
+"""Tracks the workers of a Dask cluster, and checks that each sees the run's files."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from nmt_prep.progress import Progress
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_BETWEEN_ORDERS = 15.0
 _SECONDS_FOR_THE_OTHERS = 5.0
-"""How long a run waits, once a worker has answered, for those that are there and have not."""
+"""Seconds to wait, after the first worker has answered, for the other connected workers."""
 
 _Question: TypeAlias = "Future[tuple[str, str | None]]"
 
 
 class Roster:
-    """The workers of a cluster, as they come and go.
+    """The current workers of a cluster.
 
     Attributes:
-        client: of the cluster.
-        threads: of all workers now.
-        most_threads: the most that there were at once, or will be as far as is known.
+        client: client of the cluster.
+        threads: number of threads of all current workers.
+        most_threads: maximum number of threads so far, or expected.
     """
 
     def __init__(
@@ -41,15 +41,15 @@ class Roster:
         progress: Progress,
         order: Callable[[], object] | None = None,
     ) -> None:
-        """Asks nothing yet.
+        """Contacts no worker yet.
 
         Args:
             client: a ``distributed.Client``.
-            directory: of the run, which all workers must see under the same path.
-            expected_workers: that will come in the end, at least.
-            worker_seconds: how long to wait while there is no worker.
-            progress: is told of workers that come and go.
-            order: asks for workers in the place of those that are gone for good; None where that is not our business.
+            directory: directory of the run, which all workers must see under the same path.
+            expected_workers: minimum number of workers that will join.
+            worker_seconds: timeout while there is no worker.
+            progress: receives events of workers that join or leave.
+            order: requests replacements for lost workers; None if the cluster is not ours.
         """
         self.client = client
         self.threads = 0
@@ -75,10 +75,10 @@ class Roster:
             self._sign.unlink()
 
     def gather(self) -> None:
-        """Waits for a first worker that sees the run's files, and a little for the others that are there.
+        """Waits for a first worker that sees the run's files, and briefly for the other connected ones.
 
         Raises:
-            EngineError: none came in time, or one sees other files.
+            EngineError: no worker joined in time, or one does not share the run's directory.
         """
         first: float | None = None
         while first is None or (self._asked and time.monotonic() - first < _SECONDS_FOR_THE_OTHERS):
@@ -88,10 +88,11 @@ class Roster:
             time.sleep(0.05)
 
     def look(self) -> int:
-        """Threads of all workers, by what the scheduler said a second ago at most.
+        """Returns the number of threads of all workers; at most a second old.
 
         Raises:
-            EngineError: there has been no worker for too long, one sees other files, or the scheduler is gone.
+            EngineError: there was no worker for too long, one does not share the run's directory, or the connection to
+                the scheduler is lost.
         """
         if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
             self._look()
@@ -104,8 +105,8 @@ class Roster:
             self._seen = self._looked
         elif self._looked - self._seen > self._seconds:
             raise EngineError(
-                f"the Dask cluster has had no worker for {self._seconds:g} s; start some, look into the batch system's "
-                "queue, or raise engine.worker_seconds; run the same command again: what is done is kept"
+                f"the Dask cluster has had no worker for {self._seconds:g} s; start some, check the batch system's "
+                "queue, or raise engine.worker_seconds; run the same command again: finished tasks are kept"
             )
         if workers != self._workers:
             self._changed(workers)
@@ -119,7 +120,7 @@ class Roster:
                 self._check(address, question)
 
     def _workers_now(self) -> dict[str, int]:
-        """Threads of each worker by its address."""
+        """Returns the number of threads of each worker, by address."""
         if self.client.status != "running":
             raise _lost(f"the client is {self.client.status}")
         try:
@@ -139,8 +140,8 @@ class Roster:
                 question.cancel()
             self._trusted.discard(address)
         for address in joined:
-            # Futures of Dask's own are done before their result is here, and who then asks for it waits for ever where
-            # the worker has died since: nobody else may answer in its place.
+            # A Dask future is done before its result has arrived here. If the worker dies in between, result() waits
+            # forever, since the question is bound to that worker.
             executor = self.client.get_executor(workers=[address], allow_other_workers=False, pure=False)
             self._asked[address] = executor.submit(read_sign, self._sign, priority=100)
 
@@ -172,12 +173,12 @@ class Roster:
 def _lost(why: str) -> EngineError:
     return EngineError(
         f"the connection to the Dask scheduler is lost ({why}); run the same command again when it is back: "
-        "what is done is kept"
+        "finished tasks are kept"
     )
 
 
 def read_sign(sign: Path) -> tuple[str, str | None]:
-    """What a worker is asked: its version of nmt_prep, and what the run left in its directory."""
+    """Runs on a worker: returns its version of nmt_prep, and the content of the run's sign file."""
     try:
         return __version__, sign.read_text(encoding="utf-8")
     except OSError:

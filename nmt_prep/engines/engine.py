@@ -1,4 +1,4 @@
-"""What a stage asks of whatever runs its tasks."""
+"""The protocol of engines, which run the tasks of stages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 BASE_MEMORY = 200_000_000
-"""Bytes that a process holds before any task: the interpreter, Arrow, the vocabularies."""
+"""Base memory of a process in bytes: the interpreter, Arrow, the vocabularies."""
 
 
 class Task(Protocol):
-    """A piece of a stage's work: plain data that pickle can carry to another process."""
+    """A unit of a stage's work: plain data that can be pickled."""
 
     @property
     def key(self) -> str:
-        """Names the task within its stage; letters, digits, dots and dashes."""
+        """Name of the task, unique within its stage; letters, digits, dots and dashes."""
         ...
 
 
@@ -23,15 +23,15 @@ T = TypeVar("T", bound=Task)
 R = TypeVar("R")
 
 Tick: TypeAlias = "Callable[[int], None]"
-"""A task calls it with what it did since the last call, in the unit of its round; it may end the task by raising."""
+"""Progress callback: takes the amount done since the last call, in the unit of the round; may raise to end the task."""
 
 Work: TypeAlias = "Callable[[T, Tick], R]"
-"""A module-level function from a task to its result. Pickle must be able to carry function, task and result."""
+"""A module-level function from a task to its result. Function, task and result must be picklable."""
 
 
 @dataclass(frozen=True)
 class Done(Generic[T, R]):
-    """A task that ended: its result, the worker that did it, and the seconds it took there."""
+    """A finished task: its result, the worker that ran it, and the seconds that it took."""
 
     task: T
     result: R
@@ -40,22 +40,22 @@ class Done(Generic[T, R]):
 
 
 class Engine(Protocol):
-    """Runs a function over tasks, in any order, and hands back results as they come."""
+    """Runs a function over tasks, in any order, and yields results as they come."""
 
     @property
     def workers(self) -> int:
-        """Tasks that run at once."""
+        """Number of parallel tasks."""
         ...
 
     @property
     def threads_here(self) -> int:
-        """Threads that work of this process alone may use."""
+        """Number of threads that work in this process itself may use."""
         ...
 
     def worker_memory(self, memory: int) -> int:
-        """Bytes that each task may use for its data, where all processes together may use ``memory``."""
+        """Returns the bytes that each task may use for its data, given ``memory`` for all processes together."""
         ...
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended."""
+        """Yields tasks as they end. A failure cancels the rest and is raised once the running tasks have ended."""
         ...

@@ -1,7 +1,7 @@
-"""Workers behind a ``concurrent.futures.Executor``: other processes, on this machine or on others.
+"""Workers of a ``concurrent.futures.Executor``: other processes, on this machine or on others.
 
-What they share with this process is the file system. A task is idempotent, so one that was lost with its worker, or
-that two workers do at once, does no harm.
+They share only the file system with this process. Tasks are idempotent, so a task may run again after its worker was
+lost, or twice at the same time.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from nmt_prep.errors import EngineError, NmtPrepError, OutputError
 from nmt_prep.progress import Progress
 
 ATTEMPTS = 3
-"""How often a task may fail before the run ends."""
+"""Number of failures of a task that ends the run."""
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @dataclass(frozen=True)
 class Report(Generic[R]):
-    """What a worker tells of a task: its result, or why there is none, as an error only where it is one of ours."""
+    """A worker's report on a task: its result, or its failure (the error itself only for an NmtPrepError)."""
 
     worker: str
     seconds: float
@@ -49,10 +49,10 @@ class _Attempt(Generic[T]):
 
 
 class ExecutorEngine:
-    """Runs tasks on an executor that somebody else starts and stops, with a few tasks a worker handed over early.
+    """Runs tasks on an executor that the caller owns; submits a few tasks per worker ahead.
 
-    A task that fails for a reason that may pass (a full disk on one worker, a worker that is gone, an error that nobody
-    foresaw) is run again, up to three times in all. One that finds fault with the data fails at once.
+    A task that fails for a reason that may be transient (a full disk on one worker, a lost worker, an unexpected error)
+    is run again, up to three times in all. A task that finds invalid data fails at once.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class ExecutorEngine:
 
         Args:
             executor: its workers must see the same files under the same paths as this process.
-            workers: tasks that it runs at once; what the bound on memory is divided by.
-            progress: is told of tasks that failed.
-            watch: called every second or so while tasks run; returns how many can run at once now, and raises where
-                there is no use in waiting any longer.
+            workers: number of parallel tasks, by which the memory limit is divided.
+            progress: receives events of failed tasks.
+            watch: called about every second while tasks run; returns the current number of parallel tasks, and raises
+                if there is no point in waiting any longer.
         """
         self.workers = workers
         self._executor = executor
@@ -78,19 +78,19 @@ class ExecutorEngine:
 
     @property
     def threads_here(self) -> int:
-        """One a core: how many workers there are elsewhere says nothing of this machine."""
+        """One per core of this machine, whatever the number of workers elsewhere."""
         return available_cores()
 
     def worker_memory(self, memory: int) -> int:
-        """A worker's share of the bound, but for what its process holds anyway."""
+        """A worker's share of the memory limit, less the base memory of its process."""
         return max(memory // self.workers - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended.
+        """Yields tasks as they end. A failure cancels the rest and is raised once the running tasks have ended.
 
         Raises:
             NmtPrepError: as the task raised it.
-            EngineError: the workers are gone, or a task failed three times.
+            EngineError: the workers are lost, or a task failed three times.
         """
         remaining = iter(tasks)
         running: dict[Future[Report[R]], _Attempt[T]] = {}
@@ -98,7 +98,7 @@ class ExecutorEngine:
         try:
             while True:
                 if failure is None:
-                    # One at least, also while there are no workers: no task under way means that all are done.
+                    # At least one, also without workers, since the loop ends when no task is submitted.
                     ahead = max(3 * self.workers, 1)
                     for task in islice(remaining, max(ahead - len(running), 0)):
                         running[self._submit(function, task)] = _Attempt(task, 1)
@@ -106,7 +106,7 @@ class ExecutorEngine:
                     break
                 for future in self._ended(running):
                     if future not in running:
-                        continue  # taken back since
+                        continue  # cancelled meanwhile
                     attempt = running.pop(future)
                     report = _report(future)
                     if report.result is not None:
@@ -125,7 +125,7 @@ class ExecutorEngine:
             raise failure
 
     def _ended(self, running: Iterable[Future[Report[R]]]) -> set[Future[Report[R]]]:
-        """Waits for tasks that have ended; there may be none if there is somebody to watch for."""
+        """Waits for finished tasks; may return none, so that ``watch`` is called regularly."""
         if self._watch is None:
             return wait(running, return_when=FIRST_COMPLETED).done
         self.workers = self._watch()
@@ -134,14 +134,14 @@ class ExecutorEngine:
     def _submit(self, function: Work[T, R], task: T) -> Future[Report[R]]:
         try:
             return self._executor.submit(perform, function, task)
-        except Exception as error:  # each library of executors has errors of its own
+        except Exception as error:  # each executor library has its own errors
             raise EngineError(
-                f"the workers are gone: {str(error) or type(error).__name__}; "
-                "start them again and run the same command: what is done is kept"
+                f"the workers are lost: {str(error) or type(error).__name__}; "
+                "start them again and run the same command: finished tasks are kept"
             ) from error
 
     def _failed(self, attempt: _Attempt[T], report: Report[Any]) -> Exception | None:
-        """What to end the run with after a failure; None where the task is to be run again."""
+        """Returns the error that ends the run after a failure; None if the task is to be run again."""
         error = report.error
         final = attempt.number >= ATTEMPTS or not (error is None or isinstance(error, OutputError))
         self._progress.event(
@@ -160,13 +160,13 @@ class ExecutorEngine:
             return error
         return EngineError(
             f"task {attempt.task.key} failed {attempt.number} times, the last time on worker {report.worker}: "
-            f"{report.message}; the log has the traceback (--log-json); mend the cause and run again: "
-            "what the other tasks did is kept"
+            f"{report.message}; the log has the traceback (--log-json); fix the cause and run again: "
+            "results of the other tasks are kept"
         )
 
 
 def perform(function: Work[T, R], task: T) -> Report[R]:
-    """Runs a task on a worker; whatever comes of it goes back as plain data."""
+    """Runs a task on a worker; returns its result or failure as plain data."""
     amount = 0
 
     def tick(done: int) -> None:
@@ -176,23 +176,23 @@ def perform(function: Work[T, R], task: T) -> Report[R]:
     started, name = time.monotonic(), worker_name()
     try:
         result = look_again(function, task, tick)
-    except Exception as error:  # noqa: BLE001 - the other side decides what to do about it
+    except Exception as error:  # noqa: BLE001 - the caller decides what to do
         seconds = time.monotonic() - started
-        # Errors of others do not all survive pickle; words do.
+        # Errors of other libraries may not be picklable, so only their text is returned.
         ours = error if isinstance(error, NmtPrepError) else None
         return Report(name, seconds, amount, None, _in_words(error), traceback.format_exc(), ours)
     return Report(name, time.monotonic() - started, amount, result)
 
 
 def worker_name() -> str:
-    """Names this process, and its thread where it is not the main one, among those of all machines."""
+    """Returns a name of this process, and of its thread if not the main one, that is unique across machines."""
     thread = threading.current_thread()
     suffix = "" if thread is threading.main_thread() else f"/{thread.name}"
     return f"{socket.gethostname()}:{os.getpid()}{suffix}"
 
 
 def _cancel(running: dict[Future[Report[R]], _Attempt[T]]) -> dict[Future[Report[R]], _Attempt[T]]:
-    """Takes back the tasks that no worker has begun; returns the others."""
+    """Cancels the tasks that have not started; returns the others."""
     return {future: attempt for future, attempt in running.items() if not future.cancel()}
 
 
@@ -201,18 +201,18 @@ def _in_words(error: Exception) -> str:
 
 
 def _report(future: Future[Report[R]]) -> Report[R]:
-    """What came of a task, also where its worker is gone and can tell nothing."""
+    """Returns the report on a task; makes one if its worker was lost."""
     if future.cancelled():
         raise EngineError(
-            "the workers are gone: somebody else took back a task, as happens where the connection to them is lost; "
-            "run the same command again: what is done is kept"
+            "a task was cancelled from outside, as happens if the connection to the workers is lost; "
+            "run the same command again: finished tasks are kept"
         )
     error = future.exception()
     if error is None:
         return future.result()
     if not isinstance(error, Exception):
         raise error
-    # Dask's KilledWorker knows.
+    # Dask's KilledWorker has the worker's name.
     worker = getattr(error, "last_worker", None)
     name = getattr(worker, "address", None) or "unknown"
     return Report(name, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))

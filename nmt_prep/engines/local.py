@@ -1,4 +1,4 @@
-"""Threads of this process: the hot work releases the GIL."""
+"""Threads of this process; the native code releases the GIL."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class LocalEngine:
-    """Runs tasks on threads, with at most two tasks a worker taken from the list ahead of time."""
+    """Runs tasks on threads; takes at most two tasks per worker from the iterable ahead of time."""
 
     def __init__(self, workers: int | None = None, stopping: Event | None = None) -> None:
         """Starts no thread yet.
 
         Args:
-            workers: threads; None is one a core.
-            stopping: set when a task fails or the caller gives up, so that tasks under way can end early.
+            workers: number of threads; None is one per core.
+            stopping: set when a task fails or the caller stops, so that running tasks can end early.
         """
         self.workers = workers or available_cores()
         self._stopping = stopping or Event()
 
     @property
     def threads_here(self) -> int:
-        """As many as workers: they are idle when this process works alone."""
+        """As many as workers, which are idle while this process works alone."""
         return self.workers
 
     def worker_memory(self, memory: int) -> int:
-        """A thread's share of what the process may use beyond what it holds anyway."""
+        """A thread's share of the memory limit, less the base memory of the process."""
         return max(memory - BASE_MEMORY, 0) // self.workers
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:
-        """Yields tasks as they end. A failure ends the rest and is raised once those under way have ended."""
+        """Yields tasks as they end. A failure cancels the rest and is raised once the running tasks have ended."""
         remaining = iter(tasks)
         running: set[Future[Done[T, R]]] = set()
         failure: BaseException | None = None

@@ -1,4 +1,4 @@
-"""Files that another machine made and this one does not see yet: NFS answers from memory for up to a minute."""
+"""Waits for files that another machine wrote and this one does not see yet, since NFS caches for up to a minute."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from nmt_prep.engines.engine import R, T, Tick, Work
 
 PAUSES = (0.1, 0.4, 1.5, 3.0)
-"""Seconds to wait before each further look; what is not there after them is missing."""
+"""Seconds to wait before each retry; a file that is not there after the last one is missing."""
 
 _UNSEEN = {errno.ENOENT, errno.ESTALE}
-"""What the system says of a file that is not there, and of one that was replaced while it was read."""
+"""Error numbers for a file that does not exist, and for one that was replaced while it was read."""
 
 
 def look_again(function: Work[T, R], task: T, tick: Tick) -> R:
-    """Runs a task, and runs it anew a few times while a file that it needs is not there.
+    """Runs a task, and retries it a few times while a file that it needs is not there.
 
     Returns:
         The task's result.
@@ -44,10 +44,10 @@ def look_again(function: Work[T, R], task: T, tick: Tick) -> R:
 
 
 def is_unseen(error: BaseException) -> bool:
-    """Whether a file that was not there is behind an error; its directory is then listed, for which NFS asks anew.
+    """Returns True if a missing file caused an error; then also lists its directory, which refreshes NFS's cache.
 
     Args:
-        error: as a task raised it; the system's own may be its cause.
+        error: as the task raised it; the OSError may be its cause.
     """
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.errno in _UNSEEN:

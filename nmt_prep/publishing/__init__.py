@@ -1,1 +1,1 @@
-"""What training reads, in an object store: publishing it there, and fetching it back."""
+"""Publishes the files that training reads to an object store, and fetches them."""

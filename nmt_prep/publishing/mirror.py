@@ -1,4 +1,4 @@
-"""A local copy of what a run published in an object store, for training to read."""
+"""Fetches a publication from an object store to a local directory."""
 
 from __future__ import annotations
 
@@ -37,27 +37,26 @@ def fetch_run(
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Copies a publication to a local directory, which :func:`~nmt_prep.make_dataset` then reads as a run's.
+    """Copies a publication to a local directory, which :func:`~nmt_prep.make_dataset` can read.
 
-    Every file is checked against the manifest's SHA-256 and appears under its name only when it is whole. Files that
-    are there already are not fetched again, so that an interrupted copy goes on where it stopped. The local manifest
-    is written last; files of an older publication that the new one has not are deleted. Files that were not fetched
-    are never overwritten.
+    Every file is verified against the manifest's SHA-256 and written atomically. Files that are there already are not
+    fetched again, so an interrupted copy resumes. The local manifest is written last; files of an older publication
+    that are not in the new one are deleted. Files that were not fetched are never overwritten.
 
     Args:
-        url: what the config's ``publish.url`` said.
-        directory: where to; it is made. Only one process may fetch into it at a time.
+        url: as ``publish.url`` in the config.
+        directory: the target, created if missing. Only one process may fetch into it at a time.
         options: of fsspec's file system, as ``publish.options`` in the config.
-        progress: who is told how it goes; None is nobody.
+        progress: receives progress and events; None for none.
 
     Returns:
         The directory.
 
     Raises:
         ConfigError: fsspec, or the package that it needs for the URL, is not installed.
-        DownloadError: there is no complete publication, it cannot be read, or its files are not what it says.
-        OutputError: the directory cannot be written, or has a file with the name of a published one that no fetch put
-            there and that differs from it.
+        DownloadError: there is no complete publication, it cannot be read, or a file does not match the manifest.
+        OutputError: the directory cannot be written, or contains a different file with the name of a published one
+            that was not fetched.
     """
     root, progress = Path(directory), progress or Progress()
     store = ObjectStore(url, options or {}, _RETRIES, DownloadError)
@@ -119,7 +118,7 @@ def _fetch(store: ObjectStore, root: Path, name: str, file: PublishedFile, meter
         if digest != file.sha256:
             raise DownloadError(
                 f"{store.url}/{name}: expected SHA-256 {file.sha256}, found {digest}; if a run is publishing there, "
-                "wait for its end and fetch again; else the object was changed: publish anew with --force publish"
+                "wait for it to end and fetch again; else the object was changed: publish again with --force publish"
             )
 
 
@@ -148,6 +147,6 @@ def _remove(path: Path) -> None:
 def _nothing_there(store: ObjectStore) -> DownloadError:
     if store.read(JOURNAL) is not None:
         return DownloadError(
-            f"{store.url}: a publication is under way or was interrupted; wait for its end, or run its config again"
+            f"{store.url}: a publication is in progress or was interrupted; wait for it to end, or run its config again"
         )
     return DownloadError(f"{store.url} has no {MANIFEST}; check the url, and that a run has published there")

@@ -1,7 +1,7 @@
-"""A place in cloud storage, or anywhere else that fsspec reads and writes, as a flat set of named objects.
+"""Named objects below a URL in cloud storage, or in any other storage of fsspec.
 
-Every request may be repeated, and is where it fails for a reason that may pass. Credentials are those that the
-storage's library finds on the machine.
+Requests are idempotent, and are retried after transient errors. Credentials are those that the storage's library finds
+on the machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nmt_prep.sources.limits import Clock, TransientError, pause_before
 
 _CHUNK = 1 << 20
 _BLOCK = 16 << 20
-"""Bytes of one part of an upload; S3 takes 10,000 parts, of 5 MiB at least."""
+"""Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB."""
 
 _LOCAL = ("file", "local")
 
@@ -29,18 +29,18 @@ _T = TypeVar("_T")
 
 
 class _MissingError(NmtPrepError):
-    """What a request asks for is not there."""
+    """The requested object does not exist."""
 
 
 class ObjectStore:
     """The objects below a URL; safe to use from threads.
 
     Args:
-        url: of the place.
+        url: of the directory.
         options: of fsspec's file system.
-        retries: tries of a request after the first.
-        error: what is raised where a request failed for good.
-        clock: time and chance.
+        retries: retries of a request.
+        error: type of the error to raise when all retries failed.
+        clock: source of time and random numbers.
 
     Raises:
         ConfigError: fsspec, or the package that it needs for the URL's scheme, is not installed; or the scheme or an
@@ -75,7 +75,7 @@ class ObjectStore:
         self._root = str(root).rstrip("/")
 
     def sizes(self) -> dict[str, int]:
-        """Names and sizes in bytes of all objects there are now."""
+        """Returns the names and sizes in bytes of all objects."""
 
         def find() -> dict[str, int]:
             self._system.invalidate_cache()
@@ -85,7 +85,7 @@ class ObjectStore:
         return self._repeated("", find) or {}
 
     def read(self, name: str) -> bytes | None:
-        """A small object; None where there is none."""
+        """Reads a small object; returns None if it does not exist."""
         return self._repeated(name, lambda: bytes(self._system.cat_file(self._path(name))))
 
     def write(self, name: str, content: bytes) -> None:
@@ -93,7 +93,7 @@ class ObjectStore:
         self._found(name, self._repeated(name, lambda: (self._system.pipe_file(self._path(name), content),)))
 
     def remove(self, name: str) -> None:
-        """Removes an object, if it is there."""
+        """Removes an object, if it exists."""
         self._repeated(name, lambda: self._system.rm_file(self._path(name)))
 
     def upload(self, path: Path, name: str, tick: Callable[[int], None]) -> str:
@@ -116,7 +116,7 @@ class ObjectStore:
         return self._found(name, self._repeated(name, send))
 
     def download(self, name: str, path: Path, tick: Callable[[int], None]) -> str:
-        """Copies an object to a file, and returns the SHA-256 of the bytes that came. Ticks are bytes."""
+        """Copies an object to a file, and returns the SHA-256 of the received bytes. Ticks are bytes."""
 
         def fetch() -> str:
             digest = hashlib.sha256()
@@ -140,12 +140,12 @@ class ObjectStore:
     def _found(self, name: str, result: _T | None) -> _T:
         if result is None:
             raise self._error(
-                f"{self.url}/{name}: there is no such object or bucket; make the bucket, or correct the url"
+                f"{self.url}/{name}: there is no such object or bucket; create the bucket, or correct the url"
             )
         return result
 
     def _repeated(self, name: str, request: Callable[[], _T]) -> _T | None:
-        """What a request gives, however many tries that takes; None where what it asks for is not there."""
+        """Runs a request with retries; returns its result, or None if the object does not exist."""
         failures = 0
         while True:
             try:
@@ -161,7 +161,7 @@ class ObjectStore:
 
     @contextmanager
     def _worded(self, name: str) -> Iterator[None]:
-        """Says what went wrong, and what to do about it; whatever may pass becomes a TransientError."""
+        """Converts errors of the storage's library to errors with advice; transient ones to TransientError."""
         where = f"{self.url}/{name}".rstrip("/")
         try:
             yield
@@ -174,13 +174,13 @@ class ObjectStore:
         except PermissionError as error:
             raise self._error(
                 f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, "
-                "and what they may do there"
+                "and their permissions"
             ) from error
         except Exception as error:
-            if "Credential" in type(error).__name__:  # as botocore and google-auth call theirs
+            if "Credential" in type(error).__name__:  # as botocore and google-auth name theirs
                 raise self._error(
-                    f"{where}: no credentials were found; set them up for this machine as the storage's own tools "
-                    "want them (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)"
+                    f"{where}: no credentials were found; set them up for this machine as for the storage's own "
+                    "tools (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)"
                 ) from error
             raise TransientError(
                 f"{where}: the request failed ({_in_words(error)}); check the network and the storage, and run again"
@@ -193,11 +193,11 @@ def _file_chunks(path: Path) -> Iterator[bytes]:
             while chunk := file.read(_CHUNK):
                 yield chunk
     except OSError as error:
-        raise OutputError(f"cannot read {path}: {error.strerror or error}; run again, which makes it anew") from error
+        raise OutputError(f"cannot read {path}: {error.strerror or error}; run again to recreate it") from error
 
 
 def _discard(remote: Any) -> None:
-    """Ends an upload without making an object of what was sent so far, which closing would; where that can be done."""
+    """Aborts an upload, if the storage supports that; closing it would store a truncated object."""
     with suppress(Exception):
         remote.discard()
         remote.closed = True
@@ -207,6 +207,6 @@ def _discard(remote: Any) -> None:
 
 
 def _in_words(error: Exception) -> str:
-    """What happened, on one line; messages of other kinds of errors may repeat signed addresses."""
+    """Returns an error on one line; only the type for errors whose messages may contain signed URLs."""
     text = " ".join(str(error.strerror or error).split()) if isinstance(error, OSError) else ""
     return f"{type(error).__name__}{': ' * bool(text)}{text[:200].partition('?')[0]}"

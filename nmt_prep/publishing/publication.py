@@ -1,11 +1,12 @@
-"""What a run has published in an object store, and how one publication takes the place of another.
+"""Publications in an object store, and the protocol that replaces one by the next.
 
-Renames are not to be had there, so a manifest says what is there, with sizes and digests: a reader that finds it finds
-everything. While files are being replaced there is no manifest but a journal, which keeps what is known of each file,
-so that whatever was interrupted, the next publication knows what it need not send again and what it must delete.
+Object stores have no atomic renames. So a manifest lists all files, with sizes and digests, and is written last: a
+reader that finds a manifest finds every file. While files are being replaced there is a journal instead of a manifest.
+It records what is known of each file, so that after an interruption the next publication knows which files to upload
+and which to delete.
 
-Each publication has a number, one more than the one before. What was sent counts only for the number under which it
-was sent: another run may have published in between.
+Each publication has a number, one more than the previous one. An upload counts only for the number under which it was
+made, since another run may have published in between.
 """
 
 from __future__ import annotations
@@ -47,26 +48,26 @@ class Publication:
     """A manifest.
 
     Attributes:
-        number: of this publication among those of its place.
-        files: what it has.
+        number: number of the publication.
+        files: its files.
     """
 
     number: int
     files: Files
 
     def as_bytes(self) -> bytes:
-        """The manifest's bytes."""
+        """Returns the manifest as a JSON file's content."""
         return _as_bytes(self)
 
 
 @dataclass(frozen=True)
 class Journal:
-    """A publication in the making.
+    """An unfinished publication.
 
     Attributes:
-        number: that it will have.
-        fingerprint: of the stage that makes it.
-        files: names of all files that are or may be there; None where the content is not known.
+        number: number of the publication.
+        fingerprint: fingerprint of the publish stage.
+        files: all files that may be in the store; None if the content of a file is unknown.
     """
 
     number: int
@@ -74,29 +75,29 @@ class Journal:
     files: Mapping[str, PublishedFile | None]
 
     def missing(self, wanted: Files) -> list[str]:
-        """Names of the wanted files that are still to be sent."""
+        """Returns the names of the files that are still to be uploaded."""
         return [name for name, file in wanted.items() if self.files.get(name) != file]
 
     def left_over(self, wanted: Files) -> list[str]:
-        """Names of files that an older publication had, and this one has not."""
+        """Returns the names of files of older publications that are not in this one."""
         return sorted(self.files.keys() - wanted.keys())
 
     def as_bytes(self) -> bytes:
-        """The journal's bytes."""
+        """Returns the journal as a JSON file's content."""
         return _as_bytes(self)
 
 
 def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
-    """Makes the place ready for files to be replaced: writes the journal, then removes the manifest.
+    """Begins a publication: writes the journal, then removes the manifest.
 
     Several processes may do it at once for the same publication.
 
     Returns:
-        The journal that is there now. Where the publication is complete already, nothing is changed.
+        The current journal. If the publication is complete already, nothing is changed.
 
     Raises:
-        OutputError: the storage failed, something there was not written by nmt_prep, or a file there has the name of
-            one to publish and is of no earlier publication. Nothing is changed then.
+        OutputError: the storage failed, a manifest or journal was not written by nmt_prep, or a file with the name of
+            one to publish belongs to no earlier publication. Nothing is changed then.
     """
     sizes = store.sizes()
     manifest, journal = read_manifest(store, OutputError), _read_journal(store)
@@ -113,7 +114,7 @@ def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
     known = {name: file if file and sizes.get(name) == file.size else None for name, file in before.items()}
     if journal is None and manifest is not None and known == dict(wanted):
         return Journal(manifest.number, fingerprint, known)
-    # Files that are there unchanged stay known; whatever is sent from now on is not.
+    # Unchanged files stay known; files to be uploaded from now on become unknown.
     files = {**known, **{name: file if known.get(name) == file else None for name, file in wanted.items()}}
     if journal is None or journal.fingerprint != fingerprint or journal.files != files:
         number = 1 + max(manifest.number if manifest else 0, journal.number if journal else 0)
@@ -129,7 +130,7 @@ def some_of(names: Sequence[str]) -> str:
 
 
 def is_current(store: ObjectStore, number: int, fingerprint: str, wanted: Files) -> bool:
-    """Whether what was announced under a number still holds, or is complete."""
+    """Returns True if the publication with this number is still in progress, or is complete."""
     journal = _read_journal(store)
     if journal is not None:
         return (journal.number, journal.fingerprint) == (number, fingerprint)
@@ -137,19 +138,19 @@ def is_current(store: ObjectStore, number: int, fingerprint: str, wanted: Files)
 
 
 def complete(store: ObjectStore, number: int, fingerprint: str, wanted: Files) -> None:
-    """Writes the manifest, once every file is there; then deletes what older publications had and this one has not.
+    """Writes the manifest, if every file is there; then deletes files that only older publications had.
 
     Raises:
-        OutputError: a file is missing, or another run publishes to the same place.
+        OutputError: a file is missing, or another run publishes to the same URL.
     """
     if not is_current(store, number, fingerprint, wanted):
-        raise OutputError(f"{store.url}: another run publishes to the same place; give each a url of its own")
+        raise OutputError(f"{store.url}: another run publishes to the same url; give each run its own")
     sizes = store.sizes()
     damaged = sorted(name for name, file in wanted.items() if sizes.get(name) != file.size)
     if damaged:
         raise OutputError(
             f"{store.url}/{damaged[0]} and {len(damaged) - 1} others were deleted or changed while the rest was "
-            "uploaded; run again, which sends them anew"
+            "uploaded; run again to upload them again"
         )
     journal = _read_journal(store)
     if journal is not None:
@@ -160,19 +161,19 @@ def complete(store: ObjectStore, number: int, fingerprint: str, wanted: Files) -
 
 
 def read_manifest(store: ObjectStore, error: type[NmtPrepError]) -> Publication | None:
-    """The publication that is there; None where there is none.
+    """Reads the manifest; returns None if there is none.
 
     Raises:
-        NmtPrepError: of the type given, as :func:`parse_manifest` says, or because the storage failed.
+        NmtPrepError: of the type of ``store``; the storage failed, or see :func:`parse_manifest`.
     """
     return parse_manifest(store.read(MANIFEST), f"{store.url}/{MANIFEST}", error)
 
 
 def parse_manifest(content: bytes | None, where: str, error: type[NmtPrepError]) -> Publication | None:
-    """What the bytes of a manifest say; None where there are none, or not all of them yet.
+    """Parses a manifest; returns None if it is empty or cut short.
 
     Raises:
-        NmtPrepError: of the type given; something else wrote them, or they name a file outside the place.
+        NmtPrepError: of the type given; nmt_prep did not write it, or it names a file outside the directory.
     """
     with _format_checked(where, error):
         value = _parsed(content)
@@ -183,15 +184,15 @@ def parse_manifest(content: bytes | None, where: str, error: type[NmtPrepError])
 
 
 def _read_journal(store: ObjectStore) -> Journal | None:
-    """The journal that is there; None where there is none."""
+    """Reads the journal; returns None if there is none."""
     return parse_journal(store.read(JOURNAL), f"{store.url}/{JOURNAL}")
 
 
 def parse_journal(content: bytes | None, where: str) -> Journal | None:
-    """What the bytes of a journal say; None where there are none, or not all of them: then the manifest still stands.
+    """Parses a journal; returns None if it is empty or cut short, when the manifest is still valid.
 
     Raises:
-        OutputError: something else wrote them, or they name a file outside the place.
+        OutputError: nmt_prep did not write it, or it names a file outside the directory.
     """
     with _format_checked(where, OutputError):
         value = _parsed(content)
@@ -212,7 +213,7 @@ def _format_checked(where: str, error: type[NmtPrepError]) -> Iterator[None]:
 
 
 def _parsed(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON of a manifest or journal; None where it is cut short, as it can be where writing is not one step."""
+    """Parses the JSON of a manifest or journal; None if it is cut short, since not every storage writes atomically."""
     try:
         value = json.loads(content) if content is not None else None
     except RecursionError:
@@ -225,8 +226,8 @@ def _parsed(content: bytes | None) -> dict[str, Any] | None:
 
 
 def _safe(name: str) -> str:
-    """A name that stays below the place."""
-    name.encode()  # a lone surrogate is a ValueError
+    """Returns a file name after checking that it stays inside the directory."""
+    name.encode()  # raises ValueError for a lone surrogate
     path = PurePosixPath(name)
     if (
         path.is_absolute()

@@ -1,6 +1,6 @@
-"""Where corpora come from: paths, servers, cloud storage, and ids of catalogues.
+"""Sources of corpora: paths, servers, cloud storage, and ids of catalogues.
 
-:mod:`~nmt_prep.sources.supply` is where to start: it takes a file from what is at hand, else has
-:mod:`~nmt_prep.sources.fetch` bring it. Modules are imported one by one, so that whoever only wants to show a URL does
-not load all that it takes to fetch one.
+The entry point is :mod:`~nmt_prep.sources.supply`: it takes a file from the run, the cache or a local path, else calls
+:mod:`~nmt_prep.sources.fetch`. Import modules one by one, so that code that only shows a URL does not load the network
+libraries.
 """

@@ -1,4 +1,4 @@
-"""What a corpus's address says: where it leads, what its file is called, and how to show it without its secrets."""
+"""Parses a corpus's address: its scheme, its path, its file name, and its form without secrets."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _HIDDEN = "***"
 
 
 def scheme_of(address: str) -> str:
-    """The scheme of a URL in lower case, ``opus`` for one of OPUS's ids, ``file`` for a path.
+    """Returns the scheme of a URL in lower case, ``opus`` for an OPUS id, ``file`` for a path.
 
     Raises:
-        ConfigError: it is none of those that can be fetched, or no URL at all.
+        ConfigError: the scheme is not supported, or the address is not a URL.
     """
     match = _SCHEME.match(address)
     if match is None:
@@ -33,15 +33,15 @@ def scheme_of(address: str) -> str:
             "or an id of opus:, mtdata: or sacrebleu:"
         )
     if scheme != "file" and not _has_host(address):
-        raise ConfigError(f"cannot fetch {shown(address)}: this is no URL; correct it in the config")
+        raise ConfigError(f"cannot fetch {shown(address)}: this is not a URL; correct it in the config")
     return scheme
 
 
 def local_path(address: str, base_dir: Path) -> Path | None:
-    """Where a path or a ``file:`` URL points; None for what is fetched.
+    """Returns the path of a path or ``file:`` URL; None for other addresses.
 
     Raises:
-        ConfigError: the address has a scheme that cannot be fetched, or a ``file:`` URL names another machine.
+        ConfigError: the scheme is not supported, or a ``file:`` URL names another machine.
     """
     if scheme_of(address) != "file":
         return None
@@ -54,7 +54,7 @@ def local_path(address: str, base_dir: Path) -> Path | None:
 
 
 def file_name(address: str) -> str:
-    """The last part of an address's path, with nothing in it that a file system could take amiss."""
+    """Returns the last part of an address's path, as a safe file name."""
     if address.startswith("opus:"):
         corpus, _, pair = address.removeprefix("opus:").partition("/")
         path = f"{corpus}-{pair.replace('/', '-')}.txt.zip"
@@ -64,9 +64,9 @@ def file_name(address: str) -> str:
 
 
 def shown(address: str) -> str:
-    """An address as messages, manifests and lock files have it: no user, no password, no value that may be a secret.
+    """Returns an address without user, password and possible secrets, for messages, manifests and lock files.
 
-    Values of a query are hidden where their name speaks of a secret, and where they are as long as a signature.
+    A query value is hidden if its name suggests a secret, or if it is as long as a signature.
     """
     if _SCHEME.match(address) is None:
         return address

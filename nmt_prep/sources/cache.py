@@ -1,4 +1,4 @@
-"""Downloads that all runs share, by digest, in the user's cache directory. Losing it costs nothing but time."""
+"""Cache of downloads that all runs share, by digest, in the user's cache directory. It is safe to delete."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nmt_prep.errors import OutputError
 
 
 class DownloadCache:
-    """Files by SHA-256, verified each time they are taken. Safe under concurrent runs: files appear whole, or not."""
+    """Files by SHA-256, verified at each use. Safe under concurrent runs, since writes are atomic."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory or cache_directory() / "downloads"
 
     def take(self, sha256: str, into: Path) -> bool:
-        """Publishes a file at ``into`` if the cache has it; a damaged one is removed from the cache.
+        """Copies a file to ``into`` if the cache has it; a damaged file is removed from the cache.
 
         Raises:
             OutputError: ``into`` cannot be written.
@@ -33,7 +33,7 @@ class DownloadCache:
         return True
 
     def offer(self, path: Path, sha256: str) -> None:
-        """Keeps a published file for other runs; failing to is no failure."""
+        """Adds a file for other runs; errors are ignored, since the cache is optional."""
         kept = self._path(sha256)
         with suppress(OSError, OutputError):
             if not kept.is_file() or kept.stat().st_size != path.stat().st_size:
@@ -41,7 +41,7 @@ class DownloadCache:
                     link_or_copy(path, beside)
 
     def drop(self, sha256: str) -> None:
-        """Forgets a file that turned out to be of no use; failing to is no failure."""
+        """Removes an unusable file; errors are ignored."""
         with suppress(OSError):
             self._path(sha256).unlink(missing_ok=True)
 
@@ -50,10 +50,10 @@ class DownloadCache:
 
 
 class _UnusableError(Exception):
-    """The cache lacks a file, or has it damaged."""
+    """A file is missing from the cache, or damaged there."""
 
 
 def _copy_verified(kept: Path, beside: Path, sha256: str) -> None:
-    """Verifies the copy and not the original, which another run may be changing."""
+    """Copies a file and verifies the copy, since another run may be changing the original."""
     if not (kept.is_file() and link_or_copy(kept, beside) and sha256_of(beside) == sha256):
         raise _UnusableError

@@ -1,4 +1,4 @@
-"""Corpora that are named by an id of a catalogue: what it knows is filled in where the config leaves it out."""
+"""Corpora named by an id of OPUS, mtdata or sacrebleu: fills in the keys that the config leaves out."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MEMBERS = {"source", "target", "member"}
 
 
 def fill_in(config: Config) -> Config:
-    """The config with url, members and format of each corpus that is named by an id.
+    """Returns the config with url, members and format filled in for each corpus that is named by an id.
 
-    Nothing is fetched: OPUS's ids stay until the file is wanted; those of mtdata and sacrebleu become URLs.
+    Nothing is fetched: OPUS ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
 
     Raises:
-        ConfigError: an id is not known, its languages are not the config's, or its catalogue is not installed.
+        ConfigError: an id is unknown, its languages are not the config's, or the catalogue's package is not installed.
     """
     splits = {
         split: tuple(_filled(corpus, config.languages, f"splits.{split}.{corpus.name}") for corpus in corpora)
@@ -41,7 +41,7 @@ def _filled(corpus: Corpus, languages: Languages, where: str) -> Corpus:
         known = _CATALOGUES[address.partition(":")[0]](address, languages)
     except ConfigError as error:
         raise ConfigError(f"{where}.url: {error}") from error
-    # What the config says comes first: other members than the catalogue's, or another format.
+    # The config takes precedence, for example with other members or another format.
     given = {name: getattr(corpus, name) for name in corpus.model_fields_set if name != "url"}
     if _MEMBERS & given.keys():
         known = {key: value for key, value in known.items() if key not in _MEMBERS}
@@ -52,7 +52,7 @@ def _filled(corpus: Corpus, languages: Languages, where: str) -> Corpus:
         return Corpus.model_validate({**known, **given, "url": url})
     except ValidationError as error:
         problems = "; ".join(detail["msg"] for detail in error.errors())
-        raise ConfigError(f"{where}: {address} and the other keys do not fit: {problems}") from None
+        raise ConfigError(f"{where}: {address} conflicts with the other keys: {problems}") from None
 
 
 def _opus(address: str, languages: Languages) -> dict[str, Any]:

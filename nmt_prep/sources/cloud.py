@@ -17,7 +17,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def opened_object(url: str) -> Iterator[Answer]:
-    """An object, from its start; credentials are those that its library finds.
+    """Opens an object at its start, with the credentials that its library finds.
 
     Raises:
         ConfigError: the extra is not installed.
@@ -41,7 +41,7 @@ def opened_object(url: str) -> Iterator[Answer]:
         raise DownloadError(
             f"{shown(url)}: access denied; check the credentials of this machine for its storage"
         ) from error
-    except Exception as error:  # every storage library has errors of its own
+    except Exception as error:  # every storage library has its own errors
         raise TransientError(f"{shown(url)}: {type(error).__name__}; check the network and the credentials") from error
 
 
@@ -49,5 +49,5 @@ def _chunks(file: Any, url: str) -> Iterator[bytes]:
     try:
         while chunk := file.read(_CHUNK):
             yield chunk
-    except Exception as error:  # every storage library has errors of its own
+    except Exception as error:  # every storage library has its own errors
         raise TransientError(f"{shown(url)}: reading broke off ({type(error).__name__}); try again later") from error

@@ -1,4 +1,4 @@
-"""Libraries that only some sources need."""
+"""Imports of optional libraries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def needed_extra(module: str, extra: str, what: str) -> Any:
     """Imports a module that comes with an extra.
 
     Args:
-        module: its name.
-        extra: the extra of this package that has it.
+        module: name of the module.
+        extra: the extra of this package that installs it.
         what: the address that needs it, for the message.
 
     Raises:
-        ConfigError: it is not installed; the message says how to.
+        ConfigError: the module is not installed; the message says how to install it.
     """
     try:
         return import_module(module)

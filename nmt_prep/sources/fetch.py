@@ -1,4 +1,4 @@
-"""How the bytes of one file come from where its address points: mirrors, tries, and the checks at the end."""
+"""Fetches one file: mirrors, retries, and the checks at the end."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from nmt_prep.sources.web import asked, first_words, looks_like_html
 
 _CHUNK = 1 << 20
 _PROGRESS = 1 << 20
-"""Bytes more than ever before, after which faults are counted anew."""
+"""Bytes of progress after which the count of retries restarts."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What arrived.
+    """A fetched file.
 
     Attributes:
-        path: where it is; it is the caller's now.
+        path: where it is; the caller owns it.
         sha256: of its bytes.
         size: in bytes.
-        url: the address that it came from at last, without secrets.
-        etag: the server's name of exactly these bytes, where it has one: a strong ETag.
-        time: when it had arrived, in UTC, such as 2026-01-31T23:59:59Z.
+        url: the final address, after redirects, without secrets.
+        etag: the strong ETag of the response; None if there is none.
+        time: when the download ended, in UTC, such as 2026-01-31T23:59:59Z.
     """
 
     path: Path
@@ -46,23 +46,23 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Expected:
-    """What must arrive, where it is known: a SHA-256, and what to do if it is another."""
+    """The expected SHA-256, if known, and the advice for a mismatch."""
 
     sha256: str
     advice: str
 
 
 class Fetcher:
-    """Fetches files into a directory of files in the making. Safe to use from threads for different files.
+    """Fetches files into a directory of partial files. Safe to use from threads for different files.
 
     Args:
-        directory: what came of a file before is looked for here.
-        base_dir: what paths are relative to.
-        limits: of time, tries, size and speed.
-        progress: is told how far each file has come.
-        damage: returns what is damaged in a file that has come, or nothing; it reports the bytes that it has read to
-            the function that it is given. A file that has an expected digest is not tested. None tests nothing.
-        clock: time and chance.
+        directory: directory of partial files, from which interrupted downloads resume.
+        base_dir: base of relative paths.
+        limits: limits of time, retries, size and speed.
+        progress: receives a meter per file.
+        damage: returns a description of the damage in a fetched file, or ""; it calls its second argument with the
+            number of bytes read. Files with an expected digest are not tested. None disables the test.
+        clock: source of time and random numbers.
     """
 
     def __init__(
@@ -84,28 +84,28 @@ class Fetcher:
         self._pace = Pace(limits.max_bytes_per_second, self._clock, self._stop)
 
     def stop(self) -> None:
-        """Ends all fetches under way, and any to come, with :class:`StoppedError`; what came of files is kept."""
+        """Ends all current and future fetches with :class:`FetchStoppedError`; partial files are kept."""
         self._stop.now()
 
     def check(self) -> None:
-        """Does nothing until :meth:`stop` is called.
+        """Raises once :meth:`stop` was called.
 
         Raises:
-            StoppedError: it was.
+            FetchStoppedError: :meth:`stop` was called.
         """
         self._stop.check()
 
     def fetch(self, mirrors: Sequence[str], expected: Expected | None = None) -> Fetched:
-        """Brings the file that the first mirror which can gives, as it is kept there.
+        """Fetches a file from the first mirror that works.
 
         Args:
             mirrors: addresses of the same file.
-            expected: what must arrive.
+            expected: the expected digest.
 
         Raises:
-            DownloadError: no mirror gave the bytes; the message has the fault of each.
+            DownloadError: all mirrors failed; the message has the error of each.
             ConfigError: an address needs an extra that is not installed.
-            StoppedError: :meth:`stop` was called.
+            FetchStoppedError: :meth:`stop` was called.
             OutputError: the directory cannot be written.
         """
         faults = []
@@ -117,7 +117,7 @@ class Fetcher:
                 faults.append(str(error))
         if len(faults) == 1:
             raise DownloadError(faults[0])
-        raise DownloadError("\n  ".join([f"none of {len(faults)} mirrors could be used:", *faults]))
+        raise DownloadError("\n  ".join([f"all {len(faults)} mirrors failed:", *faults]))
 
     def _with_retries(self, address: str, partial: Partial, label: str, expected: Expected | None) -> Fetched:
         tries, failures, furthest = 0, 0, partial.size
@@ -145,7 +145,7 @@ class Fetcher:
                 check_size(shown(address), answer.total, self._limits)
             if not answer.delimited and expected is None:
                 raise DownloadError(
-                    f"{shown(address)}: the server does not say how long the file is, so that a broken connection "
+                    f"{shown(address)}: the server does not send the length of the file, so a broken connection "
                     "would not be noticed; give its sha256 in the config, or use another mirror"
                 )
             with self._progress.meter(label, answer.total, "bytes") as meter:
@@ -195,7 +195,7 @@ class Fetcher:
             message = f"{shown(address)}: expected SHA-256 {expected.sha256}, found {sha256} ({partial.size} bytes)"
             fault = DownloadError(f"{message}; the file was changed or damaged there: {expected.advice}")
             if resumed:
-                fault = RestartError(f"{message}, part of them from an earlier try; try again")
+                fault = RestartError(f"{message}, some of them from an earlier attempt; try again")
         elif not head:
             fault = DownloadError(f"{shown(address)}: the file there is empty; check the url, or use another mirror")
         if fault is not None:
@@ -203,7 +203,7 @@ class Fetcher:
             raise fault
 
     def _check_integrity(self, address: str, partial: Partial, label: str, *, resumed: bool) -> None:
-        """Refuses a damaged archive before its digest is noted as the right one, here and for other runs."""
+        """Raises if an archive is damaged, before its digest is recorded as the expected one."""
         if self._damage is None:
             return
         with self._progress.meter(f"test {label}", None, "bytes") as meter:
@@ -216,18 +216,18 @@ class Fetcher:
         if damage:
             size = partial.size
             partial.drop()
-            message = f"{shown(address)}: {size:,} bytes came, which is all, but the file is damaged ({damage})"
+            message = f"{shown(address)}: all {size:,} bytes were received, but the file is damaged ({damage})"
             if resumed:
-                raise RestartError(f"{message}; part of them came in an earlier try; try again")
+                raise RestartError(f"{message}; some of them came from an earlier attempt; try again")
             raise DownloadError(
-                f"{message}; it is damaged there, or was on the way, and is not kept: run again later, or use another "
-                "mirror"
+                f"{message}; it is damaged on the server or was damaged in transit, and is deleted: run again later, "
+                "or use another mirror"
             )
 
 
 @contextmanager
 def _opened_file(path: Path) -> Iterator[Answer]:
-    """A local mirror of a file that others have on servers."""
+    """Opens a mirror that is a local path."""
     try:
         check_regular(path)
         with path.open("rb") as file:

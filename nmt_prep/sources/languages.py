@@ -1,4 +1,4 @@
-"""Which language of a catalogue's pair is the config's source."""
+"""Matches the language pair of a catalogue with the config's."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from nmt_prep.errors import ConfigError
 
 
 def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[str, str]:
-    """The pair with the config's source first; ``zh_CN`` and ``zh`` are the same language where nothing fits better.
+    """Returns the pair with the config's source first; ``zh_CN`` matches ``zh`` if there is no exact match.
 
     Raises:
-        ConfigError: the languages are others.
+        ConfigError: the languages differ.
     """
     wanted = languages.source, languages.target
     for spelling in (_tag, _language):
@@ -19,7 +19,7 @@ def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[
             return pair
         if (second, first) == (spelling(wanted[0]), spelling(wanted[1])):
             return pair[1], pair[0]
-    raise ConfigError(f"{address} is for {'-'.join(pair)}, but languages are {'-'.join(wanted)}; correct one of them")
+    raise ConfigError(f"{address} is for {'-'.join(pair)}, but languages is {'-'.join(wanted)}; correct one of them")
 
 
 def _tag(code: str) -> str:

@@ -1,4 +1,4 @@
-"""How long and how often to try, how fast to read, and how much: patience, pauses and caps."""
+"""Limits of fetching: timeouts, retries with pauses, speed and size."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.sources.watch import Stop
 
 LONGEST_PAUSE = 60.0
-"""Seconds beyond which pauses do not grow."""
+"""Maximum pause before a retry, in seconds."""
 
 LONGEST_RETRY_AFTER = 300.0
-"""Seconds for which a server may ask to be left alone; one that asks for more is tried again after these."""
+"""Maximum pause that a Retry-After header can request, in seconds; longer ones are cut to it."""
 
 
 class TransientError(DownloadError):
-    """A fault that may be gone when one tries again.
+    """An error that a retry may resolve.
 
     Attributes:
-        retry_after: seconds for which the server asks to be left alone; None where it says nothing.
+        retry_after: pause that the server asks for, in seconds; None if it does not.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
@@ -33,7 +33,7 @@ class TransientError(DownloadError):
 
 
 class RestartError(TransientError):
-    """What came before does not fit what the server has now: begin anew, at once."""
+    """The partial file does not match the file on the server: restart from the first byte, without a pause."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, 0.0)
@@ -41,7 +41,7 @@ class RestartError(TransientError):
 
 @dataclass(frozen=True)
 class Clock:
-    """Time and chance as fetching meets them; a test brings its own."""
+    """Source of time and random numbers; tests replace it."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -51,14 +51,14 @@ class Clock:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one fetch may take.
+    """Limits of one fetch.
 
     Attributes:
-        connect_seconds: until a server must have taken a connection.
-        stall_seconds: without a noteworthy number of bytes, after which a connection is given up.
-        retries: tries after the first that end in a transient fault without any progress in between.
-        max_file_bytes: size beyond which a file is refused.
-        max_bytes_per_second: speed of all downloads together; None is as fast as it goes.
+        connect_seconds: timeout of a connection attempt.
+        stall_seconds: a connection is closed after this time without significant progress.
+        retries: retries after transient errors without progress in between.
+        max_file_bytes: maximum size of a file.
+        max_bytes_per_second: maximum speed of all downloads together; None is unlimited.
     """
 
     connect_seconds: float = 10.0
@@ -69,7 +69,7 @@ class Limits:
 
 
 class Pace:
-    """Keeps all downloads together below a speed. Safe to use from threads."""
+    """Rate limiter that all downloads share. Safe to use from threads."""
 
     def __init__(self, bytes_per_second: int | None, clock: Clock, stop: Stop) -> None:
         self._rate = bytes_per_second
@@ -79,10 +79,10 @@ class Pace:
         self._free = clock.now()
 
     def spend(self, size: int) -> None:
-        """Waits until so many bytes, which were just read, are within the speed.
+        """Waits until the bytes just read are within the speed limit.
 
         Raises:
-            StoppedError: fetching is to end.
+            FetchStoppedError: fetching was stopped.
         """
         self._stop.check()
         if self._rate is None:
@@ -95,7 +95,7 @@ class Pace:
 
 
 def pause_before(retry: int, error: TransientError, clock: Clock) -> float:
-    """Seconds to wait before the retry-th retry, counted from 1: what the server asks, else doubling, with jitter."""
+    """Returns the seconds to wait before retry n, from 1: the server's Retry-After, else doubling with jitter."""
     if error.retry_after is not None:
         return min(error.retry_after, LONGEST_RETRY_AFTER)
     longest: float = min(LONGEST_PAUSE, 2.0 ** (retry - 1))
@@ -103,7 +103,7 @@ def pause_before(retry: int, error: TransientError, clock: Clock) -> float:
 
 
 def retry_after(value: str | None, today: datetime) -> float | None:
-    """Seconds that a Retry-After header asks for, whether it gives them or a date (RFC 9110, 10.2.3)."""
+    """Returns the seconds of a Retry-After header, which may also hold a date (RFC 9110, 10.2.3)."""
     if value is None:
         return None
     value = value.strip()

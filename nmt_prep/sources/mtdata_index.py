@@ -1,7 +1,7 @@
 """Corpora in the index of mtdata by id: ``mtdata:<group>-<name>-<version>-<pair>``, as ``mtdata list --id`` shows them.
 
-The index (``mtdata.index.Index``) takes the better part of a minute to build and seconds to load, so what it says of an
-id is kept in the cache directory, for one version of mtdata. Corpora are fetched and read here, not by mtdata.
+The index (``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an id is
+cached in the cache directory, per version of mtdata. Corpora are fetched and read here, not by mtdata.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from nmt_prep.sources.extras import needed_extra
 _FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
 
 _FACTS = {"url", "format", "members", "columns", "swapped"}
-"""What is noted of an entry."""
+"""Keys of a cached entry."""
 
 
 def describe(address: str, languages: Languages) -> dict[str, Any]:
-    """The keys of a corpus that mtdata knows.
+    """Returns the config keys of a corpus in mtdata's index.
 
     Raises:
-        ConfigError: mtdata is not installed, has no such corpus, or one that no corpus here can be.
+        ConfigError: mtdata is not installed, has no such corpus, or the corpus is not supported.
     """
     entry = _entry(address, languages)
     known: dict[str, Any] = {"format": entry["format"]}
@@ -52,7 +52,7 @@ def describe(address: str, languages: Languages) -> dict[str, Any]:
 
 
 def _entry(address: str, languages: Languages) -> dict[str, Any]:
-    """What the index says of an id, as JSON: url, format, members, columns, and whether the pair is swapped."""
+    """Returns the index entry of an id as JSON: url, format, members, columns, and whether the pair is swapped."""
     try:
         version = metadata.version("mtdata")
     except metadata.PackageNotFoundError:
@@ -87,19 +87,19 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
         raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the id or languages")
     kind = _FORMATS.get(found.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", found.ext))
     if kind is None:
-        raise ConfigError(f"{address} is in a format that is not read here ({found.in_ext or found.ext})")
+        raise ConfigError(f"{address} is in a format that nmt_prep does not read ({found.in_ext or found.ext})")
     members = list(found.in_paths or [])
     url = found.url if isinstance(found.url, str) else list(found.url)
     most = 2 if kind in {"plain", "sgm"} else 1
     if (isinstance(url, list) and len(url) != 2) or len(members) > most:
-        raise ConfigError(f"{address} consists of more files than a corpus here; name the files that you need by url")
+        raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
     columns = list(found.cols) if found.cols else None
     return {"url": url, "format": kind, "members": members, "columns": columns, "swapped": bool(swapped)}
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps mtdata from setting up the logging of the whole program, and from speaking."""
+    """Keeps mtdata from configuring the root logger and from logging."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:

@@ -1,8 +1,8 @@
-"""Corpora of OPUS by id: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``.
+"""OPUS corpora by id: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``.
 
-What an id names is a zip in the layout of Moses: a text file a side. Where it is, OPUS's public service says
-(https://opus.nlpl.eu/opusapi/, whose answer has a list ``corpora`` of objects with ``corpus``, ``version``, ``source``,
-``target``, ``preprocessing`` and ``url``). Pairs are in alphabetical order there, whichever the order in the id.
+An id names a zip in Moses layout: one text file per side. Its URL comes from OPUS's public service
+(https://opus.nlpl.eu/opusapi/), which returns a list ``corpora`` of objects with ``corpus``, ``version``, ``source``,
+``target``, ``preprocessing`` and ``url``. Pairs are in alphabetical order there, whatever the order in the id.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nmt_prep.sources.web import asked
 
 SERVICE = "https://opus.nlpl.eu/opusapi/"
 SERVICE_VARIABLE = "NMT_PREP_OPUS_API"
-"""A variable of the environment that names another service, such as a copy within a site."""
+"""Environment variable with the URL of another service, such as a local copy."""
 
 _MOST_BYTES = 10_000_000
 _ID = re.compile(r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z_]+)-(?P<second>[A-Za-z_]+)")
@@ -30,27 +30,27 @@ _ID = re.compile(r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-
 
 @dataclass(frozen=True)
 class OpusId:
-    """The parts of an id; ``languages`` are as OPUS writes and orders them."""
+    """The parts of an id; ``languages`` are spelled and ordered as in OPUS."""
 
     corpus: str
     version: str
     languages: tuple[str, str]
 
     def member(self, language: str) -> str:
-        """The file of a language in the zip."""
+        """Returns the name of a language's file in the zip."""
         return f"{self.corpus}.{'-'.join(self.languages)}.{language}"
 
 
 def parse_id(address: str) -> OpusId:
-    """The parts of an id.
+    """Parses an id.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: the id is malformed.
     """
     match = _ID.fullmatch(address)
     if match is None:
         raise ConfigError(
-            f"{address}: an id of OPUS is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
+            f"{address}: an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
             "https://opus.nlpl.eu lists them"
         )
     first, second = sorted((match["first"], match["second"]))
@@ -58,7 +58,7 @@ def parse_id(address: str) -> OpusId:
 
 
 def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
-    """The URL of the zip that an id names.
+    """Returns the URL of the zip that an id names.
 
     Raises:
         DownloadError: OPUS has no such corpus, or does not answer.
@@ -73,8 +73,8 @@ def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
         if entry.get("version") == named.version:
             return _checked(str(entry.get("url")), service, address)
     versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
-    there = f"there are the versions {versions}" if versions else "there is no version for this pair"
-    raise DownloadError(f"{address}: OPUS does not have it: {there}; check the id at https://opus.nlpl.eu")
+    there = f"it has the versions {versions}" if versions else "it has no version for this pair"
+    raise DownloadError(f"{address}: not found in OPUS; {there}; check the id at https://opus.nlpl.eu")
 
 
 def _asked(url: str, limits: Limits, clock: Clock, stop: Stop) -> list[dict[str, Any]]:
@@ -83,12 +83,14 @@ def _asked(url: str, limits: Limits, clock: Clock, stop: Stop) -> list[dict[str,
         for chunk in answer.chunks:
             content += chunk
             if len(content) > _MOST_BYTES:
-                raise DownloadError(f"{shown(url)}: more than {_MOST_BYTES:,} bytes, which is no list of corpora")
+                raise DownloadError(
+                    f"{shown(url)}: more than {_MOST_BYTES:,} bytes, which is too long for a list of corpora"
+                )
     try:
         entries = parse_json(bytes(content))["corpora"]
         return [entry for entry in entries if isinstance(entry, dict)]
     except (ValueError, KeyError, TypeError) as error:
-        raise DownloadError(f"{shown(url)}: the answer is no list of corpora; try again later") from error
+        raise DownloadError(f"{shown(url)}: the answer is not a list of corpora; try again later") from error
 
 
 def _names(entry: dict[str, Any]) -> tuple[object, ...]:
@@ -96,8 +98,10 @@ def _names(entry: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _checked(url: str, service: str, address: str) -> str:
-    """What the service names, unless following it would be a redirect that is refused."""
+    """Returns the URL from the service; refuses it by the rules for redirects."""
     parts, asked_at = urlsplit(url), urlsplit(service)
     if parts.scheme not in {"http", "https"} or (asked_at.scheme, parts.scheme) == ("https", "http"):
-        raise DownloadError(f"{address}: OPUS names {shown(url)}, which is not https; refused: report it to OPUS")
+        raise DownloadError(
+            f"{address}: OPUS returned {shown(url)}, which is not https and is refused: report it to OPUS"
+        )
     return url

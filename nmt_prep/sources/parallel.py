@@ -1,4 +1,4 @@
-"""Several files at once."""
+"""Parallel fetching of files."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
-from nmt_prep.sources.supply import Supply, Wanted
+from nmt_prep.sources.supply import Supply, WantedFile
 from nmt_prep.store import Stored
 
 PATIENCE = 2.0
-"""Seconds that files under way have to write what came of them, once they are to end."""
+"""Seconds that running fetches have to write their partial files after a stop."""
 
-_Ended: TypeAlias = "SimpleQueue[tuple[Wanted, Stored | BaseException]]"
+_Ended: TypeAlias = "SimpleQueue[tuple[WantedFile, Stored | BaseException]]"
 
 
-def get_all(supply: Supply, wanted: Sequence[Wanted], parallel: int) -> dict[Wanted, Stored]:
-    """Gets files, up to ``parallel`` at once. A failure or Ctrl-C ends all of them; what came of them is kept.
+def get_all(supply: Supply, wanted: Sequence[WantedFile], parallel: int) -> dict[WantedFile, Stored]:
+    """Gets files, up to ``parallel`` at once. A failure or Ctrl-C stops all of them; partial files are kept.
 
-    The threads are daemons. The interpreter waits for all others before it exits, and a thread may be in a call that
-    nothing can end, such as the resolution of a host's name. They are not a ThreadPoolExecutor's, whose exit waits for
-    every thread however long it takes, and which loses track of a thread if Ctrl-C comes while it is started.
+    The threads are daemons, since the interpreter waits for other threads at exit, and a thread may be in a call that
+    cannot be interrupted, such as name resolution. A ThreadPoolExecutor does not fit: its exit waits for every thread,
+    and it loses track of a thread if Ctrl-C comes while the thread starts.
 
     Raises:
-        DownloadError: a file cannot be had.
+        DownloadError: a file cannot be fetched.
         OutputError: a file cannot be stored.
     """
-    waiting: SimpleQueue[Wanted] = SimpleQueue()
+    waiting: SimpleQueue[WantedFile] = SimpleQueue()
     for file in wanted:
         waiting.put(file)
     ended: _Ended = SimpleQueue()
@@ -37,7 +37,7 @@ def get_all(supply: Supply, wanted: Sequence[Wanted], parallel: int) -> dict[Wan
         threading.Thread(target=_work, args=(supply, waiting, ended), name=f"nmt-prep-download-{number}", daemon=True)
         for number in range(min(parallel, len(wanted)))
     ]
-    results: dict[Wanted, Stored] = {}
+    results: dict[WantedFile, Stored] = {}
     try:
         for thread in threads:
             thread.start()
@@ -50,19 +50,19 @@ def get_all(supply: Supply, wanted: Sequence[Wanted], parallel: int) -> dict[Wan
         supply.fetcher.stop()
         until = time.monotonic() + PATIENCE
         for thread in threads:
-            with suppress(RuntimeError):  # a thread that was not started
+            with suppress(RuntimeError):  # the thread was not started
                 thread.join(max(0.0, until - time.monotonic()))
     return results
 
 
-def _work(supply: Supply, waiting: SimpleQueue[Wanted], ended: _Ended) -> None:
+def _work(supply: Supply, waiting: SimpleQueue[WantedFile], ended: _Ended) -> None:
     with suppress(Empty):
         while True:
             file = waiting.get_nowait()
             try:
                 supply.fetcher.check()
                 ended.put((file, supply.get(file)))
-            except BaseException as error:  # noqa: BLE001 - raised by the thread that waits for it
+            except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
                 ended.put((file, error))
                 supply.fetcher.stop()
                 return

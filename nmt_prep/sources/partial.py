@@ -1,4 +1,4 @@
-"""The bytes of one URL that came so far, kept from one run to the next with what the server said of them."""
+"""Partial files: the bytes of a URL received so far, kept between runs with the server's validators."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from nmt_prep.sources.limits import Limits, Pace
 
 _CHUNK = 1 << 20
 _NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
-"""Names of partial files, which the fetcher chooses, and of their notes."""
+"""Names of partial files and of their notes."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server sends of a file.
+    """A server's response with a file or a part of it.
 
     Attributes:
-        url: where redirects led.
-        start: position in the file of the first byte of the body.
-        total: size of the whole file in bytes; None where the server does not say.
-        delimited: whether the end of the body can be told from a broken connection.
-        etag: ETag as the server gives it, strong or weak.
-        modified: Last-Modified.
-        chunks: the body as it is served; an archive's own compression is left alone.
+        url: final URL, after redirects.
+        start: offset in the file of the first byte of the body.
+        total: size of the whole file in bytes; None if the server does not say.
+        delimited: whether the end of the body is distinguishable from a broken connection.
+        etag: ETag header, strong or weak.
+        modified: Last-Modified header.
+        chunks: the body as served; compressed archives are not decompressed.
     """
 
     url: str
@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Resume:
-    """A file that was begun: ``size`` of ``total`` bytes are there, and the server named its state so."""
+    """State of a partial file: ``size`` of ``total`` bytes are there, with the server's validators."""
 
     size: int
     total: int | None
@@ -57,15 +57,15 @@ class Resume:
 
     @property
     def validator(self) -> str:
-        """The value of If-Range, which makes a server send a file that changed whole: a strong ETag, else the date."""
+        """Value of If-Range, with which a server sends a changed file whole: a strong ETag, else the date."""
         strong = self.etag is not None and re.fullmatch(r'"[^"]*"', self.etag)
         return (self.etag if strong else self.modified) or ""
 
     def is_of(self, etag: str | None, modified: str | None) -> bool:
-        """Whether a part with these headers is of the same state of the file.
+        """Returns True if a part with these headers belongs to the same version of the file.
 
-        A server that ignores If-Range sends a part of what it has now. So the ETag must be what it was, a weak one too:
-        it changes with the bytes, as a rule. The date may be missing beside an ETag (RFC 9110, 15.3.7).
+        A server that ignores If-Range sends a part of its current version. So the ETag must be unchanged, even a weak
+        one, which usually changes with the bytes. The date may be missing beside an ETag (RFC 9110, 15.3.7).
         """
         dated = modified == self.modified or (modified is None and etag is not None)
         return etag == self.etag and dated
@@ -73,12 +73,12 @@ class Resume:
 
 @dataclass(frozen=True)
 class _Note:
-    """What is written beside a partial file.
+    """The note beside a partial file.
 
     Attributes:
-        url: of whom it is a part, without secrets.
-        flushed: bytes that are on the disk for certain.
-        boot: the start of the machine since which all bytes count, flushed or not.
+        url: URL of the file, without secrets.
+        flushed: bytes that are flushed to the disk.
+        boot: id of the machine's boot in which the file was written; during it, unflushed bytes count too.
     """
 
     url: str
@@ -90,7 +90,7 @@ class _Note:
 
 
 class Partial:
-    """A file in the making, with a note beside it. Bytes without a note do not count."""
+    """A partial file with a note beside it. Without a note the bytes are ignored."""
 
     def __init__(self, directory: Path, name: str, url: str) -> None:
         self.path = directory / name
@@ -100,16 +100,16 @@ class Partial:
 
     @property
     def size(self) -> int:
-        """Bytes that are there."""
+        """Bytes received so far."""
         try:
             return self.path.stat().st_size
         except OSError:
             return 0
 
     def resume(self) -> Resume | None:
-        """What can be gone on with; None where nothing can.
+        """Returns the state to resume from; None to start from the first byte.
 
-        Of a file that is all there the last byte is asked for again, so that the server has its say.
+        Of a complete file the last byte is requested again, so that the server can report a change.
         """
         note = self._note()
         if note is None:
@@ -121,18 +121,18 @@ class Partial:
         return resume if size > 0 and resume.validator else None
 
     def drop(self) -> None:
-        """Forgets all of it."""
+        """Deletes the partial file and its note."""
         with writing(self.path):
             self._note_path.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
 
     def take(self, answer: Answer, meter: Meter, limits: Limits, pace: Pace) -> str:
-        """Puts the body of an answer behind what is there; returns the SHA-256 of the whole.
+        """Appends the body of an answer to the file; returns the SHA-256 of the whole file.
 
-        Whatever ends it, the bytes that came stay for another time.
+        On any error the received bytes are kept for the next attempt.
 
         Raises:
-            DownloadError: the body faults, or the file is larger than files may be.
+            DownloadError: reading the body fails, or the file exceeds the maximum size.
             OutputError: the file cannot be written.
         """
         with writing(self.path):
@@ -164,7 +164,7 @@ class Partial:
         return self._digest.hexdigest()
 
     def _digest_from(self, file: IO[bytes]) -> None:
-        """Starts the digest anew with all that is in the file."""
+        """Restarts the digest from the bytes in the file."""
         self._digested, self._digest = 0, hashlib.sha256()
         file.seek(0)
         while chunk := file.read(_CHUNK):
@@ -187,9 +187,9 @@ class Partial:
 
 
 def remove_partials(directory: Path) -> None:
-    """Removes what came of files that are no longer wanted, and the directory if nothing else is in it.
+    """Removes partial files that are no longer needed, and the directory if it is then empty.
 
-    Failing to is no failure of the run: the files are only in the way of disk space.
+    Errors are ignored, since the files only take disk space.
     """
     with suppress(OSError):
         for path in directory.iterdir():
@@ -199,34 +199,34 @@ def remove_partials(directory: Path) -> None:
 
 
 def check_size(shown_url: str, size: int, limits: Limits) -> None:
-    """Refuses a file of a size beyond the limit.
+    """Raises if the size of a file exceeds the limit.
 
     Raises:
-        DownloadError: it is.
+        DownloadError: the file is too large.
     """
     if size > limits.max_file_bytes:
         raise DownloadError(
-            f"{shown_url}: more than the {limits.max_file_bytes:,} bytes that a file may have; "
-            "if it is meant to be so large, raise download.max_file_bytes in the config"
+            f"{shown_url}: larger than the maximum of {limits.max_file_bytes:,} bytes; "
+            "if this size is intended, raise download.max_file_bytes in the config"
         )
 
 
 def _check_room(directory: Path, size: int) -> None:
-    """Says at once, and not hours later, that the disk is too small.
+    """Raises at the start of a download, not hours later, if the disk is too small.
 
     Raises:
-        OutputError: it is.
+        OutputError: the disk is too small.
     """
     free = shutil.disk_usage(directory).free
     if size > free:
         raise OutputError(
-            f"cannot write {directory}: {size:,} bytes are to come, but the disk has {free:,} left; "
+            f"cannot write {directory}: {size:,} bytes are needed, but the disk has {free:,} left; "
             "free some space, or set output_dir to a larger disk, and run again"
         )
 
 
 def _boot() -> str | None:
-    """Names the time since the machine was started; None where it has no name."""
+    """Returns the id of the machine's current boot; None if it has none."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:

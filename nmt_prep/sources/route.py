@@ -1,7 +1,7 @@
-"""The way to a server: redirects that are followed, and those that are refused.
+"""Requests that follow redirects, and refuse unsafe ones.
 
-Refused are redirects from https to http, to any scheme but those two, and more than ten in a row. Credentials are only
-sent to the server that the URL names.
+Refused are redirects from https to http, to any other scheme, and more than ten in a row. Credentials are only sent to
+the server that the URL names.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ MAX_REDIRECTS = 10
 
 
 class Route:
-    """One way from a URL to the server that has the file; use it in a ``with`` statement."""
+    """A chain of redirects from a URL to the server that has the file; use it in a ``with`` statement."""
 
     def __init__(self, url: str, stop: Stop) -> None:
         self.url = url
-        """Where the way has come to."""
+        """The current URL."""
         self.given = url
-        """Where it began."""
+        """The original URL."""
         self.watch = Watch(stop)
-        """Of the connections that are made."""
+        """Watches the connections."""
         self._stop = stop
         self._session = _Session()
         for scheme in ("http://", "https://"):
@@ -47,17 +47,17 @@ class Route:
         self.watch.__exit__()
 
     def get(self, headers: dict[str, str], timeout: tuple[float, float]) -> requests.Response:
-        """Asks for the URL and follows redirects; the body is left to read.
+        """Requests the URL and follows redirects; the body remains to be read.
 
-        Certificates are always verified: a variable of the environment can name others to trust, not turn that off.
+        Certificates are always verified: environment variables can add trusted ones, but not turn verification off.
 
         Args:
-            headers: to send.
-            timeout: seconds until a connection is made, and then until the whole head of the answer is there.
+            headers: headers to send.
+            timeout: seconds to connect, and then to receive the whole head of the answer.
 
         Raises:
             DownloadError: a redirect is refused.
-            requests.RequestException: there is no answer.
+            requests.RequestException: the request failed.
         """
         self._stop.check()
         for _ in range(MAX_REDIRECTS + 1):
@@ -78,7 +78,7 @@ class Route:
             before, after = urlsplit(self.url), urlsplit(target)
             same = (before.scheme, before.hostname, before.port) == (after.scheme, after.hostname, after.port)
         except ValueError:
-            raise self._refusal("redirects to something that is no URL") from None
+            raise self._refusal("redirects to something that is not a URL") from None
         if after.scheme not in {"http", "https"} or not after.hostname:
             raise self._refusal(f"redirects to {_shown_target(target)}, which is neither http nor https")
         if (before.scheme, after.scheme) == ("https", "http"):
@@ -92,14 +92,14 @@ class Route:
 
 
 class _Session(requests.Session):
-    """A session that leaves redirects alone: requests would read their bodies, however long, before it returns one."""
+    """A session that does not follow redirects: requests would read their whole bodies, however long."""
 
     def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:
         return iter(())
 
 
 class _Adapter(HTTPAdapter):
-    """The transport of requests, which also tells who watches over connections of each one that is made."""
+    """The transport of requests; also registers each new connection with the watch."""
 
     def __init__(self, connected: Callable[[socket.socket], None]) -> None:
         self._connected = connected
@@ -136,5 +136,5 @@ def _told(connection: socket.socket, connected: Callable[[socket.socket], None])
 
 
 def _shown_target(target: str) -> str:
-    """A redirect's target without its query, which is often a signature."""
+    """Returns a redirect's target without its query, which often contains a signature."""
     return shown(target.partition("?")[0].partition("#")[0])

@@ -1,6 +1,6 @@
-"""Test sets of sacrebleu by id: ``sacrebleu:<test set>/<pair>``, such as ``sacrebleu:wmt18/en-zh``.
+"""sacreBLEU test sets by id: ``sacrebleu:<test set>/<pair>``, such as ``sacrebleu:wmt18/en-zh``.
 
-Where a set is, and which members of its archive hold the two sides, is in ``sacrebleu.dataset.DATASETS``. Of several
+``sacrebleu.dataset.DATASETS`` has the URL of a set and the members of its archive for the two sides. Of several
 references the first is taken. The set is fetched and read here, not by sacrebleu.
 """
 
@@ -17,10 +17,10 @@ _FORMATS = {"FakeSGMLDataset": "sgm", "PlainTextDataset": "plain", "TSVDataset":
 
 
 def describe(address: str, languages: Languages) -> dict[str, Any]:
-    """The keys of a corpus that sacrebleu knows.
+    """Returns the config keys of a test set of sacrebleu.
 
     Raises:
-        ConfigError: sacrebleu is not installed, has no such set or pair, or keeps it in several archives.
+        ConfigError: sacrebleu is not installed, has no such set or pair, or the set is in several archives.
     """
     sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
     name, _, pair = address.removeprefix("sacrebleu:").rpartition("/")
@@ -33,10 +33,10 @@ def describe(address: str, languages: Languages) -> dict[str, Any]:
     if pair not in found.langpairs:
         raise ConfigError(f"{address}: the pairs of {name} are {', '.join(found.langpairs)}")
     if len(found.data) != 1:
-        raise ConfigError(f"{address}: {name} is spread over {len(found.data)} files; name those you need by url")
+        raise ConfigError(f"{address}: {name} consists of {len(found.data)} files; name those that you need by url")
     kind = _FORMATS.get(type(found).__name__)
     if kind is None:
-        raise ConfigError(f"{address}: {name} is in a format that is not read here; use another set")
+        raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
     first, second = pair.split("-")
     swapped = ordered((first, second), languages, address) != (first, second)
     known = {"url": tuple(found.data), "format": kind}
@@ -55,7 +55,7 @@ def describe(address: str, languages: Languages) -> dict[str, Any]:
 
 
 def _columns(source: str, target: str, swapped: bool) -> dict[str, Any]:
-    """Members of a table are written ``<column>:<member>``."""
+    """Returns the columns of a table, whose members are written ``<column>:<member>``."""
     (first, _, member), (second, _, _) = source.partition(":"), target.partition(":")
     columns = {"source": int(second if swapped else first), "target": int(first if swapped else second)}
     return {"member": member, "columns": columns}

@@ -1,4 +1,4 @@
-"""Where a run gets a file from: what it has, what other runs have, and at last the network."""
+"""Gets files from the run's own store, from the shared cache, or from the network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nmt_prep.store import Store, Stored
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A file to get.
+class WantedFile:
+    """A requested file.
 
     Attributes:
-        mirrors: addresses of it.
-        name: what it is to be called.
-        sha256: what the config says that it must be.
-        corpus: the name of a corpus that needs it, for messages.
+        mirrors: addresses of the file.
+        name: the file's name in the store.
+        sha256: expected digest from the config; None if the config has none.
+        corpus: name of a corpus that needs it, for messages.
     """
 
     mirrors: tuple[str, ...]
@@ -32,13 +32,13 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Supply:
-    """All the places that a file can come from. Safe to use from threads for different files.
+    """All places that a file can come from. Safe to use from threads for different files.
 
     Attributes:
         store: the run's own files.
-        fetcher: brings what is nowhere at hand.
-        cache: what runs share; None where they do not.
-        lock: what files were when they were first fetched.
+        fetcher: fetches files that are not available locally.
+        cache: cache that all runs share; None to use none.
+        lock: records of files at their first fetch.
     """
 
     store: Store
@@ -46,11 +46,11 @@ class Supply:
     cache: DownloadCache | None
     lock: LockFile
 
-    def get(self, file: Wanted) -> Stored:
-        """Sees to it that a file is in the store; returns its place, digest and size.
+    def get(self, file: WantedFile) -> Stored:
+        """Puts a file into the store unless it is there; returns its path, digest and size.
 
         Raises:
-            DownloadError: it cannot be had, or is another than the config or the lock file says.
+            DownloadError: it cannot be fetched, or differs from what the config or the lock file expects.
             OutputError: it cannot be stored.
         """
         key, address = ["url", file.mirrors[0]], shown(file.mirrors[0])
@@ -72,7 +72,7 @@ class Supply:
         self.lock.note(locked)
         return stored
 
-    def _expected(self, file: Wanted) -> Expected | None:
+    def _expected(self, file: WantedFile) -> Expected | None:
         if file.sha256 is not None:
             return Expected(file.sha256, "correct sha256 in the config, or use another mirror")
         locked = self.lock.find(file.mirrors)
@@ -80,12 +80,12 @@ class Supply:
             return None
         return Expected(
             locked.sha256,
-            f"{self.lock.path} has what it was at first; use another mirror, or if the change is meant to be, "
+            f"{self.lock.path} has its first digest; use another mirror, or if the change is intended, "
             f"renew the lock with `nmt-prep lock CONFIG --update {file.corpus}`",
         )
 
-    def _at_hand(self, key: list[str], file: Wanted, expected: Expected | None) -> Stored | None:
-        """The file without asking the network; by its first mirror only where no digest is known."""
+    def _at_hand(self, key: list[str], file: WantedFile, expected: Expected | None) -> Stored | None:
+        """Finds a file locally; by its first mirror only if no digest is known."""
         if expected is None:
             return None if self.lock.renews(file.mirrors) else self.store.find(key)
         stored = self.store.find(key)
@@ -100,7 +100,7 @@ class Supply:
         return Stored(f"{sha256}/{name}", sha256, final.stat().st_size)
 
     def _keep(self, fetched: Fetched, name: str) -> Stored:
-        """Publishes what was fetched, which is on the disk already, in one step."""
+        """Moves a fetched file, which is already flushed, into the store atomically."""
         final = self.store.directory / fetched.sha256 / name
         with writing(final):
             final.parent.mkdir(exist_ok=True)
@@ -110,7 +110,7 @@ class Supply:
         return Stored(f"{fetched.sha256}/{name}", fetched.sha256, fetched.size)
 
     def _named(self, stored: Stored, name: str) -> Stored:
-        """A stored file under the name that its first mirror gives it."""
+        """Returns a stored file under the name of its first mirror."""
         file = f"{stored.sha256}/{name}"
         if stored.file != file:
             with atomic_write(self.store.directory / file) as beside:

@@ -1,4 +1,4 @@
-"""Ending requests to servers from outside: at a deadline, at Ctrl-C, or when another file has failed."""
+"""Interrupts requests to servers: at a deadline, at Ctrl-C, or when another file has failed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from nmt_prep.errors import NmtPrepError
 
 
-class StoppedError(NmtPrepError):
-    """The fetch was ended from outside; whoever did so knows why."""
+class FetchStoppedError(NmtPrepError):
+    """The fetch was stopped by another thread."""
 
 
 class Stop:
-    """Ends all fetches that watch it, including those that wait for a server. Safe to use from threads."""
+    """Stops all registered requests, including those that wait for a server. Safe to use from threads."""
 
     def __init__(self) -> None:
         self._set = threading.Event()
@@ -24,7 +24,7 @@ class Stop:
         self._watches: set[Watch] = set()
 
     def now(self) -> None:
-        """Ends them: connections are shut down under their readers."""
+        """Stops the requests by shutting down their connections."""
         self._set.set()
         with self._lock:
             watches = [*self._watches]
@@ -32,25 +32,25 @@ class Stop:
             watch.shut_down()
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, but no longer than until the end."""
+        """Sleeps, at most until the stop."""
         self._set.wait(seconds)
 
     def check(self) -> None:
-        """Does nothing until the end.
+        """Raises after a stop.
 
         Raises:
-            StoppedError: the end has come.
+            FetchStoppedError: fetching was stopped.
         """
         if self._set.is_set():
-            raise StoppedError("stopped")
+            raise FetchStoppedError("stopped")
 
     def enlist(self, watch: Watch) -> None:
-        """Has a request's connections shut down at the end."""
+        """Registers a request, whose connections are shut down at a stop."""
         with self._lock:
             self._watches.add(watch)
 
     def release(self, watch: Watch) -> None:
-        """Forgets a request."""
+        """Unregisters a request."""
         with self._lock:
             self._watches.discard(watch)
 
@@ -58,7 +58,7 @@ class Stop:
 class Watch:
     """Shuts the connections of one request down at a deadline or a stop. Use it in a ``with`` statement.
 
-    A socket's own timeout starts anew with every byte, so a server that sends one byte now and then never reaches it.
+    A socket's own timeout restarts with every byte, so a server that sends a byte now and then never triggers it.
     """
 
     def __init__(self, stop: Stop) -> None:
@@ -87,22 +87,22 @@ class Watch:
             self._sockets.clear()
 
     def add(self, connection: socket.socket) -> None:
-        """Watches a connection that was just made; the time of a deadline starts anew.
+        """Registers a new connection and restarts the deadline.
 
         The connection is duplicated, since a TLS handshake takes the socket over before it is done.
 
         Raises:
-            StoppedError: fetching is to end.
+            FetchStoppedError: fetching was stopped.
         """
         with self._state:
             self._sockets.append(connection.dup())
             if self._seconds is not None:
                 self._arm(self._seconds)
-        self._stop.check()  # after the connection is listed: a stop sees the connection, or is seen here
+        self._stop.check()  # after registering: a stop either finds the connection or is noticed here
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Shuts the connections down if what is done inside takes longer; :attr:`overdue` then says so."""
+        """Shuts the connections down if the block takes longer; :attr:`overdue` is then true."""
         with self._state:
             self._seconds = seconds
             self._arm(seconds)
@@ -113,7 +113,7 @@ class Watch:
                 self._seconds = self._due = None
 
     def shut_down(self) -> None:
-        """Ends the connections; whoever reads from one finds its end."""
+        """Shuts the connections down; readers then get an end of file."""
         with self._state:
             for connection in self._sockets:
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""One request to a server: the bytes from some point on, or the fault, in words that say what to do."""
+"""One request to a server for a file from an offset; errors say what to do."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)
 
 @contextmanager
 def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: Stop) -> Iterator[Answer]:
-    """Asks a server for a file, or for the rest of it.
+    """Requests a file, or the rest of it, from a server.
 
     Args:
         url: an http or https URL.
-        resume: what is there of the file; None to ask for all of it.
-        limits: how long to wait.
+        resume: state of the partial file; None to request the whole file.
+        limits: timeouts.
         clock: for dates in Retry-After, and for stalls.
-        stop: ends the waiting from outside.
+        stop: interrupts the request.
 
     Raises:
-        TransientError: it may work another time.
-        RestartError: it may work from the start.
-        DownloadError: it will not work.
+        TransientError: a retry may work.
+        RestartError: a retry from the first byte may work.
+        DownloadError: a retry will not help.
     """
     from nmt_prep.sources.route import Route  # noqa: PLC0415  (loads requests)
 
@@ -60,7 +60,9 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
         start, total = 0, _length(response)
         if response.status_code == requests.codes.partial_content:
             if resume is None:
-                raise DownloadError(f"{shown(url)}: sent a part of the file, unasked; use another mirror")
+                raise DownloadError(
+                    f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
+                )
             start, total = resume.size, _checked_total(response, resume, url)
         yield Answer(
             url=route.url,
@@ -74,12 +76,12 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
 
 
 def looks_like_html(head: bytes) -> bool:
-    """Whether a file that begins so is a web page."""
+    """Returns True if the first bytes of a file are those of a web page."""
     return _HTML.match(head) is not None
 
 
 def first_words(page: bytes) -> str:
-    """The start of a page that came in place of a file, without its markup."""
+    """Returns the first words of a page that was received instead of a file, without markup."""
     text = page[:4096].decode("utf-8-sig", "backslashreplace")
     text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*(>|$)", " ", text)
     return f": {' '.join(text.split())[:300]!r}"
@@ -93,7 +95,7 @@ def _get(route: Route, url: str, headers: dict[str, str], limits: Limits) -> req
 
 
 def _no_answer(error: Exception, route: Route, url: str, limits: Limits) -> DownloadError:
-    """Says why there is no answer; whether another try may help shows in the type of the error."""
+    """Returns the error for a failed request: a TransientError if a retry may help."""
     connecting = isinstance(error, requests.exceptions.ConnectTimeout)
     if connecting or route.watch.overdue or isinstance(error, requests.exceptions.Timeout):
         seconds = limits.connect_seconds if connecting else limits.stall_seconds
@@ -108,16 +110,18 @@ def _no_answer(error: Exception, route: Route, url: str, limits: Limits) -> Down
             return DownloadError(f"{shown(url)}: the name {host} cannot be resolved; check the url and the network")
         return TransientError(f"{shown(url)}: cannot connect ({_cause(error)}); check the network or add a mirror")
     return DownloadError(
-        f"{shown(url)}: this cannot be asked for, or the answer is not HTTP ({type(error).__name__}); "
+        f"{shown(url)}: the request is invalid, or the answer is not HTTP ({type(error).__name__}); "
         "check the url in the config"
     )
 
 
 def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError | None:
-    """What is wrong with an answer's head."""
+    """Returns the error for an answer's status and headers; None if there is none."""
     status = response.status_code
     if status == requests.codes.requested_range_not_satisfiable:
-        return RestartError(f"{shown(url)}: status 416: the file there is shorter than what came before; try again")
+        return RestartError(
+            f"{shown(url)}: status 416: the file on the server is shorter than the partial file; try again"
+        )
     if status not in {requests.codes.ok, requests.codes.partial_content}:
         message = f"{shown(url)}: status {status} {response.reason}{_page(response)}; check the url, or add a mirror"
         if status in _TRANSIENT:
@@ -138,22 +142,22 @@ def _page(response: requests.Response) -> str:
 
 
 def _length(response: requests.Response) -> int | None:
-    """What Content-Length says; a transfer in chunks makes it void."""
+    """Returns Content-Length; None for a chunked transfer."""
     length = response.headers.get("Content-Length", "")
     chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
     return int(length) if not chunked and re.fullmatch(r"[0-9]{1,18}", length) else None
 
 
 def _checked_total(response: requests.Response, resume: Resume, url: str) -> int:
-    """The size of the whole file, if a 206 continues what is there.
+    """Returns the size of the whole file, after checking that a 206 answer continues the partial file.
 
     Raises:
-        RestartError: it does not.
+        RestartError: it does not continue it.
     """
     found = response.headers.get("Content-Range", "")
     match = _CONTENT_RANGE.fullmatch(found)
     if match is None:
-        raise RestartError(f"{shown(url)}: a part of the file without its place ({found!r}); try again")
+        raise RestartError(f"{shown(url)}: a part of the file without its offset ({found!r}); try again")
     first, last = int(match[1]), int(match[2])
     total = resume.total if match[3] == "*" else int(match[3])
     if first != resume.size or last < first or total is None or last >= total or total != (resume.total or total):
@@ -171,7 +175,7 @@ def _checked_total(response: requests.Response, resume: Resume, url: str) -> int
 def _chunks(route: Route, response: requests.Response, limits: Limits, clock: Clock, stop: Stop) -> Iterator[bytes]:
     response.raw.enforce_content_length = False
     begun, came, where = clock.now(), 0, shown(route.given)
-    stalled = f"{where}: next to nothing came for {limits.stall_seconds:g} s; try again later"
+    stalled = f"{where}: almost no data for {limits.stall_seconds:g} s; try again later"
     try:
         while chunk := _next_chunk(route, response, limits):
             yield chunk
@@ -190,7 +194,7 @@ def _chunks(route: Route, response: requests.Response, limits: Limits, clock: Cl
 
 
 def _next_chunk(route: Route, response: requests.Response, limits: Limits) -> bytes:
-    """What came; empty at the end, and where the connection was shut down."""
+    """Returns the next bytes; empty at the end, and after the connection was shut down."""
     with route.watch.within(limits.stall_seconds):
         chunk: bytes = response.raw.read1(_CHUNK, decode_content=False)
     return chunk
@@ -211,7 +215,7 @@ def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
 
 
 def _cause(error: BaseException) -> str:
-    """The innermost cause in words; what lies around it repeats the URL, secrets and all."""
+    """Returns the message of the innermost cause; outer errors repeat the URL, including its secrets."""
     *_, innermost = _causes(error)
     text = getattr(innermost, "strerror", None) or getattr(innermost, "verify_message", None)
     return str(text or type(innermost).__name__)

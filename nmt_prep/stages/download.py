@@ -21,7 +21,7 @@ from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.parallel import get_all
 from nmt_prep.sources.partial import remove_partials
-from nmt_prep.sources.supply import Supply, Wanted
+from nmt_prep.sources.supply import Supply, WantedFile
 from nmt_prep.store import Store, Stored
 
 
@@ -211,7 +211,7 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
         cache=DownloadCache() if options.cache else None,
         lock=job.lock,
     )
-    wanted = [Wanted(file.mirrors, file.name, file.sha256, file.corpus) for file in files]
+    wanted = [WantedFile(file.mirrors, file.name, file.sha256, file.corpus) for file in files]
     results = get_all(supply, wanted, options.parallel)
     job.lock.finish()
     remove_partials(incoming)

@@ -77,7 +77,7 @@ def test_an_archive_where_a_file_was_expected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("build", [tar_of, zip_of])
 def test_a_member_given_twice(tmp_path: Path, build: Callable[..., bytes]) -> None:
-    with pytest.raises(ArchiveError, match=r"'a' is in it twice"):
+    with pytest.raises(ArchiveError, match=r"'a' occurs twice"):
         extract(tmp_path, build(("a", b"1"), ("b", b""), ("./a", b"2")), "a")
     assert outputs(tmp_path) == []
 

@@ -32,7 +32,7 @@ def small_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("entries", [1, 2])
 def test_a_tar_cut_between_entries_is_cut_short(tmp_path: Path, packer: Any, entries: int) -> None:
     content = tar_of(*[(name, b"x" * 512) for name in NAMES])[: 1024 * entries]
-    with pytest.raises(ArchiveError, match=r"cut short \(it ends without the marker of a tar's end: "):
+    with pytest.raises(ArchiveError, match=r"cut short \(the end marker of the tar is missing"):
         extract(tmp_path, packer(content), NAMES[0])
     assert outputs(tmp_path) == []
 
@@ -102,7 +102,7 @@ def test_sparse_members_by_a_pax_header(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_allowance")
 @pytest.mark.parametrize("packer", PACKERS[1:])
 def test_a_bomb_of_one_file(tmp_path: Path, packer: Any) -> None:
-    with pytest.raises(ArchiveError, match=r"more than 20 bytes come out of it for each .* extract\.max_ratio"):
+    with pytest.raises(ArchiveError, match=r"expands to more than 20 times its size, .* extract\.max_ratio"):
         extract(tmp_path, packer(bytes(4 << 20)), WHOLE_FILE, limits=Limits(max_ratio=20))
     assert outputs(tmp_path) == []
 
@@ -111,7 +111,7 @@ def test_a_bomb_of_one_file(tmp_path: Path, packer: Any) -> None:
 @pytest.mark.parametrize("packer", PACKERS[1:])
 def test_a_bomb_around_a_tar(tmp_path: Path, packer: Any) -> None:
     content = packer(tar_of(("a", b"x"), ("b", bytes(4 << 20))))
-    with pytest.raises(ArchiveError, match="more than 20 bytes come out of it for each of its own"):
+    with pytest.raises(ArchiveError, match="expands to more than 20 times its size"):
         extract(tmp_path, content, "a", limits=Limits(max_ratio=20))
 
 
@@ -121,7 +121,7 @@ def test_bombs_within_an_archive(tmp_path: Path, build: Any) -> None:
     members = [(f"{number}.gz", gzip.compress(bytes(60_000))) for number in range(3)]
     content = build(*members)
     assert extract(tmp_path, content, "1.gz", limits=Limits(max_ratio=2)) == {"1.gz": bytes(60_000)}
-    with pytest.raises(ArchiveError, match="more than 2 bytes come out of it for each of its own"):
+    with pytest.raises(ArchiveError, match="expands to more than 2 times its size"):
         extract(tmp_path, content, "*.gz", limits=Limits(max_ratio=2))
 
 

@@ -254,7 +254,7 @@ def test_without_the_extra_the_error_says_which(monkeypatch: pytest.MonkeyPatch,
 
 def test_workers_of_somebody_elses_scheduler_cannot_be_set(tmp_path: Path) -> None:
     config = corpus_config(tmp_path, engine={"kind": "dask", "scheduler": "tcp://127.0.0.1:1"})
-    with pytest.raises(ConfigError, match=r"engine\.scheduler has the workers that it has"):
+    with pytest.raises(ConfigError, match=r"engine\.scheduler sets the number of workers"):
         nmt_prep.run(config, workers=3)
 
 

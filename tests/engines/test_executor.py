@@ -151,7 +151,7 @@ def test_each_worker_has_its_share_of_the_memory_less_what_a_process_holds(threa
 
 
 def test_dead_workers_are_told_and_nothing_hangs() -> None:
-    with processes(1) as executor, pytest.raises(EngineError, match=r"the workers are gone: .*; start them again"):
+    with processes(1) as executor, pytest.raises(EngineError, match=r"the workers are lost: .*; start them again"):
         squares(ExecutorEngine(executor, 1), dies)
 
 

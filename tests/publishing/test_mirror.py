@@ -237,7 +237,7 @@ def test_places_without_a_publication(scene: Scene) -> None:
         nmt_prep.fetch_run("memory://bucket/other", scene.directory)
     scene.system.rm_file(f"/bucket/enzh/{MANIFEST}")
     scene.system.pipe_file("/bucket/enzh/nmt_prep-unfinished.json", b"{}")
-    with pytest.raises(DownloadError, match=r"^memory://bucket/enzh: a publication is under way or was interrupted"):
+    with pytest.raises(DownloadError, match=r"^memory://bucket/enzh: a publication is in progress or was interrupted"):
         nmt_prep.fetch_run(URL, scene.directory)
     with pytest.raises(ConfigError, match=r"cannot be opened"):
         nmt_prep.fetch_run("nowhere://x", scene.directory)

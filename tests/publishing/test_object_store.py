@@ -116,9 +116,11 @@ def test_what_repeating_does_not_mend(scene: Scene, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"^memory://bucket/a/x: no credentials were found; .* AWS_ACCESS_KEY_ID"):
         scene.store().write("x", b"")
     scene.faults = [FileNotFoundError("The specified bucket does not exist")]
-    with pytest.raises(OutputError, match=r"^memory://bucket/a/x: there is no such object or bucket; make the bucket"):
+    with pytest.raises(
+        OutputError, match=r"^memory://bucket/a/x: there is no such object or bucket; create the bucket"
+    ):
         scene.store().write("x", b"")
-    with pytest.raises(OutputError, match=r"file: No such file or directory; run again, which makes it anew$"):
+    with pytest.raises(OutputError, match=r"file: No such file or directory; run again to recreate it$"):
         scene.store().upload(tmp_path / "file", "x", nothing)
     with pytest.raises(OutputError, match=r"^cannot write .*/no/file: No such file"):
         scene.store().download("x", tmp_path / "no" / "file", nothing)

@@ -72,9 +72,9 @@ def test_a_filled_in_config_stays_as_it_is() -> None:
     [
         (
             "opus:B/v1/en-fr",
-            r"splits\.train\.c\.url: opus:B/v1/en-fr is for en-fr, but languages are en-zh; correct one",
+            r"splits\.train\.c\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
         ),
-        ("opus:B/v1", r"splits\.train\.c\.url: opus:B/v1: an id of OPUS is opus:<corpus>/<version>/<pair>"),
+        ("opus:B/v1", r"splits\.train\.c\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
         (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it alone as url"),
         (["opus:B/v1/en-zh", "mtdata:x"], r"mtdata:x names a whole corpus"),
         ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),
@@ -131,8 +131,8 @@ def test_an_id_of_sacrebleu(name: str, languages: tuple[str, str], known: dict[s
         ("sacrebleu:wmt99/en-zh", r"sacrebleu has no test set 'wmt99'; an id is sacrebleu:<test set>/<pair>"),
         ("sacrebleu:wmt18", r"sacrebleu has no test set ''"),
         ("sacrebleu:wmt18/de-en", r"the pairs of wmt18 are en-zh"),
-        ("sacrebleu:iwslt/en-zh", r"iwslt is in a format that is not read here; use another set"),
-        ("sacrebleu:several/en-zh", r"several is spread over 2 files; name those you need by url"),
+        ("sacrebleu:iwslt/en-zh", r"iwslt is in a format that nmt_prep does not read; use another set"),
+        ("sacrebleu:several/en-zh", r"several consists of 2 files; name those that you need by url"),
     ],
 )
 def test_ids_that_sacrebleu_has_not(address: str, message: str) -> None:
@@ -142,7 +142,7 @@ def test_ids_that_sacrebleu_has_not(address: str, message: str) -> None:
 
 @pytest.mark.usefixtures("sets")
 def test_a_test_set_of_other_languages() -> None:
-    with pytest.raises(ConfigError, match="sacrebleu:wmt18/en-zh is for en-zh, but languages are en-de"):
+    with pytest.raises(ConfigError, match="sacrebleu:wmt18/en-zh is for en-zh, but languages is en-de"):
         corpus("sacrebleu:wmt18/en-zh", ("en", "de"))
 
 
@@ -214,9 +214,9 @@ def test_an_id_of_mtdata_with_a_file_a_side() -> None:
     [
         ("mtdata:nothing", r"mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>"),
         ("mtdata:mono", r"mtdata:mono is not a parallel corpus"),
-        ("mtdata:hf", r"mtdata:hf is in a format that is not read here \(hfds\)"),
-        ("mtdata:memories", r"mtdata:memories consists of more files than a corpus here"),
-        ("mtdata:three", r"mtdata:three consists of more files than a corpus here"),
+        ("mtdata:hf", r"mtdata:hf is in a format that nmt_prep does not read \(hfds\)"),
+        ("mtdata:memories", r"mtdata:memories has more files than a corpus may have"),
+        ("mtdata:three", r"mtdata:three has more files than a corpus may have"),
     ],
 )
 def test_ids_that_no_corpus_can_be(address: str, message: str) -> None:

@@ -43,7 +43,7 @@ def test_a_wrong_object(bucket: Any, scene: Scene) -> None:
 
 def test_an_object_that_is_too_large(bucket: Any, scene: Scene) -> None:
     bucket.pipe("/bucket/a", b"abcd")
-    with pytest.raises(DownloadError, match="more than the 3 bytes that a file may have"):
+    with pytest.raises(DownloadError, match="larger than the maximum of 3 bytes"):
         scene.fetch("memory://bucket/a", max_file_bytes=3)
 
 

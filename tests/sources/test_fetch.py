@@ -43,7 +43,7 @@ def test_an_answer_in_chunks(server: WebServer, scene: Scene) -> None:
 
 def test_an_answer_whose_end_cannot_be_told(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"abc", length=None))
-    with pytest.raises(DownloadError, match=r"does not say how long the file is, .*; give its sha256 in the config"):
+    with pytest.raises(DownloadError, match=r"does not send the length of the file, .*; give its sha256 in the config"):
         scene.fetch(url)
     assert scene.fetch(url, expected=ABC).size == 3
 
@@ -153,7 +153,7 @@ def test_every_mirror_fails(server: WebServer, scene: Scene) -> None:
     with pytest.raises(DownloadError) as caught:
         scene.fetch(f"{server.url}/1", "missing.tgz")
     first, second, third = str(caught.value).split("\n  ")
-    assert first == "none of 2 mirrors could be used:"
+    assert first == "all 2 mirrors failed:"
     assert second == f"{server.url}/1: status 404 Not Found: 'no such file'; check the url, or add a mirror"
     assert third.startswith(f"cannot read {scene.directory / 'missing.tgz'}: No such file")
 
@@ -208,7 +208,7 @@ def test_what_is_no_web_server(scene: Scene, said: bytes) -> None:
 
 def test_bytes_that_drip(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"x" * 1000, slow=0.01))
-    with pytest.raises(DownloadError, match=r"next to nothing came for 0\.1 s; .*\(tried 1 times\)$"):
+    with pytest.raises(DownloadError, match=r"almost no data for 0\.1 s; .*\(tried 1 times\)$"):
         scene.fetch(url, stall_seconds=0.1, retries=0)
 
 
@@ -238,7 +238,7 @@ def test_the_size_of_a_chunk_that_drips(scene: Scene) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = Thread(target=lambda: answer(listening.accept()[0]))
         thread.start()
-        with pytest.raises(DownloadError, match=r"a: next to nothing came for 0\.2 s; try again later"):
+        with pytest.raises(DownloadError, match=r"a: almost no data for 0\.2 s; try again later"):
             scene.fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a", stall_seconds=0.2, retries=0)
         thread.join()
 
@@ -266,7 +266,7 @@ def test_a_full_disk_is_not_the_servers_fault(server: WebServer, scene: Scene, m
 def test_a_disk_that_is_too_small(server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.give("/a", b"x" * 5000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4999))
-    with pytest.raises(OutputError, match="5,000 bytes are to come, but the disk has 4,999 left; free some space"):
+    with pytest.raises(OutputError, match="5,000 bytes are needed, but the disk has 4,999 left; free some space"):
         scene.fetch(url)
     assert [*(scene.directory / "incoming").iterdir()] == []
 
@@ -274,7 +274,7 @@ def test_a_disk_that_is_too_small(server: WebServer, scene: Scene, monkeypatch: 
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_file_that_is_too_large(server: WebServer, scene: Scene, claimed: bool) -> None:
     url = server.give("/a", Answer(b"x" * 5000, chunked=not claimed))
-    with pytest.raises(DownloadError, match=r"more than the 4,999 bytes that a file may have; if it is"):
+    with pytest.raises(DownloadError, match=r"larger than the maximum of 4,999 bytes; if this size"):
         scene.fetch(url, max_file_bytes=4999)
     assert scene.fetch(url, max_file_bytes=5000).size == 5000
 

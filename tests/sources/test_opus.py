@@ -43,15 +43,14 @@ def test_another_version(server: WebServer, scene: Scene) -> None:
     with pytest.raises(DownloadError) as caught:
         scene.fetch("opus:Books/v1/en-fr")
     assert str(caught.value) == (
-        "opus:Books/v1/en-fr: OPUS does not have it: there are the versions v2016, v2018; "
-        "check the id at https://opus.nlpl.eu"
+        "opus:Books/v1/en-fr: not found in OPUS; it has the versions v2016, v2018; check the id at https://opus.nlpl.eu"
     )
 
 
 @pytest.mark.parametrize("corpora", [[], ["x", None, 3], [{}], [entry("http://x", target="de")]])
 def test_what_is_not_there(server: WebServer, scene: Scene, corpora: list[Any]) -> None:
     give(server, *corpora)
-    with pytest.raises(DownloadError, match="OPUS does not have it: there is no version for this pair"):
+    with pytest.raises(DownloadError, match="not found in OPUS; it has no version for this pair"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
@@ -60,20 +59,20 @@ def test_what_is_not_there(server: WebServer, scene: Scene, corpora: list[Any]) 
 )
 def test_what_is_no_list(server: WebServer, scene: Scene, answer: bytes) -> None:
     server.give(QUERY, answer)
-    with pytest.raises(DownloadError, match="the answer is no list of corpora; try again later"):
+    with pytest.raises(DownloadError, match="the answer is not a list of corpora; try again later"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
 def test_a_list_without_end(server: WebServer, scene: Scene) -> None:
     server.give(QUERY, b" " * 10_000_001)
-    with pytest.raises(DownloadError, match="more than 10,000,000 bytes, which is no list of corpora"):
+    with pytest.raises(DownloadError, match="more than 10,000,000 bytes, which is too long for a list of corpora"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/a", "/etc/passwd", "", "s3://bucket/a"])
 def test_an_entry_that_leads_elsewhere(server: WebServer, scene: Scene, url: str) -> None:
     give(server, entry(url))
-    with pytest.raises(DownloadError, match=r"OPUS names .*, which is not https; refused"):
+    with pytest.raises(DownloadError, match=r"OPUS returned .*, which is not https and is refused"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
@@ -92,5 +91,5 @@ def test_parse_id() -> None:
 
 @pytest.mark.parametrize("address", ["opus:", "opus:Books", "opus:Books/v1", "opus:Books/v1/en", "opus:B/v/en-fr/x"])
 def test_what_is_no_id(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"an id of OPUS is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
+    with pytest.raises(ConfigError, match=r"an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
         parse_id(address)

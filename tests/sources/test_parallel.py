@@ -16,8 +16,8 @@ from nmt_prep.sources import parallel
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.parallel import get_all
-from nmt_prep.sources.supply import Supply, Wanted
-from nmt_prep.sources.watch import StoppedError
+from nmt_prep.sources.supply import Supply, WantedFile
+from nmt_prep.sources.watch import FetchStoppedError
 from nmt_prep.store import Stored
 from tests.sources.stalling import stalling
 
@@ -30,7 +30,7 @@ class FakeSupply:
         self.got: list[str] = []
         self.released = threading.Event()
 
-    def get(self, file: Wanted) -> Stored:
+    def get(self, file: WantedFile) -> Stored:
         self.got.append(file.name)
         if file.name == "stuck":
             self.fetcher._stop.wait(60)
@@ -43,7 +43,7 @@ class FakeSupply:
 
 
 def get(supply: FakeSupply, names: list[str], at_once: int = 2) -> list[str]:
-    wanted = [Wanted((name,), name, None, "c") for name in names]
+    wanted = [WantedFile((name,), name, None, "c") for name in names]
     return sorted(file.name for file in get_all(cast(Supply, supply), wanted, at_once))
 
 
@@ -110,7 +110,7 @@ def interrupted_at(line: int, supply: FakeSupply) -> bool:
         get(supply, ["stuck", "stuck"])
     except KeyboardInterrupt:
         return True
-    except StoppedError:  # all lines were executed
+    except FetchStoppedError:  # all lines were executed
         return False
     finally:
         sys.settrace(before)
@@ -128,7 +128,7 @@ def test_wherever_ctrl_c_comes_no_thread_is_waited_for(tmp_path: Path) -> None:
         for thread in workers():
             assert thread.daemon  # so the interpreter does not wait for it
         if supply.got:
-            with pytest.raises(StoppedError):
+            with pytest.raises(FetchStoppedError):
                 supply.fetcher.check()
         supply.fetcher.stop()
         for thread in workers():
@@ -157,7 +157,7 @@ def test_a_stop_ends_a_fetch_wherever_it_is(tmp_path: Path, monkeypatch: pytest.
         fetcher.stop()
         thread.join(60)
         assert not thread.is_alive()
-        assert isinstance(ended[0], StoppedError | DownloadError)
+        assert isinstance(ended[0], FetchStoppedError | DownloadError)
 
 
 def test_a_connection_that_is_made_after_a_stop_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +173,6 @@ def test_a_connection_that_is_made_after_a_stop_is_not_used(tmp_path: Path, monk
             return resolve(*arguments, **options)
 
         monkeypatch.setattr(socket, "getaddrinfo", resolve_and_stop)
-        with pytest.raises(StoppedError):
+        with pytest.raises(FetchStoppedError):
             fetcher.fetch([f"http://127.0.0.1:{server.port}/a"])
         assert made.is_set()

@@ -67,7 +67,7 @@ def test_redirects_to_other_schemes(server: WebServer, scene: Scene, status: int
 @pytest.mark.parametrize("location", ["http://[::1", "http://host:port/a", "http://[x]/a"])
 def test_redirects_to_what_is_no_url(server: WebServer, scene: Scene, location: str) -> None:
     url = server.give("/a", to(location))
-    with pytest.raises(DownloadError, match=r"redirects to something that is no URL; refused"):
+    with pytest.raises(DownloadError, match=r"redirects to something that is not a URL; refused"):
         scene.fetch(url)
 
 

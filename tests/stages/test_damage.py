@@ -64,9 +64,9 @@ def test_a_damaged_download_is_not_kept(server: WebServer, tmp_path: Path) -> No
     with pytest.raises(DownloadError) as caught:
         run(config, lock)
     assert str(caught.value) == (
-        f"{url}: {len(CUT)} bytes came, which is all, but the file is damaged (Compressed file ended before the "
-        "end-of-stream marker was reached); it is damaged there, or was on the way, and is not kept: run again later, "
-        "or use another mirror"
+        f"{url}: all {len(CUT)} bytes were received, but the file is damaged (Compressed file ended before the "
+        "end-of-stream marker was reached); it is damaged on the server or was damaged in transit, and is deleted: "
+        "run again later, or use another mirror"
     )
     assert not lock.exists()
     assert copies(config) == []

@@ -107,7 +107,7 @@ def test_a_download_that_changed(server: WebServer, tmp_path: Path, lock: Path) 
     found = hashlib.sha256(b"abd").hexdigest()
     assert str(caught.value) == (
         f"{url}: expected SHA-256 {ABC}, found {found} (3 bytes); the file was changed or damaged there: {lock} has "
-        "what it was at first; use another mirror, or if the change is meant to be, renew the lock with "
+        "its first digest; use another mirror, or if the change is intended, renew the lock with "
         "`nmt-prep lock CONFIG --update c`"
     )
     assert locked(lock) == {url: ABC}
@@ -122,7 +122,7 @@ def test_a_mirror_is_held_to_the_lock(server: WebServer, tmp_path: Path, lock: P
     download(config, lock)
     shutil.rmtree(config.run_dir)
     server.give("/a", Answer(status=404))
-    with pytest.raises(DownloadError, match=rf"none of 2 mirrors could be used:(?s:.*)/other: expected SHA-256 {ABC}"):
+    with pytest.raises(DownloadError, match=rf"all 2 mirrors failed:(?s:.*)/other: expected SHA-256 {ABC}"):
         download(config, lock)
     mirrors = [server.give("/new", b"abc"), url]
     added = config_of(tmp_path, corpus(mirrors, mirrors), download={"cache": False})
@@ -247,7 +247,7 @@ def test_how_files_are_fetched_reruns_nothing(server: WebServer, tmp_path: Path)
 
 def test_the_limits_of_the_config_hold(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", b"x" * 1001)
-    with pytest.raises(DownloadError, match="more than the 1,000 bytes that a file may have"):
+    with pytest.raises(DownloadError, match="larger than the maximum of 1,000 bytes"):
         download(config_of(tmp_path, corpus(url, url), download={"max_file_bytes": "1KB"}), None)
 
 

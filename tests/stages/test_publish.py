@@ -330,7 +330,7 @@ def test_two_runs_on_one_place_find_out(scene: Scene, monkeypatch: pytest.Monkey
 
     with monkeypatch.context() as patch:
         spied(patch, scene, other_begins)
-        with pytest.raises(OutputError, match=r"^memory://bucket/enzh: another run publishes to the same place"):
+        with pytest.raises(OutputError, match=r"^memory://bucket/enzh: another run publishes to the same url"):
             scene.run()
     scene.run()
     assert_published(scene)

@@ -236,7 +236,7 @@ def test_what_a_person_has_to_mend(scene: Scene, monkeypatch: pytest.MonkeyPatch
     else:
         scene.system.rmdir(scene.url.split("/")[2])
         message = (
-            r"enzh/nmt_prep-unfinished\.json: there is no such object or bucket; make the bucket, or correct the url$"
+            r"enzh/nmt_prep-unfinished\.json: there is no such object or bucket; create the bucket, or correct the url$"
         )
     with pytest.raises(OutputError, match=message):
         scene.run(options={"endpoint_url": scene.endpoint, "skip_instance_cache": True})

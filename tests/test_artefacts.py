@@ -125,6 +125,6 @@ def test_fields_of_a_dataclass_are_checked() -> None:
 def test_a_damaged_decision_is_named(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("[" * 200_000)
     with pytest.raises(
-        OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again from its start"
+        OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again with --force"
     ):
         write_json_once(tmp_path / "plan.json", dict)

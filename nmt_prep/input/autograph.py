@@ -1,4 +1,4 @@
-"""Keeping AutoGraph out of the input functions."""
+"""Excludes the input functions from AutoGraph."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _Result = TypeVar("_Result")
 
 
 def without_autograph(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """The function, such that AutoGraph does not rewrite what it passes to ``tf.data``.
+    """Decorates a function so that AutoGraph does not rewrite the functions that it passes to ``tf.data``.
 
-    Nothing there has Python control flow on tensors. To rewrite it nevertheless would make up a third of the time to
-    the first batch.
+    They have no Python control flow on tensors, and rewriting them would take a third of the time to the first batch.
     """
     unconverted: Callable[_Arguments, _Result] = tf.autograph.experimental.do_not_convert(function)
     return unconverted

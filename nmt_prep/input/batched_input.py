@@ -16,7 +16,7 @@ class BatchedInput(NamedTuple):
         initializer: operation that starts an epoch in a TensorFlow 1 graph; None in TensorFlow 2.
         source: ids, shape ``[rows, longest source]``.
         target_input: ids that the decoder reads, shape ``[rows, longest target_input]``.
-        target_output: ids that the decoder is to give, same shape as ``target_input``.
+        target_output: ids that the decoder should predict, same shape as ``target_input``.
         source_sequence_length: shape ``[rows]``.
         target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
 
@@ -32,9 +32,10 @@ class BatchedInput(NamedTuple):
 
 
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
-    """What the input functions return for a dataset of :class:`BatchedInput`.
+    """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
 
-    The dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their initializer.
+    That is the dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their
+    initializer.
     """
     if tf.compat.v1.executing_eagerly_outside_functions():
         return batches

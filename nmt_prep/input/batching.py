@@ -1,9 +1,9 @@
-"""Ragged columns of pairs in the ``tf.data`` graph: gathering rows, cutting windows.
+"""Ragged columns of pairs in the ``tf.data`` graph: selects rows, and forms batches.
 
-A column is flat ``values`` with a start and a length for each row, so that to drop, to reorder and to truncate rows is
-to edit two small vectors, and the values are copied once, when the rows are in the order of the batches.
+A column has flat ``values`` and a start and a length for each row. Dropping, reordering and truncating rows only edits
+these two small vectors; the values are copied once, when the rows are in batch order.
 
-Tensors are compared with ``tf.equal`` here: ``==`` would be identity in a TensorFlow 1 graph.
+Tensors are compared with ``tf.equal``, since ``==`` compares identity in a TensorFlow 1 graph.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Column(NamedTuple):
 
     Attributes:
         values: int32, shape ``[n]`` or, with characters, ``[n, 50]``.
-        starts: int64, shape ``[rows]``: where each row begins in ``values``.
+        starts: int64, shape ``[rows]``: offset of each row in ``values``.
         lengths: int64, shape ``[rows]``.
     """
 
@@ -28,12 +28,12 @@ class Column(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """How rows with bucket numbers fall into batches.
+    """Batches formed from rows with bucket numbers.
 
     Attributes:
         rows: int64, the rows of all complete batches, batch after batch.
         sizes: int64, shape ``[batches]``: rows in each batch; they sum to the length of ``rows``.
-        waiting: int64, the rows whose window is not full yet, in an order that keeps that within each bucket.
+        waiting: int64, the rows whose window is not full yet, in order of arrival within each bucket.
     """
 
     rows: tf.Tensor
@@ -42,17 +42,17 @@ class Windows(NamedTuple):
 
 
 def empty_column(values_shape: list[int]) -> Column:
-    """A column without rows."""
+    """Returns a column without rows."""
     return Column(tf.zeros(values_shape, tf.int32), tf.zeros([0], tf.int64), tf.zeros([0], tf.int64))
 
 
 def packed_column(values: tf.Tensor, lengths: tf.Tensor) -> Column:
-    """The column whose rows follow one another in ``values`` without gaps."""
+    """Returns a column whose rows are consecutive in ``values``, without gaps."""
     return Column(values, tf.cumsum(lengths, exclusive=True), lengths)
 
 
 def concat_columns(first: Column, second: Column) -> Column:
-    """The rows of one column, then those of another."""
+    """Concatenates the rows of two columns."""
     offset = tf.shape(first.values, tf.int64)[0]
     return Column(
         tf.concat([first.values, second.values], 0),
@@ -62,36 +62,36 @@ def concat_columns(first: Column, second: Column) -> Column:
 
 
 def select_rows(column: Column, rows: tf.Tensor) -> Column:
-    """Some rows of a column, in the order given, sharing its values."""
+    """Selects rows of a column in the given order; shares its values."""
     return Column(column.values, tf.gather(column.starts, rows), tf.gather(column.lengths, rows))
 
 
 def truncate_rows(column: Column, max_length: int | None) -> Column:
-    """The column with each row cut to its first ``max_length`` ids; None and 0 leave it as it is."""
+    """Truncates each row to its first ``max_length`` ids; None and 0 change nothing."""
     if not max_length:
         return column
     return column._replace(lengths=tf.minimum(column.lengths, tf.cast(max_length, tf.int64)))
 
 
 def pack(column: Column) -> Column:
-    """The same rows with values that hold them in order and nothing else."""
+    """Copies the values so that the rows are consecutive, in order and without gaps."""
     ends = column.starts + column.lengths
     index = tf.raw_ops.RaggedRange(starts=column.starts, limits=ends, deltas=tf.constant(1, tf.int64))
     return packed_column(tf.gather(column.values, index.rt_dense_values), column.lengths)
 
 
 def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:
-    """Cuts rows into batches as ``tf.data.Dataset.group_by_window`` does, all rows at once.
+    """Forms the batches of ``tf.data.Dataset.group_by_window``, for all rows at once.
 
     Rows come in order of arrival. A window of ``window_size`` rows of one bucket is complete when its last row arrives,
-    so windows go out in the order of their last rows. At the end of the input the windows that are not full go out in
-    the order of their bucket numbers.
+    so windows are in the order of their last rows. At the end of the input the incomplete windows follow in the order
+    of their bucket numbers.
 
     Args:
         buckets: int64, shape ``[rows]``, each from 0 to ``num_buckets - 1``.
-        num_buckets: how many buckets there are.
+        num_buckets: number of buckets.
         window_size: int64 scalar, rows in a full window.
-        flush: boolean scalar, whether the input has ended.
+        flush: boolean scalar, true at the end of the input.
     """
     by_bucket = tf.argsort(buckets, stable=True)
     counts = tf.math.bincount(tf.cast(buckets, tf.int32), minlength=num_buckets, dtype=tf.int64)

@@ -1,4 +1,4 @@
-"""From a block of lines to batches: the steps between the shuffle of ``get_iterator`` and its padding."""
+"""Encodes blocks of lines and forms batches: the steps of ``get_iterator`` between shuffle and padding."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DEFAULT_BUCKET_WIDTH = 10
 
 
 class SideEncoder(NamedTuple):
-    """What turns the lines of one side into ids.
+    """Encodes the lines of one side.
 
     Attributes:
-        table: from words to ids.
-        max_length: words that are kept of a line; None or 0 for all.
-        characters: whether a word becomes 50 ids of characters instead of one of its own.
+        table: lookup table from words to ids.
+        max_length: maximum number of words of a line; the rest is cut off. None or 0 for no limit.
+        characters: whether a word becomes 50 character ids instead of one id.
     """
 
     table: tf.lookup.experimental.LookupInterface
@@ -36,16 +36,16 @@ class SideEncoder(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Ids that a word takes."""
+        """Number of ids per word."""
         return CHARACTERS_PER_WORD if self.characters else 1
 
     @property
     def no_rows(self) -> Column:
-        """What no lines are encoded to."""
+        """An encoded column without rows."""
         return empty_column([0, CHARACTERS_PER_WORD] if self.characters else [0])
 
     def id_of(self, word: str) -> tf.Tensor:
-        """A word's id in the table, int32 scalar."""
+        """Returns a word's id in the table, int32 scalar."""
         return tf.cast(self.table.lookup(tf.constant(word)), tf.int32)
 
     def padding_id(self, eos: str) -> tf.Tensor:
@@ -53,22 +53,22 @@ class SideEncoder(NamedTuple):
         return tf.constant(CHARACTER_EOS_ID) if self.characters else self.id_of(eos)
 
     def encode(self, lines: tf.Tensor) -> Column:
-        """Ids of lines, strings of shape ``[rows]``."""
+        """Encodes lines, strings of shape ``[rows]``."""
         words, lengths = split_words(lines)
         column = spell(words, lengths) if self.characters else look_up(words, lengths, self.table)
         return truncate_rows(column, self.max_length)
 
 
-class Block(NamedTuple):
-    """Encoded pairs in order of arrival, and int64 ``[pairs]``, the number of each one's bucket."""
+class EncodedPairs(NamedTuple):
+    """Encoded pairs in order of arrival, and the bucket number of each, int64 ``[pairs]``."""
 
     source: Column
     target: Column
     buckets: tf.Tensor
 
 
-class CutBlock(NamedTuple):
-    """Pairs in the order of their batches, and int64 ``[batches]``, how many pairs each has."""
+class BatchedPairs(NamedTuple):
+    """Pairs in batch order, and the number of pairs in each batch, int64 ``[batches]``."""
 
     source: Column
     target: Column
@@ -95,45 +95,47 @@ class TrainingBlocks(NamedTuple):
     num_buckets: int
 
     @property
-    def nothing(self) -> Block:
-        """What waits for its batch at the start."""
-        return Block(self.source.no_rows, self.target.no_rows, tf.zeros([0], tf.int64))
+    def nothing(self) -> EncodedPairs:
+        """The initial state: no waiting pairs."""
+        return EncodedPairs(self.source.no_rows, self.target.no_rows, tf.zeros([0], tf.int64))
 
-    def encode(self, source_lines: tf.Tensor, target_lines: tf.Tensor, last: tf.Tensor) -> tuple[Block, tf.Tensor]:
+    def encode(
+        self, source_lines: tf.Tensor, target_lines: tf.Tensor, last: tf.Tensor
+    ) -> tuple[EncodedPairs, tf.Tensor]:
         """Encodes a block, drops pairs with an empty side, and finds the buckets of the others.
 
         Args:
             source_lines: strings, shape ``[pairs]``.
             target_lines: strings, shape ``[pairs]``.
-            last: boolean scalar, whether no block follows; handed on.
+            last: boolean scalar, true for the last block; returned unchanged.
         """
         source, target = self.source.encode(source_lines), self.target.encode(target_lines)
         whole = (source.lengths > 0) & (target.lengths > 0)
         rows = tf.boolean_mask(tf.range(tf.size(source_lines, tf.int64)), whole)
         source, target = select_rows(source, rows), select_rows(target, rows)
-        return Block(source, target, self._buckets(source.lengths, target.lengths + 1)), last
+        return EncodedPairs(source, target, self._buckets(source.lengths, target.lengths + 1)), last
 
-    def cut(self, waiting: Block, arrived: tuple[Block, tf.Tensor]) -> tuple[Block, CutBlock]:
-        """Cuts the batches that are complete with this block, and keeps the pairs of those that are not.
+    def cut(self, waiting: EncodedPairs, arrived: tuple[EncodedPairs, tf.Tensor]) -> tuple[EncodedPairs, BatchedPairs]:
+        """Forms the batches that this block completes; returns the other pairs as waiting.
 
-        The batches, and their order, are those of ``tf.data.Dataset.group_by_window``.
+        Batches and their order are those of ``tf.data.Dataset.group_by_window``.
         """
         block, last = arrived
         source = concat_columns(waiting.source, block.source)
         target = concat_columns(waiting.target, block.target)
         buckets = tf.concat([waiting.buckets, block.buckets], 0)
         windows = cut_windows(buckets, self.num_buckets + 1, self.batch_size, last)
-        still_waiting = Block(
+        still_waiting = EncodedPairs(
             pack(select_rows(source, windows.waiting)),
             pack(select_rows(target, windows.waiting)),
             tf.gather(buckets, windows.waiting),
         )
-        return still_waiting, CutBlock(
+        return still_waiting, BatchedPairs(
             select_rows(source, windows.rows), select_rows(target, windows.rows), windows.sizes
         )
 
-    def pack(self, block: CutBlock) -> PackedPairs:
-        """Copies the ids of a block's batches into one place, sos and eos added."""
+    def pack(self, block: BatchedPairs) -> PackedPairs:
+        """Copies the ids of a block's batches into consecutive rows, and adds sos and eos."""
         source, outputs = pack(block.source), append_id(pack(block.target), self.eos)
         return PackedPairs(
             source=tf.reshape(source.values, [-1]),

@@ -1,4 +1,4 @@
-"""The fast way from a run's shards to batches."""
+"""``make_dataset``: batches from a run's shards through ``tf.data``."""
 
 from __future__ import annotations
 
@@ -35,24 +35,9 @@ def make_dataset(
 ) -> tf.data.Dataset | BatchedInput:
     """Returns the batches of one epoch of a split, from the shards that a run wrote.
 
-    The batches are a pure function of the shards and the options. Windows of up to 131,072 pairs are cut into
-    batches, and the batches of a window are shuffled; which pairs a window holds is another choice in every epoch. The
-    workers of a data-parallel job get disjoint parts of the epoch, whose numbers of pairs (of rows, in layout
-    ``packed``) differ by at most one (their numbers of batches may differ by more), and which together are every pair
-    that ``max_length`` admits, once.
-
-    The rows of ``source`` and ``target_output`` are those of the shards: they end in the eos id. ``target_input`` is
-    ``target_output`` shifted right: it begins with the sos id, and lacks eos. Where the vocabulary has no sos, as
-    Tensor2Tensor's, it begins with the padding id, as Tensor2Tensor does. Padding is the vocabulary's pad id, or
-    its eos id where it has none; the lengths count neither.
-
-    Args:
-        run_dir: directory of the run, which holds ``records``.
-        split: name of the split.
-        features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets``, and
-            with ``inputs_segmentation``, ``inputs_position`` and the same of the targets where pairs are packed, which
-            needs it.
-        sos_id: the id that begins ``target_input``, instead of the vocabulary's.
+    The batches are a pure function of the shards and, for packed pairs, ``inputs_segmentation``, ``inputs_position``
+    and the same of the targets; packed pairs need ``t2t``.
+        sos_id: overrides the id that begins ``target_input``.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
         options: attributes of :class:`~nmt_prep.BatchOptions` (``batch_tokens``, ``batch_size``, ``max_length``,
             ``too_long``, ``bucketing``, ``num_buckets``, ``pad_to``, ``drop_remainder``, ``packed``),
@@ -62,19 +47,19 @@ def make_dataset(
             ``sharding``.
 
     Returns:
-        In TensorFlow 2, a dataset of batches, of static shapes where all have the same. In a TensorFlow 1 graph, the
-        tensors of the next one, with an initializer; ``features="t2t"`` is for TensorFlow 2.
+        In TensorFlow 2, a dataset of batches, with static shapes if all are the same. In a TensorFlow 1 graph, the
+        tensors of the next batch, with an initializer; ``features="t2t"`` is for TensorFlow 2.
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
-        ArgumentError: an option is out of its range, or does not go with another one.
+        ArgumentError: an option is out of range, or conflicts with another one.
     """
     check_choice(get_args(Features), features=features)
     if features == "t2t" and not tf.compat.v1.executing_eagerly_outside_functions():
         raise ArgumentError('features="t2t" has no place for the initializer of a TensorFlow 1 graph; use "nmt"')
     plan = plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS)
     if plan.rule.row_length is not None and features != "t2t":
-        raise ArgumentError('packed rows have segments and positions, which BatchedInput has not; set features="t2t"')
+        raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; set features="t2t"')
     vocabulary = plan.info.vocab.target
     sos = next(choice for choice in (sos_id, vocabulary.bos_id, vocabulary.padding_id) if choice is not None)
     steps = WindowSteps(plan, sos, features)
@@ -86,9 +71,9 @@ def make_dataset(
 
 
 def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
-    """Number of pairs of a split that have a side longer than ``max_length`` ids, eos included.
+    """Returns the number of pairs of a split that have a side longer than ``max_length`` ids, including eos.
 
-    These are what :func:`make_dataset` leaves out, or cuts. Only ``dataset.json`` is read.
+    :func:`make_dataset` drops or truncates these pairs. Only ``dataset.json`` is read.
 
     Raises:
         RecordsError: ``dataset.json`` cannot be read, or has no such split.

@@ -1,7 +1,7 @@
-"""The input functions of tensorflow/nmt (``nmt/utils/iterator_utils.py``): same arguments, same batches, more speed.
+"""The input functions of tensorflow/nmt (``nmt/utils/iterator_utils.py``), faster, with the same arguments and batches.
 
-Upstream sends every pair through a dozen ``tf.data`` operators. Here pairs travel one by one only as far as the
-shuffle, whose order is part of the contract; from there on they go in blocks of ragged columns.
+Upstream sends every pair through a dozen ``tf.data`` operators. Here single pairs only pass through the shuffle, whose
+order is part of the contract; the later steps work on blocks of ragged columns.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ def get_iterator(
     reshuffle_each_iteration: bool = True,
     use_char_encode: bool = False,
 ) -> tf.data.Dataset | BatchedInput:
-    """Batches of pairs for training, shuffled and bucketed by length, as tensorflow/nmt's ``get_iterator``.
+    """Returns batches of pairs for training, shuffled and bucketed by length, like tensorflow/nmt's ``get_iterator``.
 
     In this order: zip, shard, skip, shuffle, split at spaces, drop pairs with an empty side, truncate, look up, add
     ``sos`` and ``eos`` to the target, bucket, pad. A source is padded with the source table's ``eos``, both targets
     with the target table's ``eos``. A bucket is ``(src_max_len + num_buckets - 1) // num_buckets`` tokens wide, or 10
-    without ``src_max_len``; the last one, ``num_buckets``, takes all longer pairs. The longer side decides, the
-    target counted with ``sos``. A batch goes out when a bucket holds ``batch_size`` pairs; at the end of the data what
-    is left of each bucket goes out too.
+    without ``src_max_len``; the last one, ``num_buckets``, takes all longer pairs. The longer side decides, counting
+    the target with ``sos``. A batch is emitted when a bucket holds ``batch_size`` pairs, and at the end of the data the
+    rest of each bucket.
 
     With the same seeds, the batches and their order are those of upstream.
 
     Args:
         src_dataset: scalar strings, one source sentence each, tokens separated by spaces.
         tgt_dataset: the same for the target; sentence i translates sentence i.
-        src_vocab_table: ``tf.lookup`` table from source tokens to ids, also of ``eos``.
-        tgt_vocab_table: the same for the target, also of ``sos``.
+        src_vocab_table: ``tf.lookup`` table from source tokens, including ``eos``, to ids.
+        tgt_vocab_table: the same for the target, including ``sos``.
         batch_size: pairs in a batch.
         sos: token that begins ``target_input``.
         eos: token that ends ``target_output`` and pads.
         random_seed: seed of the shuffle, together with TensorFlow's global seed.
-        num_buckets: buckets of lengths; 1, or less, means no bucketing.
+        num_buckets: number of length buckets; 1 or less for no bucketing.
         src_max_len: sources are cut to this many tokens; None or 0 for no limit.
         tgt_max_len: targets are cut to this many tokens, not counting ``sos`` and ``eos``; None or 0 for no limit.
-        num_parallel_calls: threads that encode, or ``tf.data.AUTOTUNE``; changes no result.
+        num_parallel_calls: number of encoding threads, or ``tf.data.AUTOTUNE``; does not change the result.
         output_buffer_size: pairs in the shuffle buffer; default 1000 times ``batch_size``.
-        skip_count: pairs to leave out at the start, counted after sharding.
-        num_shards: workers among which the pairs are dealt out.
-        shard_index: which of them this is, from 0.
-        reshuffle_each_iteration: whether every epoch has an order of its own.
-        use_char_encode: the source as 50 character ids a word (``source`` then has shape
+        skip_count: pairs to skip at the start, counted after sharding.
+        num_shards: number of workers among which the pairs are distributed.
+        shard_index: index of this worker, from 0.
+        reshuffle_each_iteration: whether every epoch has a different order.
+        use_char_encode: encode the source as 50 character ids per word (``source`` then has shape
             ``[rows, 50 * longest source]``, padded with 257; lengths still count words).
 
     Returns:
@@ -77,7 +77,7 @@ def get_iterator(
         tensors; run its ``initializer``, after the tables', at the start of each epoch.
 
     Raises:
-        ArgumentError: a number is out of its range.
+        ArgumentError: a number is out of range.
     """
     check_positive(batch_size=batch_size)
     if num_parallel_calls != tf.data.AUTOTUNE:
@@ -120,17 +120,17 @@ def get_infer_iterator(
 
     Args:
         src_dataset: scalar strings, one sentence each, tokens separated by spaces.
-        src_vocab_table: ``tf.lookup`` table from tokens to ids, also of ``eos``.
+        src_vocab_table: ``tf.lookup`` table from tokens, including ``eos``, to ids.
         batch_size: sentences in a batch; the last batch may have fewer.
         eos: token that pads.
         src_max_len: sentences are cut to this many tokens; None or 0 for no limit.
-        use_char_encode: 50 character ids a word, as in :func:`get_iterator`.
+        use_char_encode: encode as 50 character ids per word, as in :func:`get_iterator`.
 
     Returns:
         As :func:`get_iterator`; the target fields are None.
 
     Raises:
-        ArgumentError: a number is out of its range.
+        ArgumentError: a number is out of range.
     """
     check_positive(batch_size=batch_size, src_max_len=src_max_len or None)
     source = SideEncoder(src_vocab_table, src_max_len, use_char_encode)

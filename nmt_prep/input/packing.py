@@ -1,4 +1,4 @@
-"""Several pairs a row: packing in the graph, and Tensor2Tensor's features of packed rows."""
+"""Packs several pairs per row in the graph, and builds Tensor2Tensor's features of packed rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from nmt_prep.input.padding import pad, row_splits
 def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:
     """Packs pairs, given by the int64 lengths of their sides; no side is longer than ``length``.
 
-    Pairs go by their longer side, longest first. In each round every row gets one of the longest pairs left, the
-    emptiest row the longest. A pair that does not fit is tried again in the next round, but those before the first one
-    that fits are put off until all others are in rows; for them there are new rows, as many as their larger side fills,
-    and some more. A round is a few operations on vectors, so that this is quick in a graph; ``pack_rounds`` of the
-    native core does the same to count the rows beforehand, and ``pack_best_fit`` wastes less where rows are few.
+    Pairs are sorted by their longer side, longest first. In each round every row gets one of the longest remaining
+    pairs; the emptiest row gets the longest. A pair that does not fit is tried again in the next round, but those
+    before the first one that fits are postponed until all others are in rows. New rows are then added for them,
+    somewhat more than their larger side fills. A round is a few vector operations, so this is fast in a graph.
+    ``pack_rounds`` of the native core does the same to count the rows beforehand; ``pack_best_fit`` wastes less space
+    if there are few rows.
     """
     tokens = tf.stack([source, target], 1)
     order = tf.argsort(tf.maximum(source, target), direction="DESCENDING", stable=True)
@@ -56,7 +57,7 @@ def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:
 
 
 class _Side(NamedTuple):
-    """Flat int32 vectors of one side, and where each row begins in them."""
+    """Flat int32 vectors of one side, and the offset of each row in them."""
 
     ids: tf.Tensor
     segmentation: tf.Tensor
@@ -70,7 +71,7 @@ def packed_batches(
     """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
     ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
-    ``*_position`` the place in its sentence, from 0; both are 0 where there is padding.
+    ``*_position`` the position in its sentence, from 0; both are 0 for padding.
 
     Args:
         source: the sources, row after row, packed.

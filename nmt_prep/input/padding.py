@@ -1,7 +1,7 @@
-"""From packed pairs to padded batches: the last step of every input function.
+"""Cuts packed pairs into padded batches: the last step of every input function.
 
-Its cost is that of starting operations, not of the ids, so all that can be is computed for many batches at once, and a
-batch takes no more than a slice and a padding for each field.
+The cost is in launching operations, not in the ids. So as much as possible is computed for many batches at once, and
+each batch only needs a slice and a padding operation per field.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nmt_prep.input.batching import Column
 
 
 class PackedPairs(NamedTuple):
-    """Pairs in the order of their batches; the rows of each field follow one another.
+    """Pairs in batch order; the rows of each field are consecutive.
 
     Attributes:
         source: int32, flat ids.
@@ -35,21 +35,21 @@ class PackedPairs(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """Part of a vector, as ``tf.slice`` takes it: int64, shape ``[1]`` each."""
+    """Arguments of ``tf.slice`` for a part of a vector: int64, shape ``[1]`` each."""
 
     begin: tf.Tensor
     size: tf.Tensor
 
 
 def row_splits(lengths: tf.Tensor, width: int = 1) -> tf.Tensor:
-    """Where each row begins, and the last one ends, int64 ``[rows + 1]``; each item of a row takes ``width`` ids."""
+    """Returns the row offsets, int64 ``[rows + 1]``; each item of a row takes ``width`` ids."""
     return tf.concat([[0], tf.cumsum(tf.cast(lengths, tf.int64) * width)], 0)
 
 
 def pad(
     values: tf.Tensor, splits: tf.Tensor, padding: tf.Tensor | int, width: tf.Tensor | int | None = None
 ) -> tf.Tensor:
-    """One matrix of flat rows: int32, shape ``[rows, width]``; None is the length of the longest row."""
+    """Pads flat rows to a matrix: int32, shape ``[rows, width]``; a width of None is the length of the longest row."""
     shape = tf.constant([-1, -1], tf.int64) if width is None else tf.stack([-1, tf.cast(width, tf.int64)])
     matrix = tf.raw_ops.RaggedTensorToTensor(
         shape=shape,
@@ -63,14 +63,14 @@ def pad(
 
 
 def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
-    """Values of the rows of a packed column without empty rows, each with ``sos`` before and its last id left out."""
+    """Returns the values of a packed column with each (non-empty) row shifted right: ``sos`` added, last id dropped."""
     shifted = tf.roll(target.values, 1, 0)
     begins = tf.fill(tf.shape(target.starts), sos)
     return tf.tensor_scatter_nd_update(shifted, target.starts[:, tf.newaxis], begins)
 
 
 def append_id(column: Column, last: tf.Tensor | int) -> Column:
-    """The rows of a packed column, each with one more id at its end."""
+    """Returns a packed column with one id appended to each row."""
     rows = tf.range(tf.size(column.lengths, tf.int64))
     starts, lengths = column.starts + rows, column.lengths + 1
     places = tf.raw_ops.RaggedRange(starts=starts, limits=starts + column.lengths, deltas=tf.constant(1, tf.int64))
@@ -92,7 +92,7 @@ def padded_batches(
         pairs: the pairs.
         source_padding: id that pads sources.
         target_padding: id that pads both targets.
-        source_width: ids that one item of a source takes: 50 with characters.
+        source_width: ids per source item: 50 with characters.
         widths: int64, shape ``[batches]``: ids that the rows of each batch are padded to, on both sides; None pads each
             side to its longest row.
     """

@@ -1,4 +1,4 @@
-"""Serialized records to ragged columns, for every layout, in the ``tf.data`` graph."""
+"""Parses serialized records of every layout to ragged columns, in the ``tf.data`` graph."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _HEADER = 4  # magic, version, pairs, rows; see core/records/chunk.h
 
 
 class Pairs(NamedTuple):
-    """Pairs as columns.
+    """Parsed pairs as columns.
 
     Attributes:
         source: the sources.
         target: the targets.
         corpora: int64, shape ``[pairs]``, or None in layout ``example``.
-        row_pairs: int64, shape ``[rows]``: pairs in each row; empty where they are not packed.
+        row_pairs: int64, shape ``[rows]``: pairs in each row; empty if they are not packed.
     """
 
     source: Column
@@ -28,13 +28,13 @@ class Pairs(NamedTuple):
     row_pairs: tf.Tensor
 
     def select(self, rows: tf.Tensor) -> Pairs:
-        """Some pairs, in the order given; what rows they were packed into is forgotten."""
+        """Selects pairs in the given order; drops the information on packed rows."""
         corpora = None if self.corpora is None else tf.gather(self.corpora, rows)
         return Pairs(select_rows(self.source, rows), select_rows(self.target, rows), corpora, self.row_pairs[:0])
 
 
 def parse(serialized: tf.Tensor, layout: Layout) -> Pairs:
-    """The pairs of records: strings, shape ``[records]``."""
+    """Parses the pairs of records: strings, shape ``[records]``."""
     return _examples(serialized) if layout == "example" else _chunks(serialized)
 
 
@@ -49,7 +49,7 @@ def _examples(serialized: tf.Tensor) -> Pairs:
 
 
 def _chunks(serialized: tf.Tensor) -> Pairs:
-    """Nothing but the small columns is computed: both sides share the values of the records, where they are."""
+    """Parses chunks. Only starts and lengths are computed: both sides share the records' values without a copy."""
     sizes = tf.cast(tf.strings.length(serialized), tf.int64) // 4
     values = tf.io.decode_raw(tf.strings.reduce_join(serialized), tf.int32, little_endian=True)
     begins = tf.cumsum(sizes, exclusive=True)

@@ -1,6 +1,6 @@
 """The operations of :mod:`nmt_prep.batches.vectors` on TensorFlow tensors, in the graph.
 
-Tensors are compared with ``tf.equal`` in code that both use: ``==`` would be identity in a TensorFlow 1 graph.
+Shared code compares with ``tf.equal``, since ``==`` compares identity of tensors in a TensorFlow 1 graph.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ greatest = tf.reduce_max
 
 
 def size(vector: tf.Tensor, /) -> tf.Tensor:
-    """See :func:`nmt_prep.batches.vectors.size`, also for the other functions."""
+    """See the function of the same name in :mod:`nmt_prep.batches.vectors`, as for all functions here."""
     return tf.size(vector, tf.int64)
 
 

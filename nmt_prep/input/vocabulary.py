@@ -12,17 +12,17 @@ from nmt_prep.records import VocabularyInfo, load_dataset_info
 from nmt_prep.subwords import load_tokenizer
 
 UNK, SOS, EOS = "<unk>", "<s>", "</s>"
-"""The words that a tensorflow/nmt vocabulary begins with, in this order."""
+"""The first words of a tensorflow/nmt vocabulary, in order."""
 
 _UNKNOWN_ID = -1
 _ASCII_SPACE = b" \t\r\v\f"
 
 
 def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.lookup.StaticHashTable]:
-    """Tables from the pieces of a run's vocabularies to their ids.
+    """Returns lookup tables from the pieces of a run's vocabularies to their ids.
 
-    What is no piece becomes the vocabulary's unknown id, or -1 where it has none (as Tensor2Tensor's, which can
-    express everything); -1 fails in an embedding lookup instead of training on nonsense.
+    Other words map to the vocabulary's unknown id, or to -1 if it has none (like Tensor2Tensor's, which can encode
+    everything); -1 fails in an embedding lookup instead of training on wrong ids.
 
     Args:
         run_dir: directory of the run, which holds ``records/dataset.json`` and the vocabularies that it names.
@@ -55,19 +55,19 @@ def check_vocab(
     eos: str | None = None,
     unk: str | None = None,
 ) -> tuple[int, str]:
-    r"""Makes sure that a plain vocabulary file begins with the special words, as tensorflow/nmt's ``check_vocab``.
+    r"""Checks that a plain vocabulary file begins with the special words, like tensorflow/nmt's ``check_vocab``.
 
-    A file that does not is copied to ``out_dir``, under its own name, with the three words before all others. A line
-    ends at ``\n`` and nowhere else, and ASCII white space around a word is no part of it; upstream also breaks lines
-    at, and strips, other Unicode separators.
+    A file that does not is copied to ``out_dir``, under its own name, with the three words prepended. A line ends at
+    ``\n`` only, and ASCII white space around a word is stripped; upstream also breaks lines at, and strips, other
+    Unicode separators.
 
     Args:
-        vocab_file: one word a line.
+        vocab_file: the vocabulary, one word per line.
         out_dir: directory for the new file, if one is needed.
         check_special_token: False only counts the words.
-        sos: begin of sentence, ``<s>`` where None.
-        eos: end of sentence, ``</s>`` where None.
-        unk: unknown word, ``<unk>`` where None.
+        sos: begin of sentence; None for ``<s>``.
+        eos: end of sentence; None for ``</s>``.
+        unk: unknown word; None for ``<unk>``.
 
     Returns:
         Number of words, and the path of the file to use.
@@ -85,7 +85,7 @@ def check_vocab(
     if not check_special_token:
         return len(words), str(vocab_file)
     if len(words) < 3:
-        raise VocabularyError(f"{path}: {len(words)} words; a vocabulary has at least 3, one a line")
+        raise VocabularyError(f"{path}: {len(words)} words; a vocabulary has at least 3, one per line")
     special = [word.encode() for word in (unk or UNK, sos or SOS, eos or EOS)]
     if words[:3] == special:
         return len(words), str(vocab_file)

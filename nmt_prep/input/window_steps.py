@@ -1,4 +1,4 @@
-"""From the records of a window to batches: the steps of :func:`~nmt_prep.input.dataset.make_dataset` in the graph."""
+"""The steps of :func:`~nmt_prep.input.dataset.make_dataset` in the graph, from the records of a window to batches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nmt_prep.input.windows import WindowRecords
 
 
 class CutWindow(NamedTuple):
-    """A window's pairs in the order of their batches, the ids copied into that order.
+    """A window's pairs in batch order, with consecutive ids.
 
     Attributes:
         source: the sources.
         target: the targets.
-        row_pairs: int64, shape ``[rows]``: pairs in each row; None where they are not packed.
-        sizes: int64, shape ``[batches]``: pairs (rows, where they are packed) in each batch.
-        widths: int64, shape ``[batches]``: ids that each batch is padded to; None for its longest rows.
+        row_pairs: int64, shape ``[rows]``: pairs in each row; None if they are not packed.
+        sizes: int64, shape ``[batches]``: pairs (rows, if packed) in each batch.
+        widths: int64, shape ``[batches]``: ids that each batch is padded to; None for the length of its longest row.
     """
 
     source: Column
@@ -35,10 +35,10 @@ class CutWindow(NamedTuple):
 
 
 class WindowSteps(NamedTuple):
-    """The steps, in the order of the methods.
+    """The steps for one window, in the order of the methods.
 
     Attributes:
-        plan: of the batches.
+        plan: the plan of the batches.
         sos: id that begins ``target_input``.
         features: as in :func:`~nmt_prep.input.dataset.make_dataset`.
     """
@@ -81,7 +81,7 @@ class WindowSteps(NamedTuple):
         return batches.map(lambda batch: tf.nest.map_structure(lambda field: _ensured(field, shape), batch))
 
     def _static_shape(self) -> tuple[int | None, int] | None:
-        """Returns rows and columns of all batches, where they are the same for all."""
+        """Returns rows and columns of the batches; None if not all batches have the same."""
         rule = self.plan.rule
         if not rule.drop_remainder:
             return None

@@ -1,4 +1,4 @@
-"""The windows of an epoch as a dataset of serialized records: no shuffle buffer, any window alone."""
+"""Reads the windows of an epoch as a dataset of serialized records; it can start at any window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WINDOWS_READ = 2
 
 
 class WindowRecords(NamedTuple):
-    """A window as it was read; the first fields are those of :class:`~nmt_prep.batches.window.WindowPairs`.
+    """The records of a window; the first fields are those of :class:`~nmt_prep.batches.window.WindowPairs`.
 
     ``records`` are its records as strings, shape ``[records]``.
     """
@@ -27,7 +27,7 @@ class WindowRecords(NamedTuple):
 
 
 def read_windows(plan: BatchPlan) -> tf.data.Dataset:
-    """Returns a dataset of :class:`WindowRecords`, from the plan's start on."""
+    """Returns a dataset of :class:`WindowRecords`, beginning at the plan's start."""
     first, done = plan.start
     windows = plan.windows[first:]
     index = plan.order.index

@@ -1,4 +1,4 @@
-"""Lines to words to ids, many lines at a time, as tensorflow/nmt does it line by line."""
+"""Splits lines into words and looks up their ids like tensorflow/nmt, but for many lines at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tensorflow as tf
 from nmt_prep.input.batching import Column, packed_column
 
 CHARACTERS_PER_WORD = 50
-"""Ids that a word becomes in character mode, as in tensorflow/nmt's ``vocab_utils``."""
+"""Number of ids per word in character mode, as in tensorflow/nmt's ``vocab_utils``."""
 
 CHARACTER_EOS_ID = 257
 """Padding of the source in character mode. Unlike the ids of characters it is not shifted by one."""
@@ -18,13 +18,13 @@ _CHARACTER_PADDING_ID = 260
 
 
 def split_words(lines: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Splits lines at spaces (U+0020 and nothing else); runs of spaces give no empty words.
+    """Splits lines at spaces (only U+0020); runs of spaces give no empty words.
 
     Args:
         lines: strings, shape ``[rows]``.
 
     Returns:
-        The words of all lines, and int64 ``[rows]``, how many each line has.
+        The words of all lines, and the number of words of each line, int64 ``[rows]``.
     """
     parts = tf.raw_ops.StringSplit(input=lines, delimiter=" ", skip_empty=True)
     rows = tf.range(tf.size(lines, tf.int64))
@@ -33,14 +33,14 @@ def split_words(lines: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def look_up(words: tf.Tensor, lengths: tf.Tensor, table: tf.lookup.experimental.LookupInterface) -> Column:
-    """The ids of words in a vocabulary table."""
+    """Returns the ids of words in a vocabulary table."""
     return packed_column(tf.cast(table.lookup(words), tf.int32), lengths)
 
 
 def spell(words: tf.Tensor, lengths: tf.Tensor) -> Column:
-    """The ids of words' characters: begin of word, at most 48 bytes, end of word, padding; all shifted by one.
+    """Returns the character ids of words: begin of word, at most 48 bytes, end of word, padding; all shifted by one.
 
-    As ``tokens_to_bytes`` of tensorflow/nmt's ``vocab_utils``.
+    Same as ``tokens_to_bytes`` of tensorflow/nmt's ``vocab_utils``.
 
     Returns:
         A column whose values have shape ``[words, 50]``.

@@ -1,1 +1,1 @@
-"""Stages as such: what one is, which are fresh, running them, their drafts, tasks and manifests."""
+"""The machinery of stages: their declaration, freshness, tasks, drafts and manifests."""

@@ -1,8 +1,8 @@
-"""A stage's output while it is being made, with the notes of the tasks that have ended.
+"""A stage's unfinished output, with the notes of its finished tasks.
 
-A draft belongs to one fingerprint, and is found by it: processes on several machines may open the same one at once. It
-goes by renames, each of which a kill leaves done or not done: what is thrown away first moves to the trash as a whole,
-so that no draft ever has notes of files that it lacks.
+A draft belongs to one fingerprint, and processes on several machines may open it at once. It changes by renames, which
+are atomic if the process is killed. To delete a draft, it is first moved to the trash as a whole, so no draft ever has
+notes of files that it lacks.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from nmt_prep.pipeline.ownership import note_made
 
 
 class Draft:
-    """The draft of one stage for one fingerprint; there need not be one.
+    """The draft of one stage for one fingerprint; it need not exist.
 
     Attributes:
-        output: where the stage writes.
-        notes: where the results of its tasks are noted.
-        scratch: where tasks write what only later tasks read; it goes with the draft.
+        output: directory that the stage writes to.
+        notes: directory with the results of its tasks.
+        scratch: directory for files that only later tasks read; deleted with the draft.
     """
 
     def __init__(self, private: Path, directory: str, fingerprint: str) -> None:
-        """Names the place; nothing is made.
+        """Computes the paths; creates nothing.
 
         Args:
             private: the run's private directory.
-            directory: the stage's.
-            fingerprint: the stage's.
+            directory: directory of the stage.
+            fingerprint: fingerprint of the stage.
         """
         self._private = private
         self._all = drafts_of(private, directory)
@@ -42,10 +42,10 @@ class Draft:
         self.scratch = self._root / "scratch"
 
     def open(self) -> None:
-        """Takes up what an interrupted run or other processes left of this draft, or starts an empty one.
+        """Opens the draft that an interrupted run or other processes left, or creates an empty one.
 
         Raises:
-            OutputError: it cannot be made.
+            OutputError: it cannot be created.
         """
         with writing(self._root):
             self.notes.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class Draft:
             self.scratch.mkdir(exist_ok=True)
 
     def discard_others(self) -> None:
-        """Throws away the stage's drafts for other fingerprints; nobody may be working on them.
+        """Deletes the stage's drafts for other fingerprints; no process may be using them.
 
         Raises:
             OutputError: one cannot be moved.
@@ -64,15 +64,16 @@ class Draft:
                     throw_away(self._private, root)
 
     def install(self, final: Path, files: Iterable[str]) -> None:
-        """Puts the output in the place of an older one; from then on there is no draft.
+        """Replaces the stage's directory by the draft's output; the draft is then gone.
 
-        A worker that was given up and does a task once more finds no draft any more; what it had begun goes.
-        A kill in between leaves one of the two in the place, or none. The note of what is made is renewed while
-        neither is there, so that it never tells of another output than the one in the place.
+        A worker that was given up may still run a task; it then finds no draft, and its unfinished files are deleted.
+        If the process is killed meanwhile, the stage's directory holds the old output, the new one, or none. The note
+        of what nmt_prep made is updated while there is none, so that it never describes another output than the one
+        there.
 
         Args:
-            final: the place; whatever is there must have been made by nmt_prep.
-            files: the output's, relative to it.
+            final: directory of the stage; anything there must have been made by nmt_prep.
+            files: files of the output, relative to it.
 
         Raises:
             OutputError: a rename or flush failed.
@@ -89,12 +90,12 @@ class Draft:
 
 
 def drafts_of(private: Path, directory: str) -> Path:
-    """Where the drafts of a stage are, whatever their fingerprints."""
+    """Returns the directory with a stage's drafts for all fingerprints."""
     return private / "drafts" / directory
 
 
 def throw_away(private: Path, path: Path) -> None:
-    """Moves a file or directory to the trash, if it is there, and empties that; of a link, the link alone.
+    """Moves a file or directory, if it exists, to the trash and empties the trash; links are not followed.
 
     Raises:
         OutputError: it cannot be moved.
@@ -109,7 +110,7 @@ def throw_away(private: Path, path: Path) -> None:
 
 
 def empty_trash(private: Path) -> None:
-    """Deletes what was thrown away; what cannot be deleted now may be later."""
+    """Deletes the content of the trash; ignores errors, since a later call tries again."""
     shutil.rmtree(_trash(private), ignore_errors=True)
 
 

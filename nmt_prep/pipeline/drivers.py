@@ -1,7 +1,7 @@
 """The three ways to drive a stage's rounds: run everything, run a share, list.
 
-A task writes its files under their final names in one step each; then its result is noted in the stage's draft. After a
-kill, tasks whose result is noted are not run again.
+A task writes each of its files atomically; then its result is noted in the stage's draft. Tasks with a noted result are
+not run again after a kill.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class TaskNotes:
     def results(self, pending: RoundTasks[T, R], *, check: bool = True) -> dict[str, R]:
         """Returns the usable results of a round by the keys of their tasks.
 
-        The directory is listed, which makes NFS ask the server; it may answer a question for a single file from what
-        this machine saw a minute ago, when other members of a job array were still at work.
+        The directory is listed, which makes NFS ask the server. A lookup of a single file could be answered from a
+        cache that is a minute old and misses results of other members of a job array.
 
         Args:
             pending: the tasks.
@@ -110,9 +110,7 @@ class TaskNotes:
             # Read back from JSON, so that a result is the same whether its task ran now or before.
             return parse_json_as(pending.round.result, json.loads(json.dumps(value)))
         except ValueError as error:
-            raise OutputError(
-                f"{note} is damaged ({error}); run its stage again from its start, with --force"
-            ) from error
+            raise OutputError(f"{note} is damaged ({error}); run its stage again with --force") from error
 
     def _note(self, key: str) -> Path:
         return self._directory / f"{key}.json"
@@ -200,7 +198,7 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
         nonlocal ran, state
         round_, results = pending.round, tasks.notes.results(pending)
         if round_.name == share.round:
-            # What the whole round does says nothing about the progress of a share.
+            # The total is of the whole round, so it does not apply to a share.
             mine = replace(
                 pending,
                 round=replace(round_, work=partial(look_again, round_.work)),

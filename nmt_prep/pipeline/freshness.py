@@ -1,4 +1,4 @@
-"""Whether what a stage published is what it would publish now, and if not, why."""
+"""Tells which stages are out of date, and why."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nmt_prep.pipeline.stage import AnyStage, Outputs
 
 
 class Freshness:
-    """Compares the stages of a config with what is in its workspace.
+    """Compares the stages of a config with their manifests and files in the workspace.
 
     Attributes:
-        trust: whether published and local files whose sizes and times are as remembered need not be read again.
+        trust: use cached digests of files whose sizes and times are unchanged, instead of reading the files.
     """
 
     def __init__(
@@ -34,14 +34,14 @@ class Freshness:
     def manifest(self, stage: AnyStage) -> Manifest:
         manifest = read_manifest(self._workspace.manifest(stage.name))
         if manifest is None:
-            raise OutputError(f"{self._workspace.manifest(stage.name)} vanished while it was in use; run again")
+            raise OutputError(f"{self._workspace.manifest(stage.name)} was deleted during the run; run again")
         return manifest
 
     def reason(self, stage: AnyStage, above: Mapping[str, Manifest], force: Collection[str] = ()) -> str:
-        """Why a stage must run; empty where it is fresh."""
+        """Returns why a stage must run; empty if it is fresh."""
         inputs = self.inputs(stage, above)
         if stage.name in force:
-            return "asked for by --force"
+            return "requested by --force"
         manifest = read_manifest(self._workspace.manifest(stage.name))
         if manifest is None:
             begun = drafts_of(self._workspace.private, stage.directory).exists()
@@ -54,14 +54,14 @@ class Freshness:
         return damage or stage.outdated(manifest, self._config, self._lock)
 
     def renewable(self, stage: AnyStage, fingerprint: str) -> Manifest | None:
-        """Returns the manifest of a stage that is as it should be but outdated; None where there is none."""
+        """Returns the manifest of a stage whose files are intact but which is outdated; None for other stages."""
         manifest = read_manifest(self._workspace.manifest(stage.name))
         if manifest is None or manifest.fingerprint != fingerprint or self._damage(stage, manifest):
             return None
         return manifest if stage.outdated(manifest, self._config, self._lock) else None
 
     def follow(self, stage: AnyStage, above: Sequence[str]) -> str:
-        """Why a stage below others that run must run too, its own changes included."""
+        """Returns why a stage must run after other stages that run, including changes of its own."""
         manifest = read_manifest(self._workspace.manifest(stage.name))
         own = []
         if manifest is not None:
@@ -70,7 +70,7 @@ class Freshness:
         return "; ".join([f"follows {names}", *own])
 
     def inputs(self, stage: AnyStage, above: Mapping[str, Manifest]) -> dict[str, str]:
-        """Digests of what a stage reads."""
+        """Returns the digests of a stage's inputs."""
         inputs = {stage_.name: above[stage_.name].output_digest for stage_ in stage.inputs(self._config)}
         for name, path in stage.local_files(self._config, self._base_dir).items():
             try:

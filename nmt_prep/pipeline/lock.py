@@ -1,4 +1,4 @@
-"""One run at a time in a run's directory; or any number of processes that each do a share of its tasks."""
+"""Lock of a run's directory: one run at a time, or any number of processes that each run a share of the tasks."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from nmt_prep.pipeline.manifest import Workspace
 
 _SECONDS_BETWEEN_TRIES = 0.2
 _HOLDER_BYTES = 4096
-"""More than the description of a holder has."""
+"""Maximum size of a holder's description, in bytes."""
 
 
 @contextmanager
 def run_lock(
     workspace: Workspace, *, wait: bool, waiting: Callable[[str], None], shared: bool = False
 ) -> Iterator[None]:
-    """Holds the directory of a run; the kernel frees it when the process ends, however that happens.
+    """Locks the directory of a run; the kernel releases the lock when the process ends.
 
     Args:
         workspace: the directory.
         wait: wait for another run to end; otherwise it is an error.
-        waiting: called once with the holder's description, where there is one to wait for.
-        shared: hold it together with others that share it, but with no run that publishes.
+        waiting: called once with the holder's description before waiting.
+        shared: take a shared lock, which excludes runs but not other shared locks.
 
     Raises:
         OutputError: another run holds the directory and ``wait`` is false, or the directory cannot be written.
@@ -44,16 +44,16 @@ def run_lock(
         with writing(workspace.root):
             _acquire(handle, workspace, wait, waiting, shared)
             if shared:
-                _remove(holder)  # of a run that was killed: none holds the directory now
+                _remove(holder)  # left by a killed run: nobody holds the lock now
             else:
                 stack.callback(_remove, holder)
-                # By a rename, which replaces a link that somebody put there and does not follow it.
+                # By a rename, which replaces a symbolic link instead of following it.
                 write_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
         yield
 
 
 def is_running(workspace: Workspace) -> bool:
-    """Returns whether a run, not merely a share of one, is at work in a directory. Writes nothing."""
+    """Returns True if a run (not only a share of one) holds the lock of a directory. Writes nothing."""
     try:
         handle = os.open(workspace.private / "lock", os.O_RDONLY)
     except OSError:
@@ -87,15 +87,15 @@ def _try_lock(handle: int, path: Path, shared: bool) -> bool:
             return False
         if error.errno in {errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK}:
             raise OutputError(
-                f"{path} is on a file system without locks ({error.strerror}), which keep two runs apart; have it "
-                "mounted with them (Lustre: -o flock), or set output_dir elsewhere"
+                f"{path} is on a file system without locks ({error.strerror}), which keep two runs apart; "
+                "mount it with locks (Lustre: -o flock), or set output_dir elsewhere"
             ) from error
         raise
     return True
 
 
 def _close(handle: int) -> None:
-    with suppress(OSError):  # nothing was written to it, and it frees the lock whatever it says
+    with suppress(OSError):  # nothing was written to it, and the lock is released even on an error
         os.close(handle)
 
 
@@ -111,4 +111,4 @@ def _describe(workspace: Workspace) -> str:
             facts = parse_json(file.read(_HOLDER_BYTES))
         return f"process {int(facts['pid'])} on {facts['host']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "another process, such as one that does a share of its tasks"
+        return "another process, such as one that runs a share of its tasks"

@@ -1,4 +1,4 @@
-"""Where a run keeps its things, and the manifest by which each stage is known."""
+"""The layout of a run's directory, and the manifest of a stage."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Workspace:
 
     @property
     def private(self) -> Path:
-        """What only nmt_prep reads: manifests, the lock, and stages that are being made."""
+        """Directory for nmt_prep's own use: manifests, the lock, and drafts of stages."""
         return self.root / ".nmt_prep"
 
     def manifest(self, stage: str) -> Path:
-        """The manifest of a stage."""
+        """Returns the path of a stage's manifest."""
         return self.private / "manifests" / f"{stage}.json"
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of a stage: pairs that went in and came out, drops by reason, and others by name."""
+    """Counts of a stage: input and output pairs, dropped pairs by reason, and others by name."""
 
     pairs_in: int | None = None
     pairs_out: int | None = None
@@ -39,7 +39,7 @@ class Counts:
     other: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The numbers as JSON holds them."""
+        """Returns the counts as JSON values."""
         return {
             "pairs_in": self.pairs_in,
             "pairs_out": self.pairs_out,
@@ -50,7 +50,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a stage was made from and what it published."""
+    """Records what a stage was made from, and the files that it wrote."""
 
     stage: str
     version: int
@@ -63,17 +63,17 @@ class Manifest:
 
     @property
     def output_digest(self) -> str:
-        """Digest of everything that the stages below can see of this one."""
+        """Returns a digest of everything that later stages read from this one."""
         return digest_of([dict(self.files), dict(self.details)])
 
     def write(self, path: Path) -> None:
-        """Publishes the manifest, which publishes the stage."""
+        """Writes the manifest, which completes the stage."""
         fields = {key: value for key, value in vars(self).items() if key != "counts"}
         write_json(path, {**fields, "counts": self.counts.as_json()})
 
 
 def read_manifest(path: Path) -> Manifest | None:
-    """Reads a manifest; None where there is none.
+    """Reads a manifest; returns None if there is none.
 
     Raises:
         OutputError: the file is not a manifest.
@@ -83,13 +83,13 @@ def read_manifest(path: Path) -> Manifest | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise OutputError(f"{path} is not a manifest ({error}); delete it, and its stage runs again") from error
+        raise OutputError(f"{path} is not a valid manifest ({error}); delete it to run its stage again") from error
 
 
 def differences(
     manifest: Manifest, version: int, settings: Mapping[str, object], inputs: Mapping[str, str]
 ) -> list[str]:
-    """Why a stage would give something else than its manifest says, in words; empty where it would not."""
+    """Returns, as text, why a stage's output would differ from its manifest's; empty if it would not."""
     reasons = []
     if manifest.version != version:
         reasons.append(f"nmt_prep makes version {version} of this stage, not {manifest.version}")
@@ -105,7 +105,7 @@ def differences(
 
 
 def _setting_change(key: str, before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """How a setting changed; where all settings of a section came or went, such as a corpus's, that of the section."""
+    """Describes a changed setting, or the whole section (such as a corpus) if all its settings came or went."""
     section = key.rpartition(".")[0]
     if section:
         for side, word in ((before, "is new"), (now, "is gone")):

@@ -1,4 +1,4 @@
-"""What planning, running and sharing out a pipeline's stages come to."""
+"""Results of planning, running and listing stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nmt_prep.pipeline.manifest import Counts
 
 @dataclass(frozen=True)
 class Step:
-    """A stage in a plan: whether it would run, and why."""
+    """A planned stage: whether it would run, and why."""
 
     stage: str
     fresh: bool
@@ -19,7 +19,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a stage in a run."""
+    """Result of a stage in a run."""
 
     stage: str
     ran: bool

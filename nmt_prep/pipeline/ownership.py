@@ -1,8 +1,8 @@
-"""Which directories of a run were made by nmt_prep: only those are ever replaced.
+"""Tracks which directories of a run nmt_prep made, since only those may be replaced.
 
-A stage's manifest lists the files of its directory. ``.nmt_prep/made/<directory>.json`` lists them too. That note is on
-the disk before the directory gets its place and before a manifest is removed, so that a run that is killed at any point
-can tell its own output from a directory that the user made.
+A stage's manifest lists the files of its directory, and so does ``.nmt_prep/made/<directory>.json``. That note is
+flushed before the directory is installed and before a manifest is removed. So even after a kill at any point, a run can
+tell its own output from a directory that the user made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ and so on) as a whole, with all that is in them: keep your own files elsewhere.
 
 
 def mark_output_directory(workspace: Workspace) -> None:
-    """Puts the marker file into a run's directory that has nothing in it yet; the caller holds the run's lock.
+    """Writes the marker file into a run's directory if that is empty; the caller holds the run's lock.
 
     Raises:
         OutputError: it cannot be written.
@@ -36,14 +36,14 @@ def mark_output_directory(workspace: Workspace) -> None:
     with writing(root):
         there = [path for path in root.iterdir() if path != workspace.private]
         if all(map(is_partial, there)):
-            for path in there:  # of a run that was killed here
+            for path in there:  # left by a run that was killed here
                 path.unlink()
             with atomic_write(root / MARKER) as beside:
                 beside.write_text(_MARKER_TEXT, encoding="utf-8")
 
 
 def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
-    """Notes which files are, or are about to be, in a stage's directory; the note is on the disk on return.
+    """Notes the current or imminent files of a stage's directory; flushes the note before it returns.
 
     Args:
         private: the run's private directory.
@@ -56,17 +56,17 @@ def note_made(private: Path, directory: str, files: Iterable[str]) -> None:
     note = _note(private, directory)
     write_json(note, {"files": sorted(files)})
     with writing(note):
-        for above in (private, private.parent):  # their entries may be as new as the note
+        for above in (private, private.parent):  # they may be as new as the note
             flush(above)
 
 
 def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
-    """Refuses to work where a stage's place is taken by something that nmt_prep did not make.
+    """Raises if a stage's directory exists and nmt_prep did not make it.
 
-    Stages that only add to their directory may share it with files of the user, and are not checked.
+    Stages that only add to their directory may share it with the user's files, and are not checked.
 
     Raises:
-        OutputError: such places, all of them.
+        OutputError: lists all such directories.
     """
     foreign = [path for stage in stages if not stage.keeps and (path := _foreign(workspace, stage)) is not None]
     if foreign:
@@ -81,7 +81,7 @@ def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
 
 
 def _foreign(workspace: Workspace, stage: AnyStage) -> Path | None:
-    """A stage's place, if something is there that would be lost and that no manifest or note tells of."""
+    """Returns a stage's directory if it has content that would be lost and is in no manifest or note."""
     path = workspace.root / stage.directory
     if not os.path.lexists(path) or _holds_no_file(path):
         return None
@@ -90,7 +90,7 @@ def _foreign(workspace: Workspace, stage: AnyStage) -> Path | None:
 
 
 def _holds_no_file(path: Path) -> bool:
-    """Returns whether a path is a directory, and no link to one, with nothing but empty directories below."""
+    """Returns True if a path is a directory, not a link, that contains at most empty directories."""
     if path.is_symlink() or not path.is_dir():
         return False
     with writing(path):
@@ -98,7 +98,7 @@ def _holds_no_file(path: Path) -> bool:
 
 
 def _listed(manifest: Path) -> Iterable[str]:
-    """The files of a manifest; none where it cannot be read, which is an error elsewhere."""
+    """Returns the files of a manifest; none if it cannot be read, which is reported elsewhere."""
     with suppress(OutputError):
         found = read_manifest(manifest)
         if found is not None:
@@ -107,7 +107,7 @@ def _listed(manifest: Path) -> Iterable[str]:
 
 
 def _noted(private: Path, directory: str) -> list[str]:
-    """The files that :func:`note_made` noted; none where the note is damaged."""
+    """Returns the files that :func:`note_made` noted; none if the note is damaged."""
     with suppress(OSError, ValueError, TypeError, LookupError):
         return [str(name) for name in parse_json(_note(private, directory).read_bytes())["files"]]
     return []

@@ -1,8 +1,8 @@
-"""Stages, their fingerprints, and the two things one does with them: plan and run.
+"""The stages of a config in order: plans, runs, shares and lists them.
 
-A stage reads what the stages above published and its own part of the config. Its fingerprint is a hash of those, and
-of its version. Its manifest, written last, holds the fingerprint and the digests of what it published; a stage whose
-manifest agrees with what would be done now, and with the files, is fresh and is not run.
+A stage reads the output of earlier stages and its own part of the config. Its fingerprint is a hash of both and of its
+version. Its manifest, written last, holds the fingerprint and the digests of its files. A stage is fresh, and is not
+run, if its manifest matches its current fingerprint and its files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from nmt_prep.store import Store
 
 @dataclass(frozen=True)
 class _Making:
-    """A stage that is being made: from what, and where."""
+    """A stage that is running: its inputs, fingerprint and paths."""
 
     stage: AnyStage
     inputs: dict[str, str]
@@ -51,7 +51,7 @@ class _Making:
     directory: Path
 
     def open(self) -> None:
-        """Makes the places that the stage works in, where they are not there yet."""
+        """Creates the stage's directories if they do not exist."""
         self.draft.open()
         with writing(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ class Pipeline:
     ) -> None:
         self.stages = stages
         self.config = config
-        self.base_dir = base_dir.absolute()  # workers may be elsewhere
+        self.base_dir = base_dir.absolute()  # workers may have another working directory
         self.progress = progress
         self.lock = lock or LockFile(None)
         self.workspace = Workspace(_utf8_path(config.run_dir.absolute()))
@@ -78,16 +78,16 @@ class Pipeline:
         self._fresh = Freshness(config, base_dir, self.workspace, self._digests, self.lock)
 
     def plan(self, *, force: Collection[str] = (), verify: bool = False) -> list[Step]:
-        """Which stages would run, and why; runs nothing, writes nothing.
+        """Returns which stages would run, and why. Runs nothing and writes nothing.
 
-        A stage below one that would run may turn out to be fresh after all, if that one gives the same bytes as before.
+        A stage after one that would run may turn out to be fresh, if the earlier one gives the same bytes as before.
 
         Args:
             force: stages to run even if they are fresh.
-            verify: read every published file again instead of trusting its size and times.
+            verify: read every output file again instead of trusting its size and times.
 
         Raises:
-            OutputError: a directory that nmt_prep did not make is in a stage's place.
+            OutputError: a stage's directory exists and nmt_prep did not make it.
         """
         check_places(self.workspace, self.stages)
         self._fresh.trust = not verify
@@ -111,7 +111,7 @@ class Pipeline:
             last: name of the last stage to check, or of one of its rounds; None for all stages.
 
         Raises:
-            OutputError: some would.
+            OutputError: a stage would.
         """
         names = ([stage.name, *(round_.name for round_ in stage.rounds)] for stage in self.stages)
         end = next((place for place, known in enumerate(names, 1) if last in known), None)
@@ -145,7 +145,7 @@ class Pipeline:
         """Runs the stages that are not fresh, up to and including ``until``.
 
         Raises:
-            NmtPrepError: a stage failed; what the others published stays.
+            NmtPrepError: a stage failed; the output of other stages is kept.
         """
         self._fresh.trust = not verify
         empty_trash(self.workspace.private)
@@ -156,7 +156,7 @@ class Pipeline:
             for stage in self.stages:
                 reason = self._fresh.reason(stage, manifests, force)
                 started = time.monotonic()
-                # What a store noted is no proof when it is being verified.
+                # When verifying, the notes of a store are not trusted.
                 anew = stage.name in force or (verify and stage.keeps and bool(reason))
                 if not reason or anew:
                     throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
@@ -178,13 +178,13 @@ class Pipeline:
         return outcomes
 
     def share(self, engine: Engine, share: Share) -> ShareOutcome:
-        """Does one member's part of a round of tasks; the run that follows publishes.
+        """Runs one member's share of a round of tasks; a later run completes the stage.
 
-        Others may do theirs at the same time, or the same.
+        Other members may run at the same time, even with the same share.
 
         Raises:
             ConfigError: no stage of the config has such a round.
-            OutputError: something above the round is not up to date.
+            OutputError: an earlier stage or round is not up to date.
             NmtPrepError: a task failed.
         """
         try:
@@ -192,7 +192,7 @@ class Pipeline:
             if not self._fresh.reason(stage, above):
                 return ShareOutcome(share, 0, None)
         finally:
-            self._digests.save()  # for the next member on a machine that has a cache of its own
+            self._digests.save()  # for the next member on a machine with its own cache
         making = self._making(stage, above)
         self._begin(making)
         tasks = TaskRunner(TaskNotes(making.draft.notes), engine, self.progress)
@@ -200,7 +200,7 @@ class Pipeline:
         return ShareOutcome(share, ran, state)
 
     def _down_to(self, round_name: str) -> tuple[AnyStage, dict[str, Manifest]]:
-        """Returns the stage with a round of tasks, and the manifests above it, all of which must be fresh."""
+        """Returns the stage of a round, and the manifests of the earlier stages, which must be fresh."""
         names = [[round_.name for round_ in stage.rounds if round_.shareable] for stage in self.stages]
         place = next((place for place, rounds in enumerate(names) if round_name in rounds), None)
         if place is None:
@@ -212,7 +212,7 @@ class Pipeline:
             if reason:
                 raise OutputError(
                     f"{stage.name} comes before {round_name} and is not up to date ({reason}); "
-                    f"first do nmt-prep run CONFIG --until {self.stages[place - 1].name}"
+                    f"first run nmt-prep run CONFIG --until {self.stages[place - 1].name}"
                 )
             above[stage.name] = self._fresh.manifest(stage)
         return self.stages[place], above
@@ -225,11 +225,11 @@ class Pipeline:
             remove_partial(making.directory)
         job = self._job(making, above, engine)
         tasks = TaskRunner(TaskNotes(making.draft.notes), engine, self.progress)
-        published = None if forced else self._fresh.renewable(stage, making.fingerprint)
-        result = stage.renew(job, published) if published is not None else None
+        earlier = None if forced else self._fresh.renewable(stage, making.fingerprint)
+        result = stage.renew(job, earlier) if earlier is not None else None
         if result is None:
             result = stage.finish(job, run_rounds(stage.work(job), tasks) if stage.rounds else None)
-        remove_partial(making.directory)  # of workers that were killed
+        remove_partial(making.directory)  # left by workers that were killed
         manifest = Manifest(
             stage=stage.name,
             version=stage.version,
@@ -240,8 +240,8 @@ class Pipeline:
             counts=result.counts,
             details=as_json(result.output),
         )
-        self._publish(making, manifest)
-        # Read back, so that the stages below see the same whether this one ran or was fresh.
+        self._install(making, manifest)
+        # Read back from JSON, so that later stages see the same whether this one ran or was fresh.
         return self._fresh.manifest(stage)
 
     def _making(self, stage: AnyStage, above: dict[str, Manifest]) -> _Making:
@@ -267,7 +267,7 @@ class Pipeline:
         )
 
     def _digests_of(self, directory: Path, result: Result[Any]) -> dict[str, str]:
-        """Digests of all files of a result, each of which must be there."""
+        """Returns the digests of all files of a result, each of which must exist."""
         names = result.files
         if names is None:
             files = (path for path in directory.rglob("*") if not is_partial(path) and path.is_file())
@@ -277,13 +277,13 @@ class Pipeline:
             return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
 
     def _begin(self, making: _Making) -> None:
-        """Makes ready for a stage's tasks."""
+        """Prepares a stage for its tasks."""
         making.open()
         if making.stage.outside:
             self._withdraw(making.stage)
 
     def _withdraw(self, stage: AnyStage) -> None:
-        """Removes a stage's manifest, so that it is not fresh any more. The note of the files that it made stays."""
+        """Removes a stage's manifest, so that it is no longer fresh. The note of its files stays."""
         path = self.workspace.manifest(stage.name)
         manifest = read_manifest(path)
         if manifest is not None and not stage.keeps:
@@ -291,11 +291,11 @@ class Pipeline:
         with writing(path):
             path.unlink(missing_ok=True)
 
-    def _publish(self, making: _Making, manifest: Manifest) -> None:
-        """Puts a stage's output in its place, and its manifest last."""
+    def _install(self, making: _Making, manifest: Manifest) -> None:
+        """Installs a stage's output, then writes its manifest."""
         stage = making.stage
         final, path = self.workspace.root / stage.directory, self.workspace.manifest(stage.name)
-        check_places(self.workspace, [stage])  # somebody may have put something there since the run began
+        check_places(self.workspace, [stage])  # the user may have created something there since the run began
         self._withdraw(stage)
         if stage.keeps:
             throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
@@ -307,7 +307,7 @@ class Pipeline:
 
 
 def _utf8_path(directory: Path) -> Path:
-    """Returns the output directory as it is.
+    """Returns the output directory after checking its path.
 
     Raises:
         OutputError: its path is not UTF-8.
@@ -316,7 +316,7 @@ def _utf8_path(directory: Path) -> Path:
         str(directory).encode("utf-8")
     except UnicodeEncodeError:
         raise OutputError(
-            f"the path of the output directory, {directory}, is not UTF-8, and Arrow and TensorFlow open no such "
-            "files; rename the directory, or set output_dir to another path"
+            f"the path of the output directory, {directory}, is not UTF-8, which Arrow and TensorFlow cannot "
+            "open; rename the directory, or set output_dir to another path"
         ) from None
     return directory

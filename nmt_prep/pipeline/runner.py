@@ -1,4 +1,4 @@
-"""The main job from Python: what ``nmt-prep run`` and ``nmt-prep plan`` do, without the printing."""
+"""Plans and runs a pipeline from Python, like ``nmt-prep plan`` and ``nmt-prep run`` without output."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def plan(
     verify: bool = False,
     lock_file: Path | None = None,
 ) -> list[Step]:
-    """Which stages would run, and why. Runs nothing and writes nothing.
+    """Returns which stages would run, and why. Runs nothing and writes nothing.
 
     Args:
         config: a checked config, from :func:`~nmt_prep.load_config`.
-        base_dir: what the local paths in the config are relative to: the directory of the config file.
+        base_dir: base of local paths in the config, usually the directory of the config file.
         force: names of stages to run even if they are fresh.
-        verify: read every published file again instead of trusting its size and times.
-        lock_file: what downloads must be; None is nothing.
+        verify: read every output file again instead of trusting its size and times.
+        lock_file: lock file with the expected digests of downloads; None for none.
     """
     stages = _stages(config, force)
     pipeline = Pipeline(stages, config, Path(base_dir), Progress(), LockFile(lock_file))
@@ -61,26 +61,26 @@ def run(
     renew_lock: bool | Collection[str] = False,
     then: Callable[[list[Outcome]], None] | None = None,
 ) -> list[Outcome]:
-    """Runs the stages that are not fresh, and says what became of each.
+    """Runs the stages that are not fresh, and returns the outcome of each.
 
     Args:
         config: a checked config, from :func:`~nmt_prep.load_config`.
-        base_dir: what the local paths in the config are relative to: the directory of the config file.
-        until: the last stage to run; None is all of them.
+        base_dir: base of local paths in the config, usually the directory of the config file.
+        until: the last stage to run; None for all.
         force: names of stages to run even if they are fresh.
-        executor: runs the tasks instead of what ``engine`` says. Its workers must see the files of the run under the
-            same paths. It is neither started nor shut down here.
-        workers: tasks at once; None is what ``engine.workers`` says. The number changes no byte of the result.
-        verify: read every published file again instead of trusting its size and times.
+        executor: runs the tasks instead of the config's ``engine``. Its workers must see the files of the run under the
+            same paths. The caller starts it and shuts it down.
+        workers: number of parallel tasks; None for the config's ``engine.workers``. It does not change the result.
+        verify: read every output file again instead of trusting its size and times.
         wait: wait for another run on the same directory to end; otherwise that is an error.
-        progress: who is told how it goes; None is nobody.
-        lock_file: what downloads must be, and where those that are not in it are noted; None is nowhere.
-        renew_lock: fetch downloads again, and note them in the lock file whatever it had: all of them, or those of the
-            corpora of these names.
-        then: called with the outcomes at the end, while no other run may touch the directory yet.
+        progress: receives progress and events; None for none.
+        lock_file: lock file with the expected digests of downloads; new downloads are added. None for none.
+        renew_lock: fetch downloads again, and replace their records in the lock file: all, or those of the named
+            corpora.
+        then: called with the outcomes at the end, while this run still holds the directory's lock.
 
     Raises:
-        NmtPrepError: a stage failed. What was published before stays, and the next run goes on from there.
+        NmtPrepError: a stage failed. Finished work is kept, and the next run resumes from there.
     """
     progress = progress or Progress()
     progress.stopping.clear()
@@ -111,24 +111,24 @@ def run_share(
     progress: Progress | None = None,
     lock_file: Path | None = None,
 ) -> ShareOutcome:
-    """Does a share of one round of tasks, as a member of a job array does, on threads of this process.
+    """Runs a share of one round of tasks on threads of this process, as a member of a job array.
 
-    Members may run in any order, at the same time, and again. Everything above the round must be up to date. They
-    publish nothing: that is for a :func:`run` after them, which does what is missing.
+    Members may run in any order, at the same time, and repeatedly. All earlier stages and rounds must be up to date.
+    Members do not complete a stage: a later :func:`run` does, after running any missing tasks.
 
     Args:
         config: a checked config, from :func:`~nmt_prep.load_config`; the same for all members.
-        share: which round, and which of its tasks.
-        base_dir: what the local paths in the config are relative to: the directory of the config file.
-        workers: threads; None is what ``engine.workers`` says.
+        share: the round, and the share of its tasks.
+        base_dir: base of local paths in the config, usually the directory of the config file.
+        workers: number of threads; None for the config's ``engine.workers``.
         wait: wait for a run on the same directory to end; otherwise that is an error.
-        progress: who is told how it goes; None is nobody.
-        lock_file: what downloads must be; None is nothing.
+        progress: receives progress and events; None for none.
+        lock_file: lock file with the expected digests of downloads; None for none.
 
     Raises:
         ConfigError: there is no such round.
-        OutputError: something above the round is not up to date, or its directory cannot be written.
-        NmtPrepError: a task failed. What other tasks did is kept.
+        OutputError: an earlier stage or round is not up to date, or the run's directory cannot be written.
+        NmtPrepError: a task failed. Results of other tasks are kept.
     """
     progress = progress or Progress()
     progress.stopping.clear()
@@ -138,12 +138,12 @@ def run_share(
 
 
 def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: Path | None = None) -> list[StageTasks]:
-    """How far the tasks of each stage have come. Runs nothing and writes nothing.
+    """Returns the progress of the tasks of each stage. Runs nothing and writes nothing.
 
     Args:
         config: a checked config, from :func:`~nmt_prep.load_config`.
-        base_dir: what the local paths in the config are relative to: the directory of the config file.
-        lock_file: what downloads must be; None is nothing.
+        base_dir: base of local paths in the config, usually the directory of the config file.
+        lock_file: lock file with the expected digests of downloads; None for none.
     """
     pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), Progress(), LockFile(lock_file))
     return pipeline.tasks()
@@ -151,12 +151,12 @@ def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: 
 
 @contextmanager
 def _held(pipeline: Pipeline, last: str | None, *, wait: bool, shared: bool = False) -> Iterator[None]:
-    """Holds the run's directory, if no stage down to ``last`` would replace what nmt_prep did not make there."""
+    """Locks the run's directory, after checking that no stage up to ``last`` would replace the user's files."""
 
     def waiting(holder: str) -> None:
         pipeline.progress.event("waiting", holder=holder, directory=pipeline.config.output_dir)
 
-    if not pipeline.workspace.private.exists():  # nothing is left in a directory that is refused
+    if not pipeline.workspace.private.exists():  # write nothing to a directory that is refused
         pipeline.check_places(last)
     with run_lock(pipeline.workspace, wait=wait, waiting=waiting, shared=shared):
         pipeline.check_places(last)
@@ -167,7 +167,7 @@ def _held(pipeline: Pipeline, last: str | None, *, wait: bool, shared: bool = Fa
 
 @contextmanager
 def _failure_told(progress: Progress) -> Iterator[None]:
-    """Reports what ended a run before its end."""
+    """Reports a failure of a run as an event."""
     try:
         yield
     except BaseException as error:
@@ -176,10 +176,10 @@ def _failure_told(progress: Progress) -> Iterator[None]:
 
 
 def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
-    """The stages that the config asks for, if the named ones are among them.
+    """Returns the stages that the config needs, after checking the given names.
 
     Raises:
-        ConfigError: one is not.
+        ConfigError: a name is not that of such a stage.
     """
     stages = [stage for stage in STAGES if stage.applies(config)]
     known = [stage.name for stage in stages]

@@ -33,7 +33,7 @@ class Outputs:
         config: the checked config.
         base_dir: directory that local paths of the config are relative to.
         root: directory of the run.
-        manifests: of the stages whose output may be read, by name.
+        manifests: manifests of the stages whose output may be read, by name.
     """
 
     config: Config
@@ -69,11 +69,11 @@ class Job(Outputs):
     """What a stage works with: the outputs of the stages above, and the means to add its own.
 
     Attributes:
-        fingerprint: of the stage, as its manifest will hold it.
-        directory: where the stage writes its output. It becomes ``root / Stage.directory`` once the stage has ended.
-        scratch: where tasks write what only later tasks read. It is deleted once the stage has ended.
+        fingerprint: fingerprint of the stage, as in its manifest.
+        directory: directory for the stage's output; installed as ``root / Stage.directory`` at the end of the stage.
+        scratch: directory for files that only later tasks read; deleted at the end of the stage.
         engine: runs the tasks; says how much memory a task may use.
-        digests: remembers SHA-256 digests of files.
+        digests: caches SHA-256 digests of files.
         progress: receives events.
         lock: the lock file of downloads.
     """
@@ -126,8 +126,8 @@ class Stage(ABC, Generic[O, P]):
         output: the dataclass that the manifest holds for the stages below.
         reads: the stages whose output it reads, unless :meth:`inputs` says otherwise.
         rounds: its rounds of tasks, in order.
-        outside: it changes something outside of the run's directory, so it counts as not done from when it begins.
-        keeps: its directory is a store by digest that is added to, instead of being replaced as a whole.
+        outside: it changes something outside of the run's directory, so it is marked as not done as soon as it starts.
+        keeps: its directory is a store by digest, to which files are added; it is not replaced as a whole.
     """
 
     name: ClassVar[str]
@@ -159,17 +159,17 @@ class Stage(ABC, Generic[O, P]):
         """Returns why the stage must run although nothing that it reads changed; empty if it need not."""
         return ""
 
-    def renew(self, job: Job, published: Manifest) -> Result[O] | None:
-        """Makes the output from what the stage published with the same fingerprint; None if it must run.
+    def renew(self, job: Job, earlier: Manifest) -> Result[O] | None:
+        """Derives the output from existing files with the same fingerprint; None if the stage must run.
 
-        Called if :meth:`outdated` gives a reason and the published files are those of the manifest.
+        Called if :meth:`outdated` gives a reason and the files are those of the manifest.
         """
         return None
 
     def misnamed(self, outputs: Outputs) -> str:
-        """Returns why the files of this stage are not what the digests in their names say; empty if they are.
+        """Returns why files of this stage do not match the digests in their names; empty if they do.
 
-        Called with ``--verify`` only, for a stage whose files are those of its manifest. Everything may be read again.
+        Only called with ``--verify``, for a stage whose files are those of its manifest. It may read all files again.
         """
         return ""
 

@@ -1,4 +1,4 @@
-"""Pairs of ids as shuffled TFRecord shards, and back."""
+"""Writes pairs of ids as shuffled TFRecord shards, and reads them."""
 
 from nmt_prep.records.check import check_records
 from nmt_prep.records.dataset_file import load_dataset_info, write_dataset_info

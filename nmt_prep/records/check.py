@@ -21,12 +21,12 @@ from nmt_prep.records.reader import iter_records
 def check_records(
     records_dir: str | Path, split: str | None = None, level: Literal["full", "quick"] = "full"
 ) -> DatasetInfo:
-    """Makes sure that the shards and vocabularies are those that ``dataset.json`` describes.
+    """Checks that the shards and vocabularies are those that ``dataset.json`` describes.
 
-    Both levels find missing shards, shards of another size (cut off, even between records, or with bytes
-    added), shards that do not belong to the dataset, and vocabulary files that were changed. ``full`` reads every
-    byte, on all cores, and finds any other change; digests are remembered outside the directory
-    (see :class:`~nmt_prep.digests.DigestCache`), so that the next check of unchanged files is instant.
+    Both levels find missing shards, shards of another size (truncated, even between records, or with extra bytes),
+    shards that do not belong to the dataset, and changed vocabulary files. ``full`` reads every byte, on all cores, and
+    finds any other change; digests are cached outside the directory (see :class:`~nmt_prep.digests.DigestCache`), so
+    that the next check of unchanged files is instant.
 
     Args:
         records_dir: the directory that the encode stage wrote.
@@ -37,7 +37,7 @@ def check_records(
         The content of ``dataset.json``.
 
     Raises:
-        RecordsError: names the file, what was found and expected, and what to do.
+        RecordsError: a check failed; the message names the file, what was found and expected, and what to do.
         ValueError: unknown level.
     """
     if level not in ("full", "quick"):
@@ -87,12 +87,12 @@ def _check_no_strays(directory: Path, stem: str, shards: Iterable[ShardInfo]) ->
     if strays:
         raise RecordsError(
             f"{directory / strays[0]}: not a shard of this dataset ({len(strays)} such file(s), named like its "
-            f"{len(expected)} shards); remove what another run left"
+            f"{len(expected)} shards); remove the files of other runs"
         )
 
 
 class _File(NamedTuple):
-    """A file that ``dataset.json`` describes, and what there is to say of it if it is another."""
+    """A file that ``dataset.json`` describes, and a function that describes it for error messages."""
 
     path: Path
     bytes: int
@@ -147,8 +147,8 @@ def _describe(path: Path, shard: ShardInfo, layout: Layout) -> str:
     except RecordsError as error:
         return str(error).removeprefix(f"{path}: ").partition(";")[0]
     if found != shard.pairs:
-        return f"{found} whole pairs, expected {shard.pairs}"
-    return "all records are whole, so it is from another run"
+        return f"{found} complete pairs, expected {shard.pairs}"
+    return "all its records are complete, so it is from another run"
 
 
 def _unreadable_shard(path: Path, error: OSError) -> RecordsError:

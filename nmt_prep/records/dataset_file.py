@@ -1,4 +1,4 @@
-"""The file ``dataset.json``, written and read."""
+"""Writes and reads the file ``dataset.json``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
-    """Writes ``dataset.json`` in one step, its bytes decided by its content alone, and returns its path.
+    """Writes ``dataset.json`` atomically and returns its path; equal content gives equal bytes.
 
     Raises:
         OutputError: it cannot be written.

@@ -1,4 +1,4 @@
-"""What ``dataset.json`` says: what a records directory holds, from which text and vocabularies, with digests."""
+"""The schema of ``dataset.json``, which describes a records directory, its text and its vocabularies, with digests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nmt_prep.records.stats import PairStats
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
 Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
-"""Pairs of length and count, ascending, without lengths that do not occur."""
+"""Pairs of length and count, ascending; lengths that do not occur are omitted."""
 
 
 class _Model(BaseModel):
@@ -45,12 +45,12 @@ class VocabularyInfo(_Model):
         size: number of pieces.
         sha256: digest of the file.
         fingerprint: the tokenizer's fingerprint.
-        pad_id: as the tokenizer has it, None where it has none; so too the other ids.
-        eos_id: the id that ends every row.
-        bos_id: the id that begins a sentence.
-        unk_id: the id of what cannot be expressed.
+        pad_id: the tokenizer's pad id; this and the other ids are None if the tokenizer has none.
+        eos_id: end-of-sentence id, which ends every row.
+        bos_id: begin-of-sentence id.
+        unk_id: id of unknown text.
         id_layout: numbering of a SentencePiece model's pieces, ``sentencepiece`` or ``fairseq``.
-        unicode_version: of the character classes in use, where the dialect depends on them.
+        unicode_version: Unicode version of the character classes, if the dialect depends on them.
     """
 
     file: str
@@ -67,12 +67,12 @@ class VocabularyInfo(_Model):
 
     @property
     def padding_id(self) -> int:
-        """The id that pads this side: the pad id, or eos, which the encode stage has made sure of."""
+        """The id that pads this side: the pad id, else the eos id, which the encode stage guarantees to exist."""
         return next(choice for choice in (self.pad_id, self.eos_id, 0) if choice is not None)
 
 
 class Vocabularies(_Model):
-    """One vocabulary a side; the same twice where it is shared."""
+    """One vocabulary per side; the same twice if it is shared."""
 
     source: VocabularyInfo
     target: VocabularyInfo
@@ -84,12 +84,12 @@ class Vocabularies(_Model):
 
 
 class CorpusInfo(_Model):
-    """Pairs that a corpus gave to a split.
+    """A corpus of a split.
 
     Attributes:
-        name: the corpus's.
-        pairs: how many they are.
-        tag: of each side that has one, the piece whose id begins every row; left out of the file where there is none.
+        name: name of the corpus.
+        pairs: number of its pairs.
+        tag: for each side with a tag, the piece whose id begins every row; omitted from the file if there is none.
     """
 
     name: str
@@ -114,14 +114,14 @@ class ShardInfo(_Model):
 
     Attributes:
         file: its name.
-        records: TFRecords in it; in layout ``example`` one a pair.
-        pairs: pairs in it.
-        rows: rows that the pairs are packed into, not counting those of a pair longer than a row; 0 where they are not.
+        records: number of TFRecords; one per pair in layout ``example``.
+        pairs: number of pairs.
+        rows: rows into which the pairs are packed, not counting pairs longer than a row; 0 if they are not packed.
         source_tokens: ids of all sources.
         target_tokens: ids of all targets.
-        bytes: its size.
-        sha256: its digest.
-        index: what is known of the shard's index; None where there is none, as in records of earlier versions.
+        bytes: size of the file.
+        sha256: digest of the file.
+        index: size and digest of the shard's index; None if there is none, as in records of earlier versions.
     """
 
     file: FileName
@@ -148,7 +148,7 @@ class SplitInfo(_Model):
 
     @classmethod
     def of(cls, stats: PairStats, shards: Sequence[ShardInfo]) -> SplitInfo:
-        """A split from its tasks' added counts and its shards.
+        """Builds a split from the sum of its tasks' counts and its shards.
 
         Raises:
             ValueError: they do not agree (as pydantic's ``ValidationError``).
@@ -187,21 +187,21 @@ class SplitInfo(_Model):
 
 
 class InputInfo(_Model):
-    """What loaders use where an argument is not given: the ``input`` section of the config."""
+    """Defaults of the loaders' arguments, from the ``input`` section of the config."""
 
     batch_tokens: NonNegativeInt
     max_length: NonNegativeInt
 
 
 class DatasetInfo(_Model):
-    """A records directory.
+    """The content of ``dataset.json``.
 
     Attributes:
         format: version of this file's format.
-        name: the config's name, first part of every shard's name.
+        name: the config's name, with which every shard's name begins.
         config_fingerprint: digest of the config that the records were made from.
-        layout: what a record is; ``example`` is one ``tf.train.Example`` a pair.
-        row_length: ids of a row on either side in layout ``packed``, else None.
+        layout: format of the records; ``example`` is one ``tf.train.Example`` per pair.
+        row_length: length of a row on either side in layout ``packed``, else None.
         seed: seed of the shuffle.
         languages: of the two sides.
         vocab: of the two sides.
@@ -231,7 +231,7 @@ class DatasetInfo(_Model):
             for shard in split.shards:
                 self._check_layout(shard)
         if (self.row_length is None) == (self.layout == "packed"):
-            raise ValueError(f"layout {self.layout} with row_length {self.row_length}; packed has one, the others not")
+            raise ValueError(f"layout {self.layout} with row_length {self.row_length}; only packed has one")
         return self
 
     def _check_layout(self, shard: ShardInfo) -> None:

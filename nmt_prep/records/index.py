@@ -1,13 +1,12 @@
-"""A shard's index: what every pair is, and where the shard can be read from, without reading the shard.
+"""A shard's index: the lengths of its pairs, and the offsets at which its records can be read.
 
-It lets training code tell which batches an epoch has (to resume at one of them, or to give all workers equally many)
-from a hundredth of the bytes. The file ``index/<shard>.index`` holds, little-endian:
+With the index, training code can compute the batches of an epoch (to resume at one of them, or to give all workers
+equally many) while reading a hundredth of the bytes. The file ``index/<shard>.index`` holds, little-endian:
 
 - for each pair, in the order of the shard, three uint16: tokens of the source, tokens of the target, number of the
-  corpus; 65,535 stands for that and all above;
-- for each block (a record of layout ``chunk`` or ``packed``, 256 records of layout ``example``) four int64: the byte of
-  the shard that it begins at, its records, its pairs, and its rows (0 where pairs are not packed), not counting those
-  of a pair longer than a row;
+  corpus; 65,535 stands for itself and all larger values;
+- for each block (a record of layout ``chunk`` or ``packed``, 256 records of layout ``example``) four int64: its offset
+  in the shard, its records, its pairs, and its rows (0 if pairs are not packed), not counting pairs longer than a row;
 - a trailer: ``nmtindx1``, then the numbers of pairs and of blocks, two int64.
 """
 
@@ -26,7 +25,7 @@ from nmt_prep.errors import RecordsError
 
 INDEX_DIRECTORY = "index"
 SATURATED = 0xFFFF
-"""Stands for this number and all above."""
+"""Stands for this value and all larger ones."""
 
 _TRAILER = struct.Struct("<8s2q")
 _MAGIC = b"nmtindx1"
@@ -35,7 +34,7 @@ _BLOCK_BYTES = 32
 
 
 def index_path(shard: str | Path) -> Path:
-    """Where the index of a shard is."""
+    """Returns the path of a shard's index."""
     shard = Path(shard)
     return shard.parent / INDEX_DIRECTORY / f"{shard.name}.index"
 
@@ -46,7 +45,7 @@ class ShardIndex:
 
     Attributes:
         pairs: uint16, shape ``[pairs, 3]``: tokens of the source, tokens of the target, number of the corpus.
-        blocks: int64, shape ``[blocks, 4]``: first byte, records, pairs, rows.
+        blocks: int64, shape ``[blocks, 4]``: offset, records, pairs, rows.
     """
 
     pairs: npt.NDArray[np.uint16]
@@ -75,7 +74,7 @@ class IndexWriter:
     """Writes an index while its shard is written.
 
     Args:
-        file: where to.
+        file: the output file.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -86,7 +85,7 @@ class IndexWriter:
         self._blocks: list[npt.NDArray[np.int64]] = []
 
     def add_pairs(self, pairs: npt.NDArray[np.uint16]) -> None:
-        """Adds pairs, three values each."""
+        """Adds pairs, an array with three values each."""
         self._pairs += len(pairs) // 3
         self._write(pairs.astype("<u2").tobytes())
 

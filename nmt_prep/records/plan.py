@@ -1,4 +1,4 @@
-"""Which position goes to which shard, and how a shard is cut so that it is put in order within a memory bound."""
+"""Assigns positions to shards, and divides shards into buckets that can be sorted within a memory limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from nmt_prep.records.shuffle import GlobalShuffle
 
 Layout: TypeAlias = Literal["example", "chunk", "packed"]
-"""What a record is: one pair as a ``tf.train.Example``, about 256 pairs, or about 256 pairs packed into rows."""
+"""Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, or about 256 pairs packed into rows."""
 
 PAIRS_PER_BLOCK = 256
 """Pairs of a chunk, and of each entry of a shard's index."""
@@ -20,7 +20,7 @@ _SLACK = 1.1  # buckets hold equal numbers of records, not of bytes
 
 
 def shard_name(name: str, split: str, shard: int, shards: int) -> str:
-    """File name of a shard, as Tensor2Tensor names it: ``<name>-<split>-00000-of-00100``."""
+    """Returns the file name of a shard, as in Tensor2Tensor: ``<name>-<split>-00000-of-00100``."""
     return f"{name}-{split}-{shard:05d}-of-{shards:05d}"
 
 
@@ -28,15 +28,15 @@ def shard_name(name: str, split: str, shard: int, shards: int) -> str:
 class ShardPlan:
     """Shard s owns the positions ``[s * rows // shards, (s + 1) * rows // shards)``.
 
-    A shard is cut likewise into ``buckets_per_shard`` ranges of positions, each put in order in memory on its own.
-    Their number bounds memory and changes no byte of the shards.
+    A shard is divided likewise into ``buckets_per_shard`` ranges of positions, each sorted in memory by itself. The
+    number of buckets limits memory and does not change the shards' bytes.
 
     Attributes:
-        shuffle: row to position.
-        shards: number of shards, at least 1; some are empty where there are fewer rows.
+        shuffle: maps rows to positions.
+        shards: number of shards, at least 1; some are empty if there are fewer rows.
         buckets_per_shard: at least 1.
-        layout: what a record is.
-        row_length: ids of a row on either side, 1 to 1024, in layout ``packed``.
+        layout: format of the records.
+        row_length: length of a row on either side, 1 to 1024, in layout ``packed``.
 
     Raises:
         ValueError: more than 99,999 shards or 2**20 buckets, or fewer than one.
@@ -67,18 +67,18 @@ class ShardPlan:
         layout: Layout = "example",
         row_length: int = 256,
     ) -> ShardPlan:
-        """Plans buckets that fit a memory share.
+        """Chooses the number of buckets for a memory limit per bucket.
 
         Args:
-            shuffle: row to position.
+            shuffle: maps rows to positions.
             shards: number of shards.
-            estimated_bytes: expected size of all shards together; a wrong estimate costs memory or speed, no more.
-            bucket_bytes: memory for one bucket.
-            layout: as the class.
-            row_length: as the class.
+            estimated_bytes: expected size of all shards together; a wrong estimate only costs memory or speed.
+            bucket_bytes: memory for one bucket, in bytes.
+            layout: as for the class.
+            row_length: as for the class.
 
         Raises:
-            ValueError: as the constructor, or the bound is not positive.
+            ValueError: as for the class, or ``bucket_bytes`` is not positive.
         """
         if bucket_bytes < 1:
             raise ValueError(f"a bucket needs memory, got {bucket_bytes} bytes")
@@ -96,11 +96,11 @@ class ShardPlan:
         return self.shards * self.buckets_per_shard
 
     def shard_range(self, shard: int) -> range:
-        """Positions that a shard owns."""
+        """Returns the positions that a shard owns."""
         return range(shard * self.rows // self.shards, (shard + 1) * self.rows // self.shards)
 
     def bucket_range(self, bucket: int) -> range:
-        """Positions that a bucket owns."""
+        """Returns the positions that a bucket owns."""
         shard, part = divmod(bucket, self.buckets_per_shard)
         owned = self.shard_range(shard)
         cuts = self.buckets_per_shard

@@ -1,4 +1,4 @@
-"""Shards back to ids, every checksum checked."""
+"""Reads the pairs of shards, and verifies all checksums."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class PairColumns:
     """Consecutive pairs of a shard.
 
     Attributes:
-        inputs: rows of ids of the sources, each ending in EOS.
-        targets: the same of the targets.
+        inputs: ids of the sources, each row ending in EOS.
+        targets: ids of the targets, likewise.
         corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``'s list for the split; None
-            in layout ``example``, whose records do not say.
+            in layout ``example``, whose records do not have it.
         row_pairs: int32, shape ``[rows]``: pairs in each row, in layout ``packed``; else empty.
     """
 
@@ -42,7 +42,7 @@ class PairColumns:
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:
-        """Several in a row, at least one."""
+        """Concatenates at least one of them."""
         if len(parts) == 1:
             return parts[0]
         corpora = [part.corpora for part in parts if part.corpora is not None]
@@ -55,13 +55,13 @@ class PairColumns:
 
 
 def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ragged]:
-    """All pairs of a shard: rows of ``inputs`` and rows of ``targets``.
+    """Returns all pairs of a shard: rows of ``inputs`` and rows of ``targets``.
 
-    Of Examples any valid encoding of the two int64 features is read: packed or not, in any order, other features
+    Any valid encoding of the two int64 features of an Example is read: packed or not, in any order; other features are
     ignored.
 
     Raises:
-        RecordsError: the file cannot be read, or a record is damaged or not one of the layout; names file and byte.
+        RecordsError: the file cannot be read, or a record is damaged or of another layout; names file and offset.
     """
     no_pairs = PairColumns(Ragged.from_lists([]), Ragged.from_lists([]), None, np.empty(0, np.int32))
     pairs = PairColumns.joined([no_pairs, *(part.pairs for part in _parsed(Path(path), None, layout))])
@@ -69,9 +69,9 @@ def read_shard(path: str | Path, layout: Layout = "example") -> tuple[Ragged, Ra
 
 
 def iter_records(path: str | Path, batch: int = 65_536, layout: Layout = "example") -> Iterator[tuple[Ragged, Ragged]]:
-    """Pairs of a shard, ``batch`` records at a time (fewer at the end), as :func:`read_shard` reads them.
+    """Yields the pairs of a shard as :func:`read_shard` reads them, ``batch`` records at a time (fewer at the end).
 
-    Memory is that of a batch and a few MiB.
+    Needs memory for one batch and a few MiB.
 
     Raises:
         RecordsError: as :func:`read_shard`; batches before the damage are yielded first.
@@ -93,10 +93,10 @@ def iter_records(path: str | Path, batch: int = 65_536, layout: Layout = "exampl
 
 
 def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairColumns:
-    """The pairs of the whole records between two bytes of a shard.
+    """Returns the pairs of the records between two offsets of a shard.
 
     Raises:
-        RecordsError: as :func:`read_shard`, also where records do not begin and end there.
+        RecordsError: as :func:`read_shard`, or the offsets are not boundaries of records.
     """
     path = Path(path)
     try:
@@ -112,7 +112,7 @@ def read_span(path: str | Path, start: int, stop: int, layout: Layout) -> PairCo
 
 
 def index_examples(path: Path) -> ShardIndex:
-    """The index of a shard of layout ``example``, from the shard itself.
+    """Builds the index of a shard of layout ``example`` from the shard itself.
 
     Raises:
         RecordsError: as :func:`read_shard`.
@@ -129,7 +129,7 @@ def index_examples(path: Path) -> ShardIndex:
 
 
 class _Part(NamedTuple):
-    """Pairs of some records, with the numbers of records and of bytes."""
+    """Pairs of some records, with their numbers of records and bytes."""
 
     pairs: PairColumns
     records: int
@@ -137,7 +137,7 @@ class _Part(NamedTuple):
 
 
 def _parsed(path: Path, batch: int | None, layout: Layout) -> Iterator[_Part]:
-    """Records as they come out of the file; with a batch size, no part crosses a multiple of it."""
+    """Yields records in the order of the file; with a batch size, no part crosses a multiple of it."""
     try:
         with path.open("rb") as file:
             yield from _parsed_from(path, file, batch, layout)
@@ -147,7 +147,7 @@ def _parsed(path: Path, batch: int | None, layout: Layout) -> Iterator[_Part]:
 
 def _parsed_from(path: Path, file: BinaryIO, batch: int | None, layout: Layout) -> Iterator[_Part]:
     data = np.empty(0, np.uint8)
-    start = 0  # of data in the file
+    start = 0  # offset of data in the file
     missing = batch or _ALL
     while True:
         more = file.read(max(_READ_BYTES, len(data)))
@@ -164,7 +164,7 @@ def _parsed_from(path: Path, file: BinaryIO, batch: int | None, layout: Layout) 
 
 
 def _parse(path: Path, start: int, data: npt.NDArray[np.uint8], max_records: int, layout: Layout) -> _Part:
-    """The whole records at the beginning of ``data``, which is at byte ``start`` of the file."""
+    """Parses the complete records at the beginning of ``data``, which is at offset ``start`` of the file."""
     corpora, row_pairs = None, np.empty(0, np.int32)
     if layout == "example":
         values, bounds, others, other_bounds, consumed, error = parse_pairs(data, max_records)

@@ -1,4 +1,4 @@
-"""The global shuffle: one uniform permutation of all pairs of a split, computed for any row alone."""
+"""The global shuffle: a uniform permutation of all pairs of a split that can be computed for any row by itself."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _VERSION = "nmt_prep global shuffle 1"
 
 @dataclass(frozen=True)
 class GlobalShuffle:
-    """For fixed rows, seed and split a bijection of ``[0, rows)`` from row numbers to positions.
+    """A bijection of ``[0, rows)`` from row numbers to positions, fixed by rows, seed and split.
 
-    No array of the split's size is held, and any part can be computed on any worker, in any order. The values are
-    part of the format: they never change for a given version of the project's shuffle.
+    It needs no array of the split's size, and any worker can compute any part in any order. The values are part of the
+    format: they never change for a given version of the shuffle.
 
     Attributes:
         rows: pairs in the split, 0 to 2**40.
         seed: the config's seed.
-        split: name of the split, so that splits differ under one seed.
+        split: name of the split, so that splits with the same seed differ.
 
     Raises:
         ValueError: rows are out of range.
@@ -48,7 +48,7 @@ class GlobalShuffle:
         return np.frombuffer(b"".join(blocks), "<u8").astype(np.uint64)
 
     def positions(self, first_row: int, count: int) -> npt.NDArray[np.int64]:
-        """Positions of ``count`` consecutive rows, int64, shape ``[count]``.
+        """Returns the positions of ``count`` consecutive rows, int64, shape ``[count]``.
 
         Raises:
             ValueError: the rows are not all in the split.
@@ -56,7 +56,7 @@ class GlobalShuffle:
         return shuffle_positions(self.keys, self.rows, first_row, count)
 
     def rows_at(self, positions: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Rows that were moved to the given positions, int64: the inverse of :meth:`positions`.
+        """Returns the rows that were moved to the given positions, int64: the inverse of :meth:`positions`.
 
         Raises:
             ValueError: a position is outside ``[0, rows)``.

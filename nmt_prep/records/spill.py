@@ -1,8 +1,8 @@
-"""First half of the shuffle on disk: a task's pairs as records, grouped by bucket, in one spill file.
+"""First half of the external shuffle: each task writes its pairs as records, grouped by bucket, to a spill file.
 
-A spill file holds groups of spilled records (see ``core/records/spill.h``), then the index: where the entries of each
-bucket start (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset and bytes of a
-group), and a trailer that names the plan.
+A spill file holds groups of spilled records (see ``core/records/spill.h``), then the index: the first entry of each
+bucket (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset and bytes of a
+group), and a trailer that identifies the plan.
 """
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ from nmt_prep.records.stats import PairStats
 
 _TRAILER = struct.Struct(
     "<8s5q96s"
-)  # magic, raw ids or not, rows, shards, buckets a shard, entries, keys of the shuffle
+)  # magic, raw ids or not, rows, shards, buckets per shard, entries, keys of the shuffle
 _MAGIC = b"nmtspil2"
 
 
 class SpillWriter:
     """Writes the spill file of one task, batch by batch.
 
-    The file appears under its name, complete, when :meth:`close` returns; leaving the ``with`` block without it
-    leaves no file.
+    :meth:`close` installs the complete file atomically; leaving the ``with`` block without it leaves no file.
 
     Args:
         path: the spill file.
         plan: shared by all tasks of the split.
-        buffer_bytes: records are held back until they take this much memory, then grouped and written; a task needs
-            about twice this and a batch.
+        buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
+            memory plus a batch.
 
     Raises:
         OutputError: the file cannot be written; here and in all methods.
@@ -61,7 +60,7 @@ class SpillWriter:
             self._file = self._stack.enter_context(beside.open("wb"))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> None:
-        """Takes pairs of consecutive rows of one corpus.
+        """Adds pairs of consecutive rows of one corpus.
 
         Args:
             first_row: number of the first pair in the whole split.
@@ -79,7 +78,7 @@ class SpillWriter:
                 self._flush()
 
     def close(self) -> PairStats:
-        """Completes the file, puts it in place, and returns the counts of all pairs added."""
+        """Completes and installs the file; returns the counts of all added pairs."""
         with self._stack:
             self._flush()
             segments = np.concatenate([np.empty((0, 3), np.int64), *self._segments])
@@ -110,11 +109,11 @@ class SpillWriter:
 
 
 class _DiscardError(Exception):
-    """Makes :func:`atomic_write` remove an unfinished file."""
+    """Raised into :func:`atomic_write` to remove an unfinished file."""
 
 
 class SpillReader:
-    """What one shard needs of one spill file.
+    """Reads one shard's part of one spill file.
 
     Raises:
         RecordsError: the file is missing, incomplete, or was written under another plan; here and in all methods.
@@ -130,7 +129,7 @@ class SpillReader:
             raise _damaged(self._path, error) from error
 
     def bucket_bytes(self, bucket: int) -> int:
-        """Bytes that the file holds of a bucket."""
+        """Returns the number of bytes of a bucket in the file."""
         return int(self._of(bucket)[:, 1].sum())
 
     def read_bucket(self, bucket: int, out: memoryview) -> None:
@@ -158,7 +157,7 @@ def _trailer(plan: ShardPlan, entries: int) -> bytes:
 def _read_index(
     file: BinaryIO, plan: ShardPlan, first_bucket: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Starts and entries of a shard's buckets; the starts count from the shard's first entry."""
+    """Returns starts and entries of a shard's buckets; starts are relative to the shard's first entry."""
     size = file.seek(0, 2)
     trailer = bytearray(_TRAILER.size)
     _read_exactly(file, size - len(trailer), memoryview(trailer))
@@ -181,12 +180,12 @@ def _read_index(
 
 def _read_exactly(file: BinaryIO, offset: int, out: memoryview) -> None:
     if offset < 0:
-        raise EOFError("it is cut off")
+        raise EOFError("it is cut short")
     file.seek(offset)
     while out:
         count = file.readinto(out)  # type: ignore[attr-defined]
         if not count:
-            raise EOFError("it is cut off")
+            raise EOFError("it is cut short")
         out = out[count:]
 
 

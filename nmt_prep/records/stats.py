@@ -1,4 +1,4 @@
-"""Counts of pairs, tokens and lengths, as tasks return them: they add up over tasks."""
+"""Counts of pairs, tokens and lengths, which tasks return and which can be summed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class PairStats:
         pairs: number of pairs.
         source_tokens: ids of the source side.
         target_tokens: ids of the target side.
-        source_lengths: number of pairs for each length of the source.
-        target_lengths: the same for the target.
-        max_lengths: the same for the longer of the two.
+        source_lengths: number of pairs for each source length.
+        target_lengths: number of pairs for each target length.
+        max_lengths: number of pairs for each length of the longer side.
     """
 
     pairs: int = 0
@@ -33,7 +33,7 @@ class PairStats:
 
     @classmethod
     def of(cls, inputs: Ragged, targets: Ragged) -> PairStats:
-        """Counts of a batch of pairs."""
+        """Counts a batch of pairs."""
         source, target = inputs.lengths, targets.lengths
         return cls(
             len(inputs),

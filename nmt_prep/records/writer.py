@@ -1,4 +1,4 @@
-"""Second half of the shuffle on disk: a shard's buckets, gathered from all spill files, in order of position."""
+"""Second half of the external shuffle: gathers a shard's buckets from all spill files and sorts them by position."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ _COPY_BYTES = 4 << 20
 def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> ShardInfo:
     """Writes one shard, the pairs at its positions as records of the plan's layout, and its index.
 
-    The pairs are in order of position; in layout ``packed`` those of each 16,384 are in the order of their rows. The
-    bytes depend on the pairs, the shuffle, the number of shards and the layout alone. Memory is that of one bucket and
-    some MiB. Each file appears under its name only when it is complete and on the
-    disk, the shard last.
+    The pairs are in order of position; in layout ``packed`` each 16,384 of them are in the order of their rows. The
+    bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
+    some MiB. Both files are written atomically, the shard last.
 
     Args:
         path: the shard's final name, see :func:`~nmt_prep.records.plan.shard_name`.
-        plan: as the spill files were written with.
+        plan: the plan of the spill files.
         shard: number of the shard.
         spills: the spill files of all tasks of the split, in any order.
 
     Returns:
-        The shard's entry for ``dataset.json``.
+        The entry of the shard in ``dataset.json``.
 
     Raises:
         RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
@@ -71,7 +70,7 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
 
 
 class _Output:
-    """A shard and its index in the making, and the counts for ``dataset.json``."""
+    """A shard and its index while they are written, and the counts for ``dataset.json``."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
@@ -82,7 +81,7 @@ class _Output:
         self.index = IndexWriter(index_file)
 
     def write_examples(self, buckets: Iterator[Bucket]) -> None:
-        """A record a pair, as the spill files have them; every 256 are a block of the index."""
+        """Writes a record per pair, as in the spill files; 256 records are a block of the index."""
         space = np.empty(_COPY_BYTES, np.uint8)
         starts = [np.empty(0, np.int64)]
         for bucket in buckets:
@@ -100,7 +99,7 @@ class _Output:
         self.index.add_blocks(np.stack([first, pairs_of, pairs_of, np.zeros_like(first)], axis=1))
 
     def write_chunks(self, buckets: Iterator[Bucket], row_length: int) -> None:
-        """Records of about 256 pairs, packed into rows where their length is not 0; each is a block of the index."""
+        """Writes records of about 256 pairs, in rows unless ``row_length`` is 0; each is a block of the index."""
         writer = ChunkWriter(PAIRS_PER_BLOCK, row_length)
         for bucket in buckets:
             writer.add(bucket)
@@ -130,7 +129,7 @@ class _Output:
 
 
 def _buckets(path: Path, plan: ShardPlan, shard: int, readers: Sequence[SpillReader]) -> Iterator[Bucket]:
-    """A shard's buckets in order; each is gone when the next one is asked for."""
+    """Yields a shard's buckets in order; each is overwritten when the next one is requested."""
     numbers = range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard)
     space = np.empty(max(sum(reader.bucket_bytes(number) for reader in readers) for number in numbers), np.uint8)
     for number in numbers:
@@ -140,7 +139,7 @@ def _buckets(path: Path, plan: ShardPlan, shard: int, readers: Sequence[SpillRea
 def _gather(
     path: Path, plan: ShardPlan, number: int, readers: Sequence[SpillReader], space: npt.NDArray[np.uint8]
 ) -> Bucket:
-    """One bucket's records from all spill files, in ``space``, which is reused for the next."""
+    """Reads one bucket's records from all spill files into ``space``, which is reused for the next."""
     end = 0
     for reader in readers:
         start, end = end, end + reader.bucket_bytes(number)
@@ -150,6 +149,6 @@ def _gather(
         return Bucket(space[:end], positions.start, positions.stop, plan.layout != "example")
     except RuntimeError as error:
         raise RecordsError(
-            f"{path}: the spill files do not make up positions {positions.start} to {positions.stop}: {error}; "
-            "give every task's spill file once, or delete them and run the encode stage again"
+            f"{path}: the spill files do not cover positions {positions.start} to {positions.stop} once: {error}; "
+            "pass every task's spill file once, or delete them and run the encode stage again"
         ) from error

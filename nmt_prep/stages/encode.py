@@ -241,9 +241,9 @@ class Encode(Stage[EncodeOutput, Encoded]):
         recorded = replace(manifest, settings=manifest.details.get("input", {}))
         return "; ".join(differences(recorded, self.version, _input_settings(config), manifest.inputs))
 
-    def renew(self, job: Job, published: Manifest) -> Result[EncodeOutput] | None:
+    def renew(self, job: Job, earlier: Manifest) -> Result[EncodeOutput] | None:
         records = job.root / self.directory
-        for name in published.files.keys() - {DATASET_FILE}:
+        for name in earlier.files.keys() - {DATASET_FILE}:
             path = job.directory / name
             with writing(path):
                 path.parent.mkdir(exist_ok=True)
@@ -252,8 +252,8 @@ class Encode(Stage[EncodeOutput, Encoded]):
                     return None
         info = load_dataset_info(records).model_copy(update={"input": _input_info(job.config)})
         write_dataset_info(job.directory, info)
-        digests = {name: digest for name, digest in published.files.items() if name != DATASET_FILE}
-        return Result(EncodeOutput(_input_settings(job.config)), published.counts, digests=digests)
+        digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
+        return Result(EncodeOutput(_input_settings(job.config)), earlier.counts, digests=digests)
 
     def work(self, job: Job) -> Rounds[Encoded]:
         parts = job.read(Compile).parts

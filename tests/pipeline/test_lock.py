@@ -91,7 +91,7 @@ def test_a_run_that_was_killed_is_not_named_as_the_holder_that_others_wait_for(t
     (workspace.private / "lock.holder").write_text('{"pid": 1, "host": "h"}')
     with (
         run_lock(workspace, wait=False, waiting=never, shared=True),
-        pytest.raises(OutputError, match="in use by another process, such as one that does a share of its tasks"),
+        pytest.raises(OutputError, match="in use by another process, such as one that runs a share of its tasks"),
         run_lock(workspace, wait=False, waiting=never),
     ):
         pass
@@ -102,7 +102,7 @@ def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Pat
     with (
         run_lock(workspace, wait=False, waiting=never, shared=True),
         run_lock(workspace, wait=False, waiting=never, shared=True),
-        pytest.raises(OutputError, match="in use by another process, such as one that does a share of its tasks"),
+        pytest.raises(OutputError, match="in use by another process, such as one that runs a share of its tasks"),
         run_lock(workspace, wait=False, waiting=never),
     ):
         pass

@@ -160,7 +160,7 @@ def test_force_and_until(place: Path) -> None:
     assert not (place / "run" / "counts").exists()
     assert ran(place, force=("count",)) == ["count"]
     assert {step.stage: step.reason for step in pipeline(place).plan(force=("read",))} == {
-        "read": "asked for by --force",
+        "read": "requested by --force",
         "count": "follows read",
     }
 

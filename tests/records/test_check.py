@@ -96,7 +96,7 @@ def test_a_cut_between_records(records: Path, shard: Path, level: Literal["full"
     first = 16 + int.from_bytes(content[:8], "little")
     shard.write_bytes(content[:first])
     with pytest.raises(
-        RecordsError, match=rf"00001-of-00003: {first} bytes, expected {len(content)} \(1 whole pairs, expected 17\)"
+        RecordsError, match=rf"00001-of-00003: {first} bytes, expected {len(content)} \(1 complete pairs, expected 17\)"
     ):
         check_records(records, level=level)
 
@@ -128,10 +128,10 @@ def test_a_shard_of_another_run(records: Path, shard: Path, tmp_path: Path) -> N
     other = shard.with_name("toy-train-00000-of-00003")
     first = 16 + int.from_bytes(a[:8], "little")
     shard.write_bytes(a[first:] + a[:first])  # same records, same size, another order
-    with pytest.raises(RecordsError, match="all records are whole, so it is from another run"):
+    with pytest.raises(RecordsError, match="all its records are complete, so it is from another run"):
         check_records(records)
     shard.write_bytes(other.read_bytes())
-    with pytest.raises(RecordsError, match=r"1177 bytes, expected 1249 \(16 whole pairs, expected 17\)"):
+    with pytest.raises(RecordsError, match=r"1177 bytes, expected 1249 \(16 complete pairs, expected 17\)"):
         check_records(records)
 
 

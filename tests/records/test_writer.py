@@ -129,7 +129,7 @@ def test_a_missing_or_repeated_spill_file_is_found(tmp_path: Path) -> None:
     pairs = make_pairs(20)
     plan = ShardPlan(GlobalShuffle(20, SEED, "train"), 1)
     spills = [make_spill(tmp_path / "a", plan, pairs[:12]), make_spill(tmp_path / "b", plan, pairs[12:], 12)]
-    with pytest.raises(RecordsError, match="do not make up positions 0 to 20: 8 of 20 records are missing"):
+    with pytest.raises(RecordsError, match="do not cover positions 0 to 20 once: 8 of 20 records are missing"):
         write_shard(tmp_path / "shard", plan, 0, spills[:1])
     with pytest.raises(RecordsError, match="two records have position"):
         write_shard(tmp_path / "shard", plan, 0, [*spills, spills[1]])

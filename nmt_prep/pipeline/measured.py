@@ -1,8 +1,8 @@
-"""Notes of what stages took on this machine, which ``nmt-prep plan --estimate`` scales.
+"""Measurements of stages on this machine, which ``nmt-prep plan --estimate`` scales.
 
-Runs write them to the cache directory, never to ``output_dir``. A note is taken of a stage that did all of its work in
-one run, on threads of this machine, over enough text to be scaled. Nothing depends on notes: those that cannot be
-written, or read, are left out.
+Runs write them to the cache directory, never to ``output_dir``. A stage is measured if it did all of its work in one
+run, on threads of this machine, over enough text to be scaled. Measurements are optional: errors in reading or writing
+them are ignored.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from nmt_prep.progress import Fields, Listener, Meter
 from nmt_prep.subwords import dialect_of
 
 MEASURED = ("extract", "compile", "sample", "vocab", "encode")
-"""The stages that notes are taken of. Downloads depend on the network, and the others take next to no time."""
+"""The stages that are measured. Downloads depend on the network, and the others take almost no time."""
 
 LEAST_WORK = 10_000_000
-"""Bytes of work below which no note is taken: what is there however little text there is would be scaled too."""
+"""Minimum bytes of work for a measurement; below it, fixed costs would be scaled too."""
 
 _KEPT = 5
-"""Notes of a kind, the last ones."""
+"""Number of notes that are kept per kind."""
 
 _THIN, _COUNTING = 16, 20
 
 
 class StageNote(BaseModel):
-    """What a stage took.
+    """Measurement of a stage.
 
     Attributes:
-        machine: the processor that it ran on, in words.
+        machine: name of the processor.
         made: the day, as 2026-01-31.
-        work: bytes that it worked on, by :func:`work_of`.
-        written: bytes that it published.
-        seconds: from its beginning to its end.
-        workers: tasks that ran at once.
-        memory: bytes that the process grew by; None where that cannot be told.
+        work: bytes of work, see :func:`work_of`.
+        written: bytes of its output.
+        seconds: duration.
+        workers: number of parallel tasks.
+        memory: bytes by which the process grew; None if unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -69,16 +69,16 @@ _NOTES = TypeAdapter(list[StageNote])
 
 
 def kind_of(stage: str, config: Config) -> str:
-    """Returns the name under which notes of a stage are kept: the stage, and what its speed depends on."""
+    """Returns the key of a stage's notes: its name, and the options that its speed depends on."""
     dialect = dialect_of(config.vocab).variant(config.vocab)
     return {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}.get(stage, stage)
 
 
 def work_of(stage: str, text: float, sample: float) -> float:
-    """Returns the bytes that the time of a stage is in proportion to, by those of all corpora and of the sample."""
+    """Returns the bytes to which a stage's duration is proportional, from those of all corpora and of the sample."""
     if stage == "vocab":
         return sample
-    if stage == "sample":  # for a thin sample, the lines between those taken are only counted
+    if stage == "sample":  # for a small sample, the lines in between are only counted
         return (text if text < _THIN * sample else sample) + text / _COUNTING
     return text
 
@@ -89,14 +89,14 @@ def notes_path(kind: str) -> Path:
 
 
 def read_notes(kind: str) -> list[StageNote]:
-    """Returns the notes of a kind from machines like this one, oldest first; none where they are damaged."""
+    """Reads the notes of a kind from machines like this one, oldest first; none if they are damaged."""
     with suppress(OSError, ValidationError):
         return [note for note in _NOTES.validate_json(notes_path(kind).read_bytes()) if note.machine == machine_name()]
     return []
 
 
 def save_note(kind: str, note: StageNote) -> None:
-    """Adds a note to those of its kind, of which the last few are kept.
+    """Adds a note to those of its kind, and keeps the last few.
 
     Raises:
         OutputError: the cache directory cannot be written.
@@ -114,15 +114,15 @@ def machine_name() -> str:
 
 
 class StageNotes(Listener):
-    """Listens to a run, and takes notes."""
+    """Measures the stages of a run by its events, and writes notes."""
 
     def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine) -> None:
-        """Takes no note yet.
+        """Stores the arguments.
 
         Args:
-            config: of the run.
-            directories: of the stages, below the run's directory, by their names.
-            engine: runs the tasks; notes are only taken where its workers are threads of this process.
+            config: config of the run.
+            directories: directories of the stages by name, below the run's directory.
+            engine: runs the tasks; stages are only measured if its workers are threads of this process.
         """
         self._config = config
         self._workspace = Workspace(config.run_dir)
@@ -144,20 +144,20 @@ class StageNotes(Listener):
                 self._end(str(fields["stage"]), float(str(fields["seconds"])))
 
     def advanced(self, meter: Meter) -> None:
-        """Only events count."""
+        """Does nothing: only events are used."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing."""
 
     def _begin(self, stage: str) -> None:
-        # Extract keeps what it extracted before, so only the first time it does everything.
+        # Extract keeps earlier output, so only its first run does all the work.
         again = stage == "extract" and self._workspace.manifest(stage).exists()
         self._whole = stage in MEASURED and not again and isinstance(self._engine, LocalEngine)
         self._tasks.clear()
         self._before = peaks()
 
     def _end(self, stage: str, seconds: float) -> None:
-        work = int(work_of(stage, self._published("extract"), self._published("sample")))
+        work = int(work_of(stage, self._output_bytes("extract"), self._output_bytes("sample")))
         if work < LEAST_WORK:
             return
         parallel = 1 if stage == "vocab" else max(self._tasks.values(), default=1)
@@ -165,22 +165,22 @@ class StageNotes(Listener):
             machine=machine_name(),
             made=time.strftime("%Y-%m-%d"),
             work=work,
-            written=self._published(stage),
+            written=self._output_bytes(stage),
             seconds=seconds,
             workers=min(self._engine.workers, parallel),
             memory=memory_since(self._before),
         )
         save_note(kind_of(stage, self._config), note)
 
-    def _published(self, stage: str) -> int:
-        """Bytes that a stage has published."""
+    def _output_bytes(self, stage: str) -> int:
+        """Returns the bytes of a stage's output."""
         manifest = read_manifest(self._workspace.manifest(stage))
         directory = self._workspace.root / self._directories[stage]
         return 0 if manifest is None else sum((directory / name).stat().st_size for name in manifest.files)
 
 
 def peaks() -> tuple[int, int]:
-    """Returns the most bytes that this process, and a child of it, held so far; 0 where that cannot be told."""
+    """Returns the peak memory in bytes of this process, and of its largest child; 0 if unknown."""
     try:
         found = re.search(r"^VmHWM:\s*(\d+) kB$", Path("/proc/self/status").read_text("ascii"), re.MULTILINE)
     except OSError:
@@ -189,6 +189,6 @@ def peaks() -> tuple[int, int]:
 
 
 def memory_since(before: tuple[int, int]) -> int | None:
-    """Returns the bytes held beside the program itself; None where the peaks are those of an earlier time."""
+    """Returns the bytes held in addition to the program itself; None if the peaks were reached earlier."""
     own, child = (now if now > then else 0 for now, then in zip(peaks(), before, strict=True))
     return max(own - BASE_MEMORY, 0) + child or None

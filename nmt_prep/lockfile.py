@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filelock import FileLock
+import filelock
 
 from nmt_prep.artefacts import parse_json, parse_json_as, write_json
 from nmt_prep.digests import cache_directory, digest_of
@@ -123,7 +123,7 @@ def _exclusive(path: Path) -> Iterator[None]:
     directory = cache_directory() / "locks"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with FileLock(directory / digest_of(str(path.resolve()))[:32]):
+        with filelock.FileLock(directory / digest_of(str(path.resolve()))[:32]):
             yield
     except OSError as error:
         raise OutputError(

@@ -14,6 +14,7 @@ import threading
 from types import ModuleType
 
 HEAVY = (
+    "filelock",
     "numpy",
     "numpy.typing",
     "pyarrow",

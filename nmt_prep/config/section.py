@@ -45,7 +45,7 @@ Amount = Annotated[
 class Section(BaseModel):
     """What all sections share: no unknown keys, no coercion of types, no changes once made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True)
 
 
 class Languages(Section):

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -54,7 +55,7 @@ class StageNote(BaseModel):
         memory: bytes by which the process grew; None if unknown.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
     machine: str
     made: str
@@ -65,7 +66,9 @@ class StageNote(BaseModel):
     memory: int | None = Field(ge=0)
 
 
-_NOTES = TypeAdapter(list[StageNote])
+@cache
+def _notes() -> TypeAdapter[list[StageNote]]:
+    return TypeAdapter(list[StageNote])
 
 
 def kind_of(stage: str, config: Config) -> str:
@@ -91,7 +94,9 @@ def notes_path(kind: str) -> Path:
 def read_notes(kind: str) -> list[StageNote]:
     """Reads the notes of a kind from machines like this one, oldest first; none if they are damaged."""
     with suppress(OSError, ValidationError):
-        return [note for note in _NOTES.validate_json(notes_path(kind).read_bytes()) if note.machine == machine_name()]
+        return [
+            note for note in _notes().validate_json(notes_path(kind).read_bytes()) if note.machine == machine_name()
+        ]
     return []
 
 
@@ -102,7 +107,7 @@ def save_note(kind: str, note: StageNote) -> None:
         OutputError: the cache directory cannot be written.
     """
     kept = [*read_notes(kind), note][-_KEPT:]
-    write_json(notes_path(kind), _NOTES.dump_python(kept, mode="json"))
+    write_json(notes_path(kind), _notes().dump_python(kept, mode="json"))
 
 
 def machine_name() -> str:

@@ -26,7 +26,7 @@ Histogram = tuple[tuple[NonNegativeInt, NonNegativeInt], ...]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Languages(_Model):

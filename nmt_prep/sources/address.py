@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import url2pathname
 
 from nmt_prep.errors import ConfigError
 
@@ -50,7 +49,7 @@ def local_path(address: str, base_dir: Path) -> Path | None:
     parts = urlsplit(address)
     if parts.netloc not in {"", "localhost"}:
         raise ConfigError(f"cannot fetch {address}: a file: URL is file:///path, without the name of a machine")
-    return base_dir / url2pathname(parts.path)
+    return base_dir / unquote(parts.path)
 
 
 def file_name(address: str) -> str:

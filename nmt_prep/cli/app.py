@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nmt_prep import __version__
-from nmt_prep.cli import downloads, publication, tasks, text
+from nmt_prep.cli import downloads, tasks, text
 from nmt_prep.cli.common import (
     ConfigArgument,
     ForceOption,
@@ -58,7 +58,7 @@ app = typer.Typer(
 for _command in (
     downloads.download,
     downloads.lock,
-    publication.fetch,
+    downloads.fetch,
     tasks.tasks,
     text.encode,
     text.decode,

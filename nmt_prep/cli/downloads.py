@@ -1,4 +1,4 @@
-"""The commands that fetch, and do nothing else: ``nmt-prep download`` and ``nmt-prep lock``."""
+"""The commands that only download: ``nmt-prep download``, ``nmt-prep lock`` and ``nmt-prep fetch``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def download(
     with interruptible(), Progress(*listeners_for(open_console(quiet=quiet), quiet=quiet)) as progress:
         for path in configs:
             try:
-                _fetch(path, overrides, progress)
+                _run_download(path, overrides, progress)
             except NmtPrepError as error:
                 if not everything:
                     raise
@@ -61,10 +61,12 @@ def lock(
     if names and not update:
         raise typer.BadParameter(f"{' '.join(names)}: names of corpora go with --update")
     with interruptible(), Progress(*listeners_for(open_console(quiet=quiet), quiet=quiet)) as progress:
-        _fetch(config, overrides, progress, renew=(names or True) if update else False)
+        _run_download(config, overrides, progress, renew=(names or True) if update else False)
 
 
-def _fetch(path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool | list[str] = False) -> None:
+def _run_download(
+    path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool | list[str] = False
+) -> None:
     from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
 
     run_stages(
@@ -76,3 +78,34 @@ def _fetch(path: Path, overrides: list[str] | None, progress: Progress, *, renew
         lock_file=lock_path(path),
         renew_lock=renew,
     )
+
+
+def _options(values: list[str] | None) -> list[str] | None:
+    for value in values or ():
+        if not value.partition("=")[0] or "=" not in value:
+            raise typer.BadParameter(f"{value!r}: expected KEY=VALUE, such as endpoint_url=http://localhost:9000")
+    return values
+
+
+def fetch(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where a run published.", show_default=False)],
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to copy it.", show_default=False)],
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="KEY=VALUE",
+            help="An option of fsspec's file system, such as endpoint_url=http://localhost:9000.",
+            show_default=False,
+            callback=_options,
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Copy what a run published at URL to DIRECTORY, verified; an interrupted copy goes on where it stopped."""
+    from nmt_prep.publishing.mirror import fetch_run  # noqa: PLC0415
+
+    console = open_console(quiet=quiet)
+    given = {key: value for key, _, value in (option.partition("=") for option in options or ())}
+    with interruptible(), Progress(*listeners_for(console, quiet=quiet)) as progress:
+        console.print(f"published files: {fetch_run(url, directory, options=given, progress=progress)}", soft_wrap=True)

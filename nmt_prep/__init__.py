@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nmt_prep.batches import BatchOptions, EpochOptions, MixOptions, ShardOptions, read_records
+    from nmt_prep.checks import load_config
     from nmt_prep.columns import Ragged
     from nmt_prep.config import Config
-    from nmt_prep.config.file import load_config
     from nmt_prep.errors import NmtPrepError
     from nmt_prep.input import BatchedInput, get_infer_iterator, get_iterator, make_dataset
-    from nmt_prep.pipeline.runner import plan, run
     from nmt_prep.publishing.mirror import fetch_run
+    from nmt_prep.runner import plan, run
     from nmt_prep.subwords import (
         ByteBPETokenizer,
         SentencePieceTokenizer,
@@ -57,11 +57,11 @@ _MODULES = {
     "nmt_prep.batches": ("BatchOptions", "EpochOptions", "MixOptions", "ShardOptions", "read_records"),
     "nmt_prep.columns": ("Ragged",),
     "nmt_prep.config": ("Config",),
-    "nmt_prep.config.file": ("load_config",),
+    "nmt_prep.checks": ("load_config",),
     "nmt_prep.errors": ("NmtPrepError",),
     "nmt_prep.publishing.mirror": ("fetch_run",),
     "nmt_prep.input": ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"),
-    "nmt_prep.pipeline.runner": ("plan", "run"),
+    "nmt_prep.runner": ("plan", "run"),
     "nmt_prep.subwords": (
         "ByteBPETokenizer",
         "SentencePieceTokenizer",

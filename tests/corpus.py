@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from nmt_prep.checks import check_config
 from nmt_prep.config import Config
-from nmt_prep.config.file import check_config
 
 WORDS = [
     "time",

@@ -24,7 +24,7 @@ from typing import Any
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
 from nmt_prep.errors import NmtPrepError
-from nmt_prep.pipeline.runner import run
+from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 
 VARIANTS: dict[str, dict[str, Any]] = {

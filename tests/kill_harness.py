@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.corpora import parts, slices
-from nmt_prep.pipeline.runner import run
+from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 
 CHANGES = {"records": {"shards": {"train": 3}}}

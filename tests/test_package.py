@@ -17,7 +17,7 @@ def python(program: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["nmt_prep", "nmt_prep.cli.app", "nmt_prep.pipeline.runner", "nmt_prep.records", "nmt_prep.subwords"]
+    "module", ["nmt_prep", "nmt_prep.cli.app", "nmt_prep.runner", "nmt_prep.records", "nmt_prep.subwords"]
 )
 def test_importing_does_not_load_tensorflow(module: str) -> None:
     assert python(f"import sys, {module}; print('tensorflow' in sys.modules)") == "False\n"

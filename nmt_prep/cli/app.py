@@ -33,11 +33,9 @@ from nmt_prep.cli.estimate import (
 from nmt_prep.cli.streams import READER_GONE, abandon_output
 from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, do_share, requested_share
 from nmt_prep.cli.terminal import open_console, print_error, print_remark
-from nmt_prep.config import json_schema
-from nmt_prep.config.file import load_config
 from nmt_prep.errors import NmtPrepError
-from nmt_prep.lockfile import lock_path
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import lock_path
 
 if TYPE_CHECKING:
     from nmt_prep.pipeline.outcomes import Outcome
@@ -119,8 +117,9 @@ def run(
     With --round, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a round.
     nmt-prep tasks CONFIG lists the rounds. A plain run after them does what is missing, and completes the stage.
     """
-    from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (plan and schema do without)
-    from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
+    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.runner import run as run_stages  # noqa: PLC0415  (loads pyarrow)
 
     console = open_console(quiet=quiet)
     share = requested_share(round_name, old_round_name, task_id, num_tasks, others=bool(until or force or verify))
@@ -170,7 +169,8 @@ def plan(
     With --estimate, print what a run from the start would take: time, memory and disk by stage. The sizes of the
     corpora's files, or --pairs, scale what earlier runs on this machine took, or built-in rates.
     """
-    from nmt_prep.pipeline.runner import plan as plan_stages  # noqa: PLC0415
+    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415  (loads pyarrow)
 
     checked, console = load_config(config, overrides or ()), open_console()
     if estimate:
@@ -195,6 +195,8 @@ def plan(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of a config, with which editors complete and check the YAML."""
+    from nmt_prep.checks import json_schema  # noqa: PLC0415  (loads pyarrow)
+
     open_console().print(json.dumps(json_schema(), indent=2), soft_wrap=True)
 
 

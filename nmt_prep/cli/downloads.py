@@ -9,10 +9,9 @@ import typer
 
 from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for
 from nmt_prep.cli.terminal import open_console
-from nmt_prep.config.file import load_config
 from nmt_prep.errors import DownloadError, NmtPrepError
-from nmt_prep.lockfile import lock_path
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import lock_path
 
 
 def download(
@@ -67,7 +66,8 @@ def lock(
 def _run_download(
     path: Path, overrides: list[str] | None, progress: Progress, *, renew: bool | list[str] = False
 ) -> None:
-    from nmt_prep.pipeline.runner import run as run_stages  # noqa: PLC0415
+    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.runner import run as run_stages  # noqa: PLC0415  (loads pyarrow)
 
     run_stages(
         load_config(path, overrides or ()),

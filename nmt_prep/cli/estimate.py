@@ -9,8 +9,8 @@ import typer
 from rich.table import Table
 
 from nmt_prep.config import Config, DaskSettings
-from nmt_prep.engines.local import available_cores
-from nmt_prep.lockfile import LockFile, lock_path
+from nmt_prep.runtime.cores import available_cores
+from nmt_prep.sources.lockfile import LockFile, lock_path
 
 if TYPE_CHECKING:
     from rich.console import Console

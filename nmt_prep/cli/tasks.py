@@ -10,9 +10,8 @@ import typer
 from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption
 from nmt_prep.cli.console import share_line, tasks_table
 from nmt_prep.cli.terminal import open_console
-from nmt_prep.config.file import load_config
-from nmt_prep.lockfile import lock_path
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import lock_path
 
 
 def _shareable(name: str | None) -> str | None:
@@ -92,8 +91,9 @@ def do_share(
     progress: Progress,
 ) -> str:
     """Does a share of a round; returns a line that says how far that is."""
-    from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415
-    from nmt_prep.pipeline.runner import run_share  # noqa: PLC0415
+    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.runner import run_share  # noqa: PLC0415  (loads pyarrow)
 
     outcome = run_share(
         load_config(config, overrides or ()),
@@ -117,9 +117,10 @@ def tasks(
 
     A stage has tasks to show from when the stages above it are up to date.
     """
-    from nmt_prep.pipeline.lock import is_running  # noqa: PLC0415
-    from nmt_prep.pipeline.manifest import Workspace  # noqa: PLC0415
-    from nmt_prep.pipeline.runner import tasks as stage_tasks  # noqa: PLC0415
+    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.pipeline.lock import is_running  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.pipeline.manifest import Workspace  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.runner import tasks as stage_tasks  # noqa: PLC0415  (loads pyarrow)
 
     checked = load_config(config, overrides or ())
     stages = stage_tasks(checked, base_dir=config.parent, lock_file=lock_path(config))

@@ -1,9 +1,9 @@
-"""The config: a frozen model per section, and reading it from YAML."""
+"""The config: shapes and types of its sections, a frozen model each; :mod:`nmt_prep.checks` checks the rest."""
 
 from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.schema import Config, Download, Extract, Input, Records, Sample, json_schema
+from nmt_prep.config.schema import Config, Download, Extract, Input, Records, Sample
 from nmt_prep.config.section import SIDES, Languages, Section, Side
 from nmt_prep.config.url import Checksums, Urls
 from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
@@ -34,5 +34,4 @@ __all__ = [
     "Tag",
     "Urls",
     "Vocab",
-    "json_schema",
 ]

@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from nmt_prep.config.section import SIDES, Amount, Languages, Name, Section, Side
+from nmt_prep.config.section import SIDES, Amount, Languages, Name, Section, Side, checked_above
 from nmt_prep.config.url import Checksums, Urls, one_or_more, per_side
 
-if TYPE_CHECKING:
-    from nmt_prep.corpora.reader import Reader
-
-_SUFFIXES = {
-    "sgm": (".sgm", ".sgml"),
-    "tsv": (".tsv",),
-    "csv": (".csv",),
-    "tmx": (".tmx",),
-    "wmt_xml": (".xml",),
-    "xliff": (".xlf", ".xliff"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "parquet": (".parquet",),
-    "po": (".po",),
-    "mo": (".mo",),
-}
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
-
-
-def _known_format(value: str) -> str:
-    _reader_of(value)
-    return value
 
 
 def _text_encoding(value: str) -> str:
@@ -113,7 +92,7 @@ class Corpus(Section):
         default_factory=lambda: Checksums(),
         description="64 hexadecimal digits, or {source: …, target: …} where url is: the digest that the file must have",
     )
-    format: Annotated[str, AfterValidator(_known_format)] | None = Field(
+    format: Annotated[str, checked_above("format")] | None = Field(
         None,
         description="plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed "
         "reader: the file format, told from the file names if left out",
@@ -173,6 +152,9 @@ class Corpus(Section):
         pattern=r"^\S+$",
         description="a word without spaces: stands for the missing side of a monolingual corpus",
     )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="a mapping: options of the reader of an installed package, by name"
+    )
     swap: bool = Field(False, description="true or false: exchange the two sides after reading")
     tag: Tag | None = Field(
         None, description="{source: <2zh>}: a piece of vocab.reserved to put before the ids of each row of a side"
@@ -187,49 +169,19 @@ class Corpus(Section):
     def _problems(self) -> Iterator[str]:
         if self.manual is not None and self.url.remote:
             yield "manual is for a file that is fetched by hand: url must be the path where it is put"
-        if self.url.catalogue_id is not None and not (self.sides or self.member):
-            return  # what the catalogue knows is filled in later, and checked then
-        yield from self._file_problems()
-        yield from self._option_problems()
+        if self.member is not None and (self.source or self.target):
+            yield "give either member (both sides in one file) or source and target, not both"
+        if self.awaits_catalogue:
+            return
         if self.sha256.both is not None and self.url.both is None:
             yield "sha256 must be {source: …, target: …} where url is"
         if (self.sha256.source or self.sha256.target) and self.url.both is not None:
             yield "sha256 must be one checksum where url is one file"
 
-    def _file_problems(self) -> Iterator[str]:
-        kind, sides = self.resolved_format, self.sides
-        if self.member is not None and (self.source or self.target):
-            yield "give either member (both sides in one file) or source and target, not both"
-        if _reader_of(kind).parts == ("both",):
-            if self.source or self.target or self.url.both is None:
-                yield f"format {kind} holds both sides in one file: name it with member, not source and target"
-            if self.role == "monolingual":
-                yield f"role monolingual is for one side, but format {kind} holds both; use format plain"
-            return
-        if self.member is not None:
-            yield f"format {kind} has a file a side: name them with source and target, not member"
-        if not sides:
-            yield (
-                f"format {kind} has a file a side: name the members of the archive with source and target, or give "
-                "url as {source: …, target: …}"
-            )
-        if self.source is not None and self.source == self.target and self.url.both is not None:
-            yield "source and target are the same member"
-        if len(sides) == 1 and self.role == "parallel":
-            yield "source and target name one file a side: give both, or set role to vocab or monolingual"
-        if len(sides) == 1 and kind != "plain":
-            yield f"a corpus of one side has format plain, not {kind}"
-        if len(sides) == 2 and self.role == "monolingual":
-            yield "role monolingual is for a corpus of one side: give source or target, not both"
-
-    def _option_problems(self) -> Iterator[str]:
-        reader, kind = _reader_of(self.resolved_format), self.resolved_format
-        for option in sorted(OPTIONS & self.model_fields_set - reader.options):
-            yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
-        if "fields" in reader.options and self.fields is None:
-            yield f"format {kind} needs fields, such as {{source: translation.en, target: translation.zh}}"
-        if self.columns is not None and self.columns.source == self.columns.target:
-            yield "columns.source and columns.target are the same column"
+    @property
+    def awaits_catalogue(self) -> bool:
+        """True if the files are still to be filled in by the catalogue that the url names."""
+        return self.url.catalogue_id is not None and not (self.sides or self.member)
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -241,38 +193,3 @@ class Corpus(Section):
         """The tags of the sides that have one."""
         tags: dict[Side, str | None] = {side: getattr(self.tag, side) for side in SIDES} if self.tag else {}
         return {side: tag for side, tag in tags.items() if tag is not None}
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the files that its reader wants: ``("both",)``, or its sides."""
-        parts = _reader_of(self.resolved_format).parts
-        return parts if parts == ("both",) else self.sides
-
-    @property
-    def resolved_format(self) -> str:
-        """The format given, or the one that the names of the files tell."""
-        if self.format is not None:
-            return self.format
-        names = [self.source, self.target, self.member, *(self.url.both or ())]
-        names += [*(self.url.source or ()), *(self.url.target or ())]
-        for name in filter(None, names):
-            stem = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower())
-            for kind, suffixes in _SUFFIXES.items():
-                if stem.endswith(suffixes):
-                    return kind
-        return "plain"
-
-
-OPTIONS = frozenset(
-    {
-        *("columns", "header", "fields", "languages", "references", "systems"),
-        *("encoding", "invalid", "crlf", "max_line_bytes"),
-    }
-)
-"""The keys of a corpus that some formats take and others do not."""
-
-
-def _reader_of(name: str) -> type[Reader]:
-    from nmt_prep.corpora.registry import reader_of  # noqa: PLC0415  (the readers import this module)
-
-    return reader_of(name)

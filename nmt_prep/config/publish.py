@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
-from nmt_prep.config.section import Count, Section
+from nmt_prep.config.section import Count, Section, checked_above
 
 _URL = r"^[A-Za-z][A-Za-z0-9+.-]*://[^/@?#\x00-\x1f\x7f]*(/[^?#\x00-\x1f\x7f]*)?$"
 _SECRET = re.compile(r"secret|token|pass|pwd|cred|^key$|_key$|^sas", re.IGNORECASE)
-
-Published = Literal["compile", "sample", "vocab", "encode", "export", "report"]
 
 
 class PublishSettings(Section):
@@ -22,9 +20,10 @@ class PublishSettings(Section):
         description="a URL such as s3://bucket/prefix, gs://bucket/prefix or file:///path, without user and password: "
         "where fsspec writes the copy; credentials come from the environment"
     )
-    stages: Annotated[tuple[Published, ...], Field(min_length=1)] = Field(
-        ("vocab", "encode", "report"),
-        description="a list of compile, sample, vocab, encode, export and report: the stages whose output is copied",
+    stages: Annotated[tuple[Annotated[str, checked_above("published")], ...], Field(min_length=1)] | None = Field(
+        None,
+        description="a list of names of stages, or null for the vocabularies, the records and the report: the stages "
+        "whose output is copied",
     )
     options: dict[str, Any] = Field(
         default_factory=dict,

@@ -1,4 +1,4 @@
-"""The schema of a config: one frozen model per section. Reading the YAML file is :mod:`nmt_prep.config.file`'s part.
+"""The schema of a config: one frozen model per section. :mod:`nmt_prep.config.file` reads the YAML file.
 
 Every field's description says what is allowed; it appears in error messages and in ``nmt-prep schema``. The corpora
 are in :mod:`nmt_prep.config.corpus`, the vocabularies in :mod:`nmt_prep.config.vocab`, the engines in
@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
-from nmt_prep.config.language import ConfigLanguages
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.section import Amount, Count, Location, Name, Section
+from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
 from nmt_prep.config.vocab import T2TVocab, Vocab
+from nmt_prep.errors import ArgumentError
+
+S = TypeVar("S", bound=Section)
+
+
+CheckedCorpus = Annotated[Corpus, checked_above("corpus")]
+CheckedVocab = Annotated[Vocab, checked_above("vocab")]
 
 
 class Download(Section):
@@ -125,7 +131,7 @@ class Config(Section):
         lt=2**63,
         description="an integer >= 0: fixes the sample and the shuffle; required, so that no order is left to chance",
     )
-    splits: dict[Name, Annotated[tuple[Corpus, ...], Field(min_length=1)]] = Field(
+    splits: dict[Name, Annotated[tuple[CheckedCorpus, ...], Field(min_length=1)]] = Field(
         description="lists of corpora by split: the data; train is required, others such as dev and test are optional"
     )
     download: Download = Field(default_factory=lambda: Download(), description="a mapping: how files are fetched")
@@ -133,7 +139,7 @@ class Config(Section):
     sample: Sample = Field(
         default_factory=lambda: Sample(), description="a mapping: which lines the vocabularies are built from"
     )
-    vocab: Vocab = Field(
+    vocab: CheckedVocab = Field(
         default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
     )
     records: Records = Field(default_factory=lambda: Records(), description="a mapping: how the shards are written")
@@ -179,30 +185,22 @@ class Config(Section):
                         )
         return self
 
-    @model_validator(mode="after")
-    def _publish_fits(self) -> Config:
-        if self.publish is not None and "export" in self.publish.stages and self.records.export is None:
-            raise ValueError("publish.stages names export, but records.export does not ask for it")
-        return self
+    def section(self, kind: type[S]) -> S:
+        """Returns the section that a stage brought: :attr:`nmt_prep.pipeline.stage.Stage.section`.
+
+        Raises:
+            ArgumentError: no stage brings such a section.
+        """
+        for _, value in self:
+            if isinstance(value, kind):
+                return value
+        raise ArgumentError(f"no stage in the list brings the section {kind.__name__}")
 
     def shards(self, split: str) -> int:
-        """Number of shards of a split."""
+        """Returns the number of shards of a split."""
         return self.records.shards.get(split, 1)
 
     @property
     def run_dir(self) -> Path:
         """The output directory as a path."""
         return Path(os.path.expanduser(self.output_dir))  # noqa: PTH111 - Path.expanduser fails where there is no home
-
-
-def json_schema() -> dict[str, Any]:
-    """Returns the JSON schema of a config, for editors that complete and check YAML."""
-    schema = Config.model_json_schema(mode="validation")
-    definitions = schema["$defs"]
-    mirrors = [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
-    for side in ("both", "source", "target"):
-        definitions["Urls"]["properties"][side]["anyOf"] = mirrors
-    corpus = definitions["Corpus"]["properties"]
-    for key, whole in (("url", mirrors), ("sha256", [{"type": "string"}])):
-        corpus[key] = {"anyOf": [*whole, {"$ref": corpus[key].pop("$ref")}], **corpus[key]}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+)
+
+V = TypeVar("V")
 
 Side: TypeAlias = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
@@ -42,14 +53,43 @@ Amount = Annotated[
 """A number of bytes, which may be given with a unit."""
 
 
+def checked_above(what: str) -> AfterValidator:
+    """Returns a validator that leaves a check to the layer above, :mod:`nmt_prep.checks`.
+
+    The config itself knows shapes and types. What needs readers, dialects or catalogues is checked by functions in
+    the ``context`` of a validation, by ``what`` they check; they raise ``ValueError``. A validation without context
+    checks shapes only.
+    """
+
+    def check(value: V, info: ValidationInfo) -> V:
+        if info.context is not None:
+            info.context[what](value)
+        return value
+
+    return AfterValidator(check)
+
+
 class Section(BaseModel):
-    """What all sections share: no unknown keys, no coercion of types, no changes once made."""
+    """The base class of all sections: no unknown keys, no coercion of types, immutable."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True)
+
+
+_LANGUAGE = "a language tag such as en, zh or pt-BR"
 
 
 class Languages(Section):
     """The languages of the two sides."""
 
-    source: Language = Field(description="a language tag such as en, zh or pt-BR: the language of the source side")
-    target: Language = Field(description="a language tag such as en, zh or pt-BR: the language of the target side")
+    source: Language = Field(description=f"{_LANGUAGE}: the language of the source side")
+    target: Language = Field(description=f"{_LANGUAGE}: the language of the target side")
+
+
+Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$"), checked_above("language")]
+
+
+class ConfigLanguages(Languages):
+    """The languages of the two sides. Files and records may use other tags for them."""
+
+    source: Tag = Field(description=f"{_LANGUAGE}: the language of the source side")
+    target: Tag = Field(description=f"{_LANGUAGE}: the language of the target side")

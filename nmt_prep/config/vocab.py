@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from nmt_prep.config.section import Count, Section
-from nmt_prep.errors import NmtPrepError
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -76,11 +75,6 @@ class ByteBPEVocab(VocabOptions):
     bos: Text | None = Field(None, description="a string, or null for none: the special token with id 2")
 
     @model_validator(mode="after")
-    def _accepted(self) -> ByteBPEVocab:
-        _check_by_dialect(self)
-        return self
-
-    @model_validator(mode="after")
     def _specials_differ(self) -> ByteBPEVocab:
         specials = [name for name in (self.pad, self.eos, self.bos, *self.reserved) if name is not None]
         if len(set(specials)) < len(specials):
@@ -116,7 +110,7 @@ class SentencePieceVocab(VocabOptions):
     )
 
     @model_validator(mode="after")
-    def _known_options(self) -> SentencePieceVocab:
+    def _options_without_a_key(self) -> SentencePieceVocab:
         keys = {
             **{key: key for key in ("size", "model_type", "character_coverage", "byte_fallback")},
             "vocab_size": "size",
@@ -126,7 +120,6 @@ class SentencePieceVocab(VocabOptions):
         for name in self.options:
             if name in keys:
                 raise ValueError(f"options has {name}, whose place is the key {keys[name]} of vocab itself")
-        _check_by_dialect(self)
         return self
 
     @property
@@ -151,20 +144,6 @@ def _check_size(size: int, least: int, what: str) -> None:
     """
     if size < least:
         raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
-
-
-def _check_by_dialect(options: VocabOptions) -> None:
-    """Refuses what the dialect does not take.
-
-    Raises:
-        ValueError: there is such a value.
-    """
-    from nmt_prep.subwords import dialect_of  # noqa: PLC0415  (loads the tokenizers)
-
-    try:
-        dialect_of(options).check(options)
-    except NmtPrepError as error:
-        raise ValueError(str(error)) from error
 
 
 def _with_kind(value: object) -> object:

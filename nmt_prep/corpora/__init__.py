@@ -12,7 +12,7 @@ from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.corpora.parts import iter_pairs, row_groups
 from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.reader import PairBatch, Reader, SeveralFiles, Swapped
-from nmt_prep.corpora.registry import reader_of
+from nmt_prep.corpora.registry import format_of, parts_of, reader_of
 
 __all__ = [
     "Fault",
@@ -20,9 +20,11 @@ __all__ = [
     "PairBatch",
     "PairBuilder",
     "Reader",
+    "format_of",
     "iter_lines",
     "iter_pairs",
     "open_corpus",
+    "parts_of",
     "reader_of",
     "row_groups",
     "strip_lines",
@@ -39,11 +41,11 @@ def open_corpus(
 
     Args:
         corpus: what the config says of it.
-        files: the uncompressed files by the names that ``corpus.parts`` lists; several where a part is several files.
+        files: the uncompressed files by the names that :func:`parts_of` lists; several where a part is several files.
         languages: of the config; the corpus may say otherwise.
         slices: the lines to read of each file, where a part is one file and not all lines of it are wanted.
     """
-    kind = reader_of(corpus.resolved_format)
+    kind = reader_of(format_of(corpus))
     readers = [kind(corpus, each, languages, slices) for each in files]
     reader = readers[0] if len(readers) == 1 else SeveralFiles(readers)
     return Swapped(reader) if corpus.swap else reader

@@ -20,6 +20,7 @@ _FIELD = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^,"]*+))(,|\Z)')
 class CsvReader(Reader):
     """Reads comma-separated columns by number or name; a quoted field may hold commas, quotes and line breaks."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
     quote: ClassVar[bytes] = b'"'

@@ -16,6 +16,7 @@ from nmt_prep.errors import CorpusError
 class JsonlReader(Reader):
     """Reads two texts of each object by the names on the way to them; a null drops the pair."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"fields"}

@@ -24,6 +24,7 @@ _CONTEXT_END, _FORM_END = b"\x04", b"\0"
 class MoReader(Reader):
     """Reads MO: the original strings are the source side; the header is passed over."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".mo",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 

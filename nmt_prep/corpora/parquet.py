@@ -19,6 +19,7 @@ from nmt_prep.errors import CorpusError, InvalidTextError
 class ParquetReader(Reader):
     """Reads two columns of texts by the names on the way to them; a null drops the pair."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
 

@@ -39,6 +39,7 @@ class _Entry:
 class PoReader(Reader):
     """Reads PO: ``msgid`` is the source side. Fuzzy entries are dropped, obsolete ones and the header passed over."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".po",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 

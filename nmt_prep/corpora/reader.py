@@ -8,15 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.section import Languages, Side
+from nmt_prep.config.section import Languages, Section, Side
 from nmt_prep.corpora.lines import Block, Faults, TextPolicy, iter_blocks
 from nmt_prep.corpora.pieces import LineSlice
+
+S = TypeVar("S", bound=Section)
 
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
 """The keys of a corpus that every reader takes whose files are lines of text."""
@@ -57,7 +59,9 @@ class Reader(ABC):
 
     Attributes:
         parts: the names of the files it reads: ``("both",)`` or ``("source", "target")``.
+        suffixes: endings of file names, in lower case, that tell the format where the config does not give it.
         options: the keys of a corpus that it takes, of those that not all formats take.
+        section: the model of the keys that a corpus has below ``options``; None if there are none.
         version: raised when the same files would give other pairs than before.
         multilingual: true where the languages decide which text of a file is read.
         lines_apart: true where each line of the files is read for itself, so that a large file can be read in slices.
@@ -66,7 +70,9 @@ class Reader(ABC):
     """
 
     parts: ClassVar[tuple[str, ...]]
+    suffixes: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[frozenset[str]]
+    section: ClassVar[type[Section] | None] = None
     version: ClassVar[int] = 1
     multilingual: ClassVar[bool] = False
     lines_apart: ClassVar[bool] = False
@@ -93,6 +99,10 @@ class Reader(ABC):
         self.languages = corpus.languages or languages
         self.policy = TextPolicy.of(corpus)
         self.counts: Counter[str] = Counter()
+
+    def own_options(self, section: type[S]) -> S:
+        """Returns what the config has below ``options`` of the corpus, as the model that the reader declares."""
+        return section.model_validate(self.corpus.options)
 
     @abstractmethod
     def pairs(self) -> Iterator[PairBatch]:

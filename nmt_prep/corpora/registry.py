@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from nmt_prep.config import Corpus
     from nmt_prep.corpora.reader import Reader
 
 BUILT_IN = {
@@ -27,21 +29,74 @@ BUILT_IN = {
     "po": "nmt_prep.corpora.po:PoReader",
     "mo": "nmt_prep.corpora.mo:MoReader",
 }
-"""Where each reader of nmt_prep's own is; loaded when it is asked for."""
+"""The readers of nmt_prep's own, module and class, imported when they are asked for."""
 
 GROUP = "nmt_prep.readers"
 
 
-@functools.cache
 def reader_of(name: str) -> type[Reader]:
-    """The reader of a format.
+    """Returns the reader of a format.
 
     Raises:
         ValueError: there is no reader of this name.
     """
     if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        return cast("type[Reader]", getattr(importlib.import_module(module), attribute))
-    for entry in entry_points(group=GROUP, name=name):
-        return cast("type[Reader]", entry.load())
+        return _built_in(name)
+    if name in _installed():
+        return _installed()[name]
     raise ValueError(f"no reader is named {name!r}")
+
+
+def format_of(corpus: Corpus) -> str:
+    """Returns the format of a corpus: as given, else the one that claims the suffix of a file name, else ``plain``.
+
+    Suffixes of compression do not count. Formats of nmt_prep's own come before those of other packages.
+    """
+    if corpus.format is not None:
+        return corpus.format
+    names = [corpus.source, corpus.target, corpus.member]
+    names += [*(corpus.url.both or ()), *(corpus.url.source or ()), *(corpus.url.target or ())]
+    for name in filter(None, names):
+        stem = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower())
+        for kind in BUILT_IN:
+            if stem.endswith(_built_in(kind).suffixes):
+                return kind
+        for kind, reader in _installed().items():
+            if stem.endswith(reader.suffixes):
+                return kind
+    return "plain"
+
+
+def parts_of(corpus: Corpus) -> tuple[str, ...]:
+    """Returns the names of the files that the reader of a corpus wants: ``("both",)``, or the sides of the corpus."""
+    parts = reader_of(format_of(corpus)).parts
+    return parts if parts == ("both",) else corpus.sides
+
+
+@functools.cache
+def option_keys() -> frozenset[str]:
+    """Returns the keys of a corpus that some formats take and others do not."""
+    return frozenset().union(*(_built_in(name).options for name in BUILT_IN))
+
+
+@functools.cache
+def _built_in(name: str) -> type[Reader]:
+    module, _, attribute = BUILT_IN[name].partition(":")
+    return cast("type[Reader]", getattr(importlib.import_module(module), attribute))
+
+
+@functools.cache
+def _installed() -> dict[str, type[Reader]]:
+    """Returns the readers of other packages, sorted by name.
+
+    Raises:
+        ValueError: one of them cannot be imported.
+    """
+    readers = {}
+    for entry in sorted(entry_points(group=GROUP)):
+        if entry.name not in BUILT_IN:
+            try:
+                readers[entry.name] = cast("type[Reader]", entry.load())
+            except (ImportError, AttributeError) as error:
+                raise ValueError(f"the reader {entry.name!r} of {entry.value} cannot be loaded: {error}") from error
+    return readers

@@ -47,6 +47,7 @@ class SgmReader(Reader):
     of which gives a pair.
     """
 
+    suffixes: ClassVar[tuple[str, ...]] = (".sgm", ".sgml")
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     options: ClassVar[frozenset[str]] = frozenset({"references", "encoding", "max_line_bytes"})
 

@@ -70,4 +70,5 @@ class _Tmx(Document):
 class TmxReader(XmlReader):
     """Reads TMX; formatting codes within a segment are left out, the text of highlights is kept."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".tmx",)
     document: ClassVar[type[Document]] = _Tmx

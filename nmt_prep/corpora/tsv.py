@@ -14,6 +14,7 @@ _TAB = "\t"
 class TsvReader(Reader):
     """Reads tab-separated columns by number or name. Fields are the raw text between tabs: there is no quoting."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".tsv",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}

@@ -135,5 +135,6 @@ class _WmtXml(Document):
 class WmtXmlReader(XmlReader):
     """Reads WMT XML: the only reference, or those of some translators, or outputs of systems in their place."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".xml",)
     options: ClassVar[frozenset[str]] = XmlReader.options | {"references", "systems"}
     document: ClassVar[type[Document]] = _WmtXml

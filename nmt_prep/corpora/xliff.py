@@ -83,4 +83,5 @@ class _Xliff(Document):
 class XliffReader(XmlReader):
     """Reads XLIFF; inline codes are left out, the text of marked spans is kept."""
 
+    suffixes: ClassVar[tuple[str, ...]] = (".xlf", ".xliff")
     document: ClassVar[type[Document]] = _Xliff

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.engines.engine import Engine
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.engines.local import LocalEngine, available_cores
+from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import ConfigError
 from nmt_prep.progress import Progress
+from nmt_prep.runtime.cores import available_cores
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from nmt_prep.engines.dask_clusters import cluster_class, open_cluster
 from nmt_prep.engines.dask_roster import Roster
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import EngineError
 from nmt_prep.progress import Progress
-from nmt_prep.sources.extras import needed_extra
+from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime.extras import needed_extra
 
 _CLOSING_SECONDS = 10.0
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nmt_prep.config import ClusterSettings, DaskSettings
 from nmt_prep.errors import ConfigError, EngineError
-from nmt_prep.sources.extras import needed_extra
+from nmt_prep.runtime.extras import needed_extra
 
 _CLASSES = {
     "local": ("distributed", "dask", "LocalCluster"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -10,11 +9,7 @@ from itertools import islice
 from threading import Event, current_thread
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
-
-
-def available_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+from nmt_prep.runtime.cores import available_cores
 
 
 class LocalEngine:

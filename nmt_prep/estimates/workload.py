@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_prep.config import Config
-from nmt_prep.corpora import reader_of
+from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.errors import ConfigError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.extract import wanted_by
 
@@ -83,7 +83,7 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
         known = {each.container: sizes(each.container) for each in files}
         text = sum(known[each.container][1] / members[each.container.mirrors] for each in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(base_dir))
-        found.append(CorpusSize(split, text, fetched, reader_of(corpus.resolved_format).lines_apart))
+        found.append(CorpusSize(split, text, fetched, reader_of(format_of(corpus)).lines_apart))
     if unknown:
         raise ConfigError(
             f"the sizes of {len(set(unknown))} files are not known, the first of them {unknown[0]}; fetch them "

@@ -8,10 +8,10 @@ from pathlib import Path
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.draft import drafts_of
 from nmt_prep.pipeline.manifest import Manifest, Workspace, differences, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
+from nmt_prep.sources.lockfile import LockFile
 
 
 class Freshness:

@@ -18,7 +18,6 @@ from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ConfigError, OutputError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
 from nmt_prep.pipeline.drivers import (
     RoundState,
@@ -36,6 +35,7 @@ from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import AnyStage, Job, Result
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.store import Store
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from nmt_prep.artefacts import parse_json_as
-from nmt_prep.config import Config
+from nmt_prep.config import Config, Section
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Engine
 from nmt_prep.errors import OutputError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.rounds import P, Round, Rounds
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import LockFile
 
 O = TypeVar("O")  # noqa: E741 - O as in output
 B = TypeVar("B")
@@ -123,6 +123,8 @@ class Stage(ABC, Generic[O, P]):
         name: as on the command line and in the manifest.
         version: raised when the same inputs would give other bytes than before.
         directory: the path that it owns, below the directory of the run.
+        section: the model of a config section of its own, whose key is the stage's name; ``config.section`` gives it.
+            If one of its keys is required, the section is.
         output: the dataclass that the manifest holds for the stages below.
         reads: the stages whose output it reads, unless :meth:`inputs` says otherwise.
         rounds: its rounds of tasks, in order.
@@ -133,6 +135,7 @@ class Stage(ABC, Generic[O, P]):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     directory: ClassVar[str]
+    section: ClassVar[type[Section] | None] = None
     output: ClassVar[type[Any]] = NoOutput
     reads: ClassVar[tuple[type[AnyStage], ...]] = ()
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = ()

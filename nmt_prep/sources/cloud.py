@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
+from nmt_prep.runtime.extras import needed_extra
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.extras import needed_extra
 from nmt_prep.sources.limits import TransientError
 from nmt_prep.sources.partial import Answer
 

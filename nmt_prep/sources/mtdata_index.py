@@ -17,7 +17,7 @@ from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
-from nmt_prep.sources.extras import needed_extra
+from nmt_prep.runtime.extras import needed_extra
 
 _FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nmt_prep.config.section import Languages
 from nmt_prep.errors import ConfigError
-from nmt_prep.sources.extras import needed_extra
+from nmt_prep.runtime.extras import needed_extra
 from nmt_prep.sources.languages import ordered
 
 _FORMATS = {"FakeSGMLDataset": "sgm", "PlainTextDataset": "plain", "TSVDataset": "tsv", "WMTXMLDataset": "wmt_xml"}

@@ -6,10 +6,10 @@ import shutil
 from dataclasses import dataclass, replace
 
 from nmt_prep.artefacts import atomic_write, flush, writing
-from nmt_prep.lockfile import Locked, LockFile
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
+from nmt_prep.sources.lockfile import Locked, LockFile
 from nmt_prep.store import Store, Stored
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora import Fault, PairBatch, iter_pairs, open_corpus, reader_of, row_groups
+from nmt_prep.corpora import Fault, PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of, row_groups
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import Part, write_parts
 from nmt_prep.corpora.slices import line_slice
@@ -316,7 +316,7 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
     train: dict[object, str] = {}
     for split, corpora in sorted(job.config.splits.items(), key=lambda item: item[0] != "train"):
         for corpus in corpora:
-            parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in corpus.parts)
+            parts = (extracted[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus))
             digests = tuple(tuple(stored.sha256 for stored in files) for files in parts)
             where = f"splits.{split}.{corpus.name}"
             if split == "train":
@@ -329,7 +329,7 @@ def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFile
     """Returns a corpus with its files, for a stage that reads those of extract."""
     extracted = job.read(Extract)
     directory = job.directory_of(Extract)
-    parts = {part: extracted.files[f"{split}/{corpus.name}/{part}"] for part in corpus.parts}
+    parts = {part: extracted.files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
     return CorpusFiles(
         split,
         index,
@@ -346,9 +346,12 @@ def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFile
 
 def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:
     """Returns the settings that decide which pairs are read from the files of a corpus."""
-    reader = reader_of(corpus.resolved_format)
-    settings = {"format": corpus.resolved_format, "role": corpus.role, "swap": corpus.swap, "reader": reader.version}
+    kind = format_of(corpus)
+    reader = reader_of(kind)
+    settings: dict[str, object] = {"format": kind, "role": corpus.role, "swap": corpus.swap, "reader": reader.version}
     settings |= corpus.model_dump(mode="json", include=set(reader.options))
+    if reader.section is not None:
+        settings["options"] = reader.section.model_validate(corpus.options).model_dump(mode="json")
     if corpus.role == "monolingual":
         settings["placeholder"] = corpus.placeholder
     if reader.multilingual:

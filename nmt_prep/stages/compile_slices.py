@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nmt_prep.config import Corpus
-from nmt_prep.corpora import reader_of
+from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.encodings import one_byte_newlines
 from nmt_prep.corpora.plain import unaligned
@@ -55,7 +55,7 @@ class CorpusFiles:
         named = [path for path in self.names if str(path) in message]
         hints: list[str] = []
         for path in named:
-            if hint := mismatch(path, self.corpus.resolved_format, self.corpus.encoding):
+            if hint := mismatch(path, format_of(self.corpus), self.corpus.encoding):
                 hints.append(f"; {self.names[path]}: {hint}")
             message = message.replace(str(path), self.names[path])
         return type(error)(f"{self.where}: {message}{''.join(hints)}")
@@ -149,7 +149,7 @@ def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Ite
             start=start,
             end=min(start + limits.COUNT_BYTES, size),
             encoding=corpus.corpus.encoding,
-            quote=reader_of(corpus.corpus.resolved_format).quote,
+            quote=reader_of(format_of(corpus.corpus)).quote,
         )
 
 
@@ -175,4 +175,4 @@ def _slices(corpus: CorpusFiles, indices: Sequence[Mapping[str, LineIndex]]) -> 
 
 
 def _is_line_by_line(corpus: Corpus) -> bool:
-    return reader_of(corpus.resolved_format).lines_apart and one_byte_newlines(corpus.encoding)
+    return reader_of(format_of(corpus)).lines_apart and one_byte_newlines(corpus.encoding)

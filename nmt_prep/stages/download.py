@@ -12,13 +12,13 @@ from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.errors import ConfigError, DownloadError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.parallel import get_all
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import Supply, WantedFile

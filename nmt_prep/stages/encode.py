@@ -17,7 +17,6 @@ from nmt_prep.artefacts import link_or_copy, writing
 from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Result, Stage
@@ -41,6 +40,7 @@ from nmt_prep.records import (
     write_shard,
 )
 from nmt_prep.records.dataset_file import DATASET_FILE
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.compile import Compile, CompiledPart
 from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies

@@ -23,6 +23,7 @@ from nmt_prep.archives import (
 )
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import Extract as Limits
+from nmt_prep.corpora import parts_of
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
@@ -174,7 +175,7 @@ def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archiv
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
     """Yields the files that the reader of a corpus wants, one for each of its parts."""
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
-    for part in corpus.parts:
+    for part in parts_of(corpus):
         member = corpus.member if part == "both" else getattr(corpus, part)
         container = containers.get(part) or containers["both"]
         yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
@@ -321,7 +322,7 @@ def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None
     """Raises if the patterns of the two sides match different numbers of files."""
     for split, corpora in config.splits.items():
         for corpus in corpora:
-            counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in corpus.parts}
+            counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
             if len(set(counts.values())) > 1:
                 raise AlignmentError(
                     f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "

@@ -26,7 +26,10 @@ from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-_PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Sample, Vocabulary, Encode, Export, Report)
+PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Sample, Vocabulary, Encode, Export, Report)
+"""The stages that ``publish.stages`` may name."""
+
+_READ_BY_TRAINING: tuple[type[AnyStage], ...] = (Vocabulary, Encode, Report)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class Publish(Stage[NoOutput, int]):
         return config.publish is not None
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return tuple(stage for stage in _PUBLISHABLE if stage.name in _settings(config).stages)
+        return published(_settings(config))
 
     def settings(self, config: Config) -> dict[str, object]:
         settings = _settings(config)
@@ -187,6 +190,13 @@ class _Place:
     def sizes(self) -> Mapping[str, int]:
         """Bytes of each object that is there."""
         return self.store.sizes()
+
+
+def published(settings: PublishSettings) -> tuple[type[AnyStage], ...]:
+    """Returns the stages whose output is copied."""
+    if settings.stages is None:
+        return _READ_BY_TRAINING
+    return tuple(stage for stage in PUBLISHABLE if stage.name in settings.stages)
 
 
 def _settings(config: Config) -> PublishSettings:

@@ -94,7 +94,7 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path) -> None:
     assert b"cannot read train.tgz" in missing.stderr
 
 
-@pytest.mark.parametrize("module", ["nmt_prep.cli.app", "typer", "pydantic_core", "nmt_prep.pipeline.runner", "numpy"])
+@pytest.mark.parametrize("module", ["nmt_prep.cli.app", "typer", "pydantic_core", "nmt_prep.runner", "numpy"])
 def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
     """The import of a module is where the signal comes."""
     (place / "sitecustomize.py").write_text(

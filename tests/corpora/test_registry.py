@@ -31,12 +31,12 @@ def test_the_reader_of_an_installed_package(tmp_path: Path, repository: Path, mo
     monkeypatch.syspath_prepend(tmp_path)
     entry = EntryPoint("stanzas", "stanza_reader:StanzaReader", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted))
-    reader_of.cache_clear()
+    registry._installed.cache_clear()
     try:
         (tmp_path / "a.txt").write_bytes("one\n一\n\ntwo\n二\n".encode())
         described = corpus("tsv").model_copy(update={"format": "stanzas"})
         opened = open_corpus(described, [{"both": tmp_path / "a.txt"}], LANGUAGES)
         assert pairs_of(opened) == [("one", "一"), ("two", "二")]
     finally:
-        reader_of.cache_clear()
+        registry._installed.cache_clear()
         sys.modules.pop("stanza_reader", None)

@@ -9,8 +9,8 @@ from pathlib import Path
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.pipeline.runner import run_share
 from nmt_prep.progress import Fields, Listener, Meter, Progress
+from nmt_prep.runner import run_share
 
 
 class Dies(Listener):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.checks import check_config
 from nmt_prep.config import ClusterSettings, DaskSettings
-from nmt_prep.config.file import check_config
 from nmt_prep.engines.dask_clusters import cluster_class, cluster_options
 from nmt_prep.errors import ConfigError
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import nmt_prep
-from nmt_prep.config.file import check_config
+from nmt_prep.checks import check_config
 from tests.corpus import tree
 from tests.engines.test_same_bytes import wmt22
 

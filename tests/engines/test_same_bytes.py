@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 import nmt_prep
+from nmt_prep.checks import check_config
 from nmt_prep.config import Config
-from nmt_prep.config.file import check_config
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.progress import Fields, Listener, Meter, Progress
 from tests.corpus import tree

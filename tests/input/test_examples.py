@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt_prep.config.file import load_config
-from nmt_prep.pipeline.runner import run as run_pipeline
+from nmt_prep.checks import load_config
+from nmt_prep.runner import run as run_pipeline
 
 TOY = Path(__file__).resolve().parents[2] / "configs" / "toy.yaml"
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"

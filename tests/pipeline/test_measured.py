@@ -26,8 +26,8 @@ from nmt_prep.pipeline.measured import (
     save_note,
     work_of,
 )
-from nmt_prep.pipeline.runner import run, run_share
 from nmt_prep.progress import Progress
+from nmt_prep.runner import run, run_share
 from nmt_prep.stages import STAGES
 from tests.corpus import corpus_config, write_corpus
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from nmt_prep.checks import check_config
 from nmt_prep.config import Config
-from nmt_prep.config.file import check_config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.pipeline.manifest import Counts

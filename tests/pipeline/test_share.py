@@ -12,8 +12,8 @@ from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.pipeline.runner import run_share, tasks
 from nmt_prep.progress import Progress
+from nmt_prep.runner import run_share, tasks
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.dying import do_share_and_die
 from tests.engines.test_executor import Events

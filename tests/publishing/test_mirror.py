@@ -12,7 +12,7 @@ import nmt_prep
 from nmt_prep.batches import read_records
 from nmt_prep.cli.app import run_app
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
-from nmt_prep.pipeline.runner import run
+from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")

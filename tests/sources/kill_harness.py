@@ -18,9 +18,9 @@ from pathlib import Path
 from nmt_prep.config import Config
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import LocalEngine
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download
 from tests.server import Answer, web_server
 from tests.stages.runs import config_of

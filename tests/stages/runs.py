@@ -6,8 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.checks import check_config
 from nmt_prep.config import Config
-from nmt_prep.config.file import check_config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.outcomes import Outcome, Step

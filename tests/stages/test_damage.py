@@ -15,9 +15,9 @@ from nmt_prep.config import Config
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import ArchiveError, DownloadError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
 from tests.server import WebServer, web_server

@@ -11,8 +11,8 @@ import pytest
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.pipeline.runner import plan
-from nmt_prep.pipeline.runner import run as verified_run
+from nmt_prep.runner import plan
+from nmt_prep.runner import run as verified_run
 from tests.server import Answer, WebServer, web_server
 from tests.stages.runs import config_of, manifest, run
 

@@ -11,8 +11,8 @@ from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import ArchiveError, CorpusError
 from nmt_prep.pipeline.manifest import Workspace
-from nmt_prep.pipeline.runner import plan
-from nmt_prep.pipeline.runner import run as verified_run
+from nmt_prep.runner import plan
+from nmt_prep.runner import run as verified_run
 from nmt_prep.stages import extract as module
 from tests.archives.builders import zip_of
 from tests.corpus import write_tgz

@@ -12,9 +12,9 @@ import pytest
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import RoundState, Share
-from nmt_prep.pipeline.runner import plan, run, run_share, tasks
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import Journal, PublishedFile, announce
+from nmt_prep.runner import plan, run, run_share, tasks
 from tests.corpus import corpus_config, tree, write_corpus
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
@@ -386,7 +386,7 @@ def test_what_somebody_else_put_there(scene: Scene) -> None:
         ({"options": {"key": "x"}}, "leave key out of the config"),
         ({"stages": ["download"]}, "publish.stages"),
         ({"stages": []}, "publish.stages"),
-        ({"stages": ["export"]}, "publish.stages names export, but records.export does not ask for it"),
+        ({"stages": ["export"]}, "publish.stages names export, but the config does not ask for that stage"),
     ],
 )
 def test_what_a_config_must_not_say(tmp_path: Path, publish: dict[str, Any], problem: str) -> None:

@@ -18,9 +18,9 @@ import pytest
 import nmt_prep
 from nmt_prep.config import ClusterSettings, Config, DaskSettings
 from nmt_prep.errors import NmtPrepError, OutputError
-from nmt_prep.pipeline.runner import run
 from nmt_prep.progress import Progress
 from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.test_executor import Events
 from tests.unreliable_proxy import UnreliableProxy
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 PUBLISH = """
 import sys
 from pathlib import Path
-from nmt_prep.pipeline.runner import run
+from nmt_prep.runner import run
 from tests.corpus import corpus_config
 place, url, endpoint, shards = sys.argv[1:]
 publish = {"url": url, "options": {"endpoint_url": endpoint}, "retries": 2}

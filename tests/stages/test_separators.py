@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import nmt_prep
-from nmt_prep.config.file import check_config
+from nmt_prep.checks import check_config
 from nmt_prep.records import read_shard
 from tests.corpora.test_alignment import SEPARATORS
 

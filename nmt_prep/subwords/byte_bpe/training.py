@@ -8,8 +8,8 @@ from typing import Literal
 from _nmt_prep_core import ByteBPEWordCounter
 
 from nmt_prep.columns import Lines, TextColumn, text_columns
-from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import TrainingError
+from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.byte_bpe.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
 from nmt_prep.subwords.byte_bpe.pretokens import Pretokenizer

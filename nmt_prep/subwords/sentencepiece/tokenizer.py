@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, text_columns
-from nmt_prep.engines.local import available_cores
 from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.sentencepiece.engine import Engine, Sampling
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer

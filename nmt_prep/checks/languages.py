@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import locale
 import re
-from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from nmt_prep.config.section import Languages
+from nmt_prep.config.problems import UNKNOWN_NAME
 
-_EXAMPLES = "a language tag such as en, zh or pt-BR"
 _TWO_LETTERS = re.compile(
     r"a[abefkmnrsvyz]|b[aeghimnors]|c[aehorsuvy]|d[aevz]|e[elnostu]|f[afijory]|g[adlnuv]|h[aeiortuyz]"
     r"|i[adegiknostuw]|j[aivw]|k[agijklmnorsuvwy]|l[abginotuv]|m[ghiklnorsty]|n[abdeglnorvy]|o[cjmrs]|p[ailst]"
@@ -20,19 +17,24 @@ _TWO_LETTERS = re.compile(
 """The two-letter languages of BCP 47. Most configs name no others, and are checked without loading langcodes."""
 
 
-def _known(tag: str) -> str:
+def check_language(tag: str) -> None:
+    """Checks a language tag.
+
+    Raises:
+        PydanticCustomError: it is not one; the message suggests the tag that was probably meant.
+    """
     if _TWO_LETTERS.fullmatch(tag):
-        return tag
-    import langcodes  # noqa: PLC0415  (takes 0.1 s to load)
+        return
+    import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
     if "_" not in tag and langcodes.tag_is_valid(tag):
-        return tag
+        return
     near = suggestion(tag)
     hint = f"; did you mean {near}?" if near else ""
     raise PydanticCustomError(
-        "language_tag",
-        "found the text {tag}, which is no language tag{hint} (allowed: {examples})",
-        {"tag": repr(tag), "hint": hint, "examples": _EXAMPLES},
+        UNKNOWN_NAME,
+        "found the text {tag}, which is no language tag{hint} (allowed: a language tag such as en, zh or pt-BR)",
+        {"tag": repr(tag), "hint": hint},
     )
 
 
@@ -41,7 +43,7 @@ def suggestion(tag: str) -> str | None:
 
     ``de_DE`` is de-DE; a language's name is told by the names of locales, a country's code by what is spoken there.
     """
-    import langcodes  # noqa: PLC0415
+    import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
     hyphened = tag.replace("_", "-")
     if langcodes.tag_is_valid(hyphened):
@@ -54,13 +56,3 @@ def suggestion(tag: str) -> str | None:
         spoken = str(langcodes.Language.get(f"und-{first.upper()}").maximize().language)
         return None if spoken == "en" else spoken  # what is said of countries that there are not
     return None
-
-
-Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*$"), AfterValidator(_known)]
-
-
-class ConfigLanguages(Languages):
-    """The languages of the two sides. Files and records may use other tags for them."""
-
-    source: Tag = Field(description=f"{_EXAMPLES}: the language of the source side")
-    target: Tag = Field(description=f"{_EXAMPLES}: the language of the target side")

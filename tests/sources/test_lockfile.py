@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.errors import ConfigError, OutputError
-from nmt_prep.lockfile import Locked, LockFile, lock_path
+from nmt_prep.sources.lockfile import Locked, LockFile, lock_path
 
 ONE = Locked("http://host/one", "1" * 64, 1, "http://mirror/one", '"etag"', "2026-01-31T12:00:00Z")
 TWO = Locked("http://host/two", "2" * 64, 2)

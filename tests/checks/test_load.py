@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.config import Config, json_schema
-from nmt_prep.config.file import load_config
+from nmt_prep.checks import json_schema, load_config
+from nmt_prep.config import Config
+from nmt_prep.corpora import format_of
 from nmt_prep.errors import ConfigError
 
 MINIMAL = """\
@@ -39,7 +40,7 @@ def test_defaults_and_norwegian(tmp_path: Path) -> None:
     config = load(tmp_path, MINIMAL)
     assert config.languages.source == "no"
     assert config.splits["train"][0].url.both == ("x.tgz",)
-    assert config.splits["train"][0].resolved_format == "plain"
+    assert format_of(config.splits["train"][0]) == "plain"
     assert (config.sample.bytes_per_corpus, config.vocab.size, config.vocab.max_subtoken_length) == (10**8, 8192, 200)
     assert (config.engine.memory, config.engine.workers, config.shards("train")) == (2 * 10**9, "auto", 1)
 
@@ -109,7 +110,7 @@ records: {shards: {train: 0}}
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, "
             "encoding, fields, format, header, invalid, languages, manual, max_line_bytes, member, name, "
-            "placeholder, references, role, sha256, source, swap, systems, tag, target, url)"
+            "options, placeholder, references, role, sha256, source, swap, systems, tag, target, url)"
         ),
         (
             "  splits.train.1.url (line 11): found an empty list; "
@@ -268,7 +269,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_formats_are_told_from_names(tmp_path: Path, text: str, format_: str) -> None:
     config = load(tmp_path, MINIMAL + f"    - {text}\n")
-    assert config.splits["train"][1].resolved_format == format_
+    assert format_of(config.splits["train"][1]) == format_
 
 
 def test_scalars_are_read_as_yaml_1_2_has_them(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nmt_prep.config.file import check_config
+from nmt_prep.checks import check_config
 from nmt_prep.errors import ConfigError
 
 

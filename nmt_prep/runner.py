@@ -11,7 +11,6 @@ from pathlib import Path
 from nmt_prep.config import Config
 from nmt_prep.engines.choice import local_engine, open_engine
 from nmt_prep.errors import ConfigError
-from nmt_prep.lockfile import LockFile
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import StageNotes
@@ -20,6 +19,7 @@ from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
+from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.download import addresses_of
 

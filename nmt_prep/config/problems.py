@@ -1,0 +1,119 @@
+"""The problems that pydantic finds in a config, in words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from nmt_prep.config.yaml_text import KeyPath
+
+UNKNOWN_NAME = "unknown_name"
+"""Type of pydantic's custom errors whose message says what was found and what is allowed."""
+
+
+def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> set[str]:
+    """Returns a line of text for each problem: key, line, what was found and what is allowed.
+
+    Args:
+        error: what the validation raised.
+        root: the model that was validated.
+        lines: line numbers of keys, where they are known.
+    """
+    # A list whose items are wrong is reported as too short as well; only an empty one is.
+    details = [detail for detail in error.errors() if detail["type"] != "too_short" or not detail["input"]]
+    return {_problem(detail, root, lines) for detail in details}
+
+
+def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath, int]) -> str:
+    path, model, allowed = _locate(detail["loc"], root)
+    if "both" in path and path not in lines:
+        path = path[: path.index("both")]  # the user wrote one value for both sides
+    if detail["type"] == "union_tag_invalid":
+        path = (*path, "kind")
+    line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
+    where = (_dotted(path) or "config") + (f" (line {line})" if line else "")
+    if detail["type"] == "extra_forbidden":
+        return f"{where}: unknown key{_suggest(str(path[-1]), model)}"
+    if detail["type"] == "union_tag_invalid":
+        return f"{where}: found {describe(detail['ctx']['tag'])}; allowed: {detail['ctx']['expected_tags']}"
+    if detail["type"] == "missing":
+        return f"{where}: this key is required: {allowed}"
+    whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
+    if whole or detail["type"] == UNKNOWN_NAME:
+        return f"{where}: {detail['ctx']['error'] if whole else detail['msg']}"
+    if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
+        return f"{where}: found an empty section; give it keys, or leave it out"
+    return f"{where}: found {describe(detail['input'])}; allowed: {allowed or detail['msg']}"
+
+
+def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None]:
+    """Returns the path of the key at pydantic's location, the section that holds it, and what it allows."""
+    path: KeyPath = ()
+    kind: Any = root
+    section: type[BaseModel] = root
+    allowed: str | None = None
+    for part in location:
+        if get_origin(kind) in (Union, UnionType):
+            # One model for each kind: pydantic names the kind in the location, which is no key of the config.
+            kind = next((model for model in get_args(kind) if part in _kinds(model)), None)
+        elif isinstance(kind, type) and issubclass(kind, BaseModel):
+            section = kind
+            path = (*path, part)
+            if part not in kind.model_fields:
+                return path, section, None
+            kind, allowed = kind.model_fields[str(part)].annotation, kind.model_fields[str(part)].description
+            kind = _strip(kind)
+        elif get_origin(kind) in (dict, tuple) and part != "[key]":
+            path = (*path, part)
+            kind = _strip(get_args(kind)[1 if get_origin(kind) is dict else 0])
+        else:
+            break
+    return path, section, allowed
+
+
+def _kinds(model: Any) -> tuple[Any, ...]:
+    """Returns the values of ``kind`` that select a model of a union."""
+    if isinstance(model, type) and issubclass(model, BaseModel) and "kind" in model.model_fields:
+        return get_args(model.model_fields["kind"].annotation)
+    return ()
+
+
+def _strip(annotation: Any) -> Any:
+    """Returns a type without Annotated and None."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+        return _strip(kinds[0]) if len(kinds) == 1 else annotation
+    return annotation
+
+
+def _suggest(key: str, section: type[BaseModel]) -> str:
+    allowed = sorted(section.model_fields)
+    near = difflib.get_close_matches(key, allowed, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{hint} (allowed here: {', '.join(allowed)})"
+
+
+def _dotted(path: KeyPath) -> str:
+    return ".".join(str(part) for part in path)
+
+
+def describe(value: object) -> str:
+    """Returns a value of a YAML file in words."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {value!r}" if len(value) <= 80 else f"the text {value[:80]!r}…"
+    if isinstance(value, tuple | list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    if isinstance(value, Mapping):
+        return f"a mapping with the keys {', '.join(map(str, value))}" if value else "an empty mapping"
+    return f"the number {value}" if isinstance(value, int | float) else repr(value)

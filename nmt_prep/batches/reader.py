@@ -13,9 +13,8 @@ import numpy as np
 from nmt_prep.batches import vectors
 from nmt_prep.batches.epoch import WINDOW_PAIRS, Window
 from nmt_prep.batches.options import Keywords, Options
-from nmt_prep.batches.plan import BatchPlan, plan_batches
+from nmt_prep.batches.plan import BatchPlan, WindowPairs, cut_window, plan_batches
 from nmt_prep.batches.vectors import Int64s
-from nmt_prep.batches.window import WindowPairs, cut_window
 from nmt_prep.columns import Ragged
 from nmt_prep.records.reader import PairColumns, read_span
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from nmt_prep.input.tensors import spans
+
 
 class Column(NamedTuple):
     """Rows of ids of different lengths.
@@ -75,9 +77,7 @@ def truncate_rows(column: Column, max_length: int | None) -> Column:
 
 def pack(column: Column) -> Column:
     """Copies the values so that the rows are consecutive, in order and without gaps."""
-    ends = column.starts + column.lengths
-    index = tf.raw_ops.RaggedRange(starts=column.starts, limits=ends, deltas=tf.constant(1, tf.int64))
-    return packed_column(tf.gather(column.values, index.rt_dense_values), column.lengths)
+    return packed_column(tf.gather(column.values, spans(column.starts, column.lengths)), column.lengths)
 
 
 def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:

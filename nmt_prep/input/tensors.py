@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from nmt_prep.batches.vectors import Scalar
-from nmt_prep.input.packing import pack_rows
+from nmt_prep.batches.vectors import PackedRows, Scalar
 
 __all__ = ["pack_rows"]
 
@@ -73,3 +72,48 @@ def jumps(widths: tf.Tensor, /) -> tf.Tensor:
 
     found = tf.TensorArray(tf.int64, size=0, dynamic_size=True, element_shape=[])
     return tf.while_loop(lambda place, _: place < count, step, (tf.constant(0, tf.int64), found))[1].stack()
+
+
+def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:
+    """Packs pairs, given by the int64 lengths of their sides; no side is longer than ``length``.
+
+    Pairs are sorted by their longer side, longest first. In each round every row gets one of the longest remaining
+    pairs; the emptiest row gets the longest. A pair that does not fit is tried again in the next round, but those
+    before the first one that fits are postponed until all others are in rows. New rows are then added for them,
+    somewhat more than their larger side fills. A round is a few vector operations, so this is fast in a graph.
+    ``pack_rounds`` of the native core does the same to count the rows beforehand; ``pack_best_fit`` wastes less space
+    if there are few rows.
+    """
+    tokens = tf.stack([source, target], 1)
+    order = tf.argsort(tf.maximum(source, target), direction="DESCENDING", stable=True)
+
+    def open_rows(put_off: tf.Tensor, filled: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        most = tf.reduce_max(tf.reduce_sum(tf.gather(tokens, put_off), 0))
+        more = tf.maximum((most * 1003 + 1000 * length - 1) // (1000 * length), 1)
+        return put_off, put_off[:0], tf.concat([filled, tf.zeros([more, 2], tf.int64)], 0)
+
+    def put(
+        waiting: tf.Tensor, put_off: tf.Tensor, filled: tf.Tensor, row_of: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+        waiting, put_off, filled = tf.cond(
+            tf.equal(tf.size(waiting), 0), lambda: open_rows(put_off, filled), lambda: (waiting, put_off, filled)
+        )
+        rows = tf.argsort(tf.reduce_max(filled, 1), stable=True)[: tf.size(waiting)]
+        pairs, others = waiting[: tf.size(rows)], waiting[tf.size(rows) :]
+        fits = tf.reduce_max(tf.gather(filled, rows) + tf.gather(tokens, pairs), 1) <= length
+        put_pairs, put_rows = tf.boolean_mask(pairs, fits)[:, tf.newaxis], tf.boolean_mask(rows, fits)
+        filled = tf.tensor_scatter_nd_add(filled, put_rows[:, tf.newaxis], tf.gather_nd(tokens, put_pairs))
+        row_of = tf.tensor_scatter_nd_update(row_of, put_pairs, put_rows)
+        tried = tf.cumsum(tf.cast(fits, tf.int32)) > 0
+        put_off = tf.concat([put_off, tf.boolean_mask(pairs, ~tried)], 0)
+        return tf.concat([tf.boolean_mask(pairs, tried & ~fits), others], 0), put_off, filled, row_of
+
+    vector, matrix = tf.TensorShape([None]), tf.TensorShape([None, 2])
+    _, _, _, row_of = tf.while_loop(
+        lambda waiting, put_off, filled, row_of: tf.size(waiting) + tf.size(put_off) > 0,
+        put,
+        (order[:0], order, tf.zeros([0, 2], tf.int64), tf.zeros_like(order)),
+        shape_invariants=(vector, vector, matrix, vector),
+    )
+    sizes = tf.math.bincount(row_of, dtype=tf.int64)
+    return PackedRows(tf.cast(tf.argsort(row_of, stable=True), tf.int64), tf.boolean_mask(sizes, sizes > 0))

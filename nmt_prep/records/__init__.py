@@ -1,24 +1,24 @@
 """Writes pairs of ids as shuffled TFRecord shards, and reads them."""
 
 from nmt_prep.records.check import check_records
-from nmt_prep.records.dataset_file import load_dataset_info, write_dataset_info
 from nmt_prep.records.dataset_json import (
     CorpusInfo,
     DatasetInfo,
     IndexInfo,
     InputInfo,
     Languages,
+    PairStats,
     ShardInfo,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
+    load_dataset_info,
+    write_dataset_info,
 )
 from nmt_prep.records.index import ShardIndex, index_path
-from nmt_prep.records.plan import Layout, ShardPlan, shard_name
+from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
 from nmt_prep.records.reader import iter_records, read_shard
-from nmt_prep.records.shuffle import GlobalShuffle
 from nmt_prep.records.spill import SpillWriter
-from nmt_prep.records.stats import PairStats
 from nmt_prep.records.writer import write_shard
 
 __all__ = [

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.dataset_file import DATASET_FILE, load_dataset_info
-from nmt_prep.records.dataset_json import DatasetInfo, ShardInfo, VocabularyInfo
+from nmt_prep.records.dataset_json import DATASET_FILE, DatasetInfo, ShardInfo, VocabularyInfo, load_dataset_info
 from nmt_prep.records.index import index_path
 from nmt_prep.records.plan import Layout
 from nmt_prep.records.reader import iter_records
@@ -108,36 +107,31 @@ def _files_of(directory: Path, shard: ShardInfo, layout: Layout) -> Iterator[_Fi
 
 
 def _check_size(file: _File) -> None:
-    path = file.path
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise _unreadable_shard(path, error) from error
-    if size != file.bytes:
-        raise RecordsError(
-            f"{path}: {size} bytes, expected {file.bytes} ({file.describe()}); "
-            "restore it, or run the encode stage again"
-        )
+    _same(file, file.bytes, lambda: file.path.stat().st_size, "{} bytes, expected {}")
 
 
 def _check_content(directory: Path, files: Sequence[_File]) -> None:
     cache = DigestCache(directory.parent)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(lambda file: _check_digest(file, cache), files):
+        for _ in pool.map(
+            lambda file: _same(file, file.sha256, lambda: cache.digest(file.path), "sha256 {}, expected {}"), files
+        ):
             pass
     cache.save()
 
 
-def _check_digest(file: _File, cache: DigestCache) -> None:
-    path = file.path
+def _same(file: _File, expected: object, measure: Callable[[], object], message: str) -> None:
     try:
-        found = cache.digest(path)
+        found = measure()
     except OSError as error:
-        raise _unreadable_shard(path, error) from error
-    if found != file.sha256:
         raise RecordsError(
-            f"{path}: sha256 {found}, expected {file.sha256} ({file.describe()}); "
-            "restore it, or run the encode stage again"
+            f"{file.path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage "
+            "again"
+        ) from error
+    if found != expected:
+        raise RecordsError(
+            f"{file.path}: {message.format(found, expected)} ({file.describe()}); restore it, or run the encode stage "
+            "again"
         )
 
 
@@ -149,9 +143,3 @@ def _describe(path: Path, shard: ShardInfo, layout: Layout) -> str:
     if found != shard.pairs:
         return f"{found} complete pairs, expected {shard.pairs}"
     return "all its records are complete, so it is from another run"
-
-
-def _unreadable_shard(path: Path, error: OSError) -> RecordsError:
-    return RecordsError(
-        f"{path}: the shard cannot be read: {error.strerror or error}; restore it, or run the encode stage again"
-    )

@@ -1,23 +1,74 @@
-"""The schema of ``dataset.json``, which describes a records directory, its text and its vocabularies, with digests."""
+"""The file ``dataset.json``: it describes a records directory, its text and its vocabularies, with digests."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import (
     BaseModel,
     ConfigDict,
     NonNegativeInt,
     SerializerFunctionWrapHandler,
     StringConstraints,
+    ValidationError,
     model_serializer,
     model_validator,
 )
 
+from nmt_prep.artefacts import write_json
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import RecordsError
 from nmt_prep.records.plan import Layout
-from nmt_prep.records.stats import PairStats
+
+
+@dataclass(frozen=True)
+class PairStats:
+    """Counts over pairs of id rows, each with its EOS.
+
+    Attributes:
+        pairs: number of pairs.
+        source_tokens: ids of the source side.
+        target_tokens: ids of the target side.
+        source_lengths: number of pairs for each source length.
+        target_lengths: number of pairs for each target length.
+        max_lengths: number of pairs for each length of the longer side.
+    """
+
+    pairs: int = 0
+    source_tokens: int = 0
+    target_tokens: int = 0
+    source_lengths: Counter[int] = field(default_factory=Counter)
+    target_lengths: Counter[int] = field(default_factory=Counter)
+    max_lengths: Counter[int] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, inputs: Ragged, targets: Ragged) -> PairStats:
+        """Counts a batch of pairs."""
+        source, target = inputs.lengths, targets.lengths
+        return cls(
+            len(inputs),
+            int(source.sum()),
+            int(target.sum()),
+            _histogram(source),
+            _histogram(target),
+            _histogram(np.maximum(source, target)),
+        )
+
+    def __add__(self, other: PairStats) -> PairStats:
+        return PairStats(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
+def _histogram(lengths: npt.NDArray[np.int64]) -> Counter[int]:
+    values, counts = np.unique(lengths, return_counts=True)
+    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]+$")]
@@ -135,6 +186,10 @@ class ShardInfo(_Model):
     index: IndexInfo | None = None
 
 
+_COUNTS = ("pairs", "source_tokens", "target_tokens")
+_LENGTHS = ("source_lengths", "target_lengths", "max_lengths")
+
+
 class SplitInfo(_Model):
     """Counts of a split and its shards in order; lengths count EOS, ``max_lengths`` is of the longer side."""
 
@@ -153,36 +208,24 @@ class SplitInfo(_Model):
         Raises:
             ValueError: they do not agree (as pydantic's ``ValidationError``).
         """
-        return cls(
-            pairs=stats.pairs,
-            source_tokens=stats.source_tokens,
-            target_tokens=stats.target_tokens,
-            source_lengths=_sparse(stats.source_lengths),
-            target_lengths=_sparse(stats.target_lengths),
-            max_lengths=_sparse(stats.max_lengths),
-            shards=tuple(shards),
-        )
+        values: dict[str, Any] = {name: getattr(stats, name) for name in _COUNTS}
+        values |= {name: tuple(sorted(getattr(stats, name).items())) for name in _LENGTHS}
+        return cls(**values, shards=tuple(shards))
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        for name in ("pairs", "source_tokens", "target_tokens"):
-            _same(
-                f"{name} of all shards", sum(getattr(shard, name) for shard in self.shards), name, getattr(self, name)
-            )
-        for name in ("source_lengths", "target_lengths", "max_lengths"):
+        for name in _COUNTS:
+            found = sum(getattr(shard, name) for shard in self.shards)
+            _same(f"{name} of all shards", found, name, getattr(self, name))
+        for name in _LENGTHS:
             histogram: Histogram = getattr(self, name)
             lengths = [length for length, _ in histogram]
             if lengths != sorted(set(lengths)):
                 raise ValueError(f"{name} is not in ascending order of length")
             _same(f"pairs in {name}", sum(count for _, count in histogram), "pairs", self.pairs)
-        for side, tokens in (("source", self.source_tokens), ("target", self.target_tokens)):
-            histogram = getattr(self, f"{side}_lengths")
-            _same(
-                f"tokens in {side}_lengths",
-                sum(length * count for length, count in histogram),
-                f"{side}_tokens",
-                tokens,
-            )
+        for side in ("source", "target"):
+            found = sum(length * count for length, count in getattr(self, f"{side}_lengths"))
+            _same(f"tokens in {side}_lengths", found, f"{side}_tokens", getattr(self, f"{side}_tokens"))
         return self
 
 
@@ -243,10 +286,51 @@ class DatasetInfo(_Model):
             raise ValueError(f"shard {shard.file} has no index, which layout {self.layout} needs")
 
 
-def _sparse(histogram: Counter[int]) -> Histogram:
-    return tuple(sorted(histogram.items()))
-
-
 def _same(what: str, found: int, other: str, expected: int) -> None:
     if found != expected:
         raise ValueError(f"{what} add up to {found}, but {other} is {expected}")
+
+
+DATASET_FILE = "dataset.json"
+FORMAT = 1
+
+
+def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
+    """Writes ``dataset.json`` atomically and returns its path; equal content gives equal bytes.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    path = Path(records_dir) / DATASET_FILE
+    write_json(path, dataset.model_dump(mode="json"))
+    return path
+
+
+def load_dataset_info(records_dir: str | Path) -> DatasetInfo:
+    """Reads ``dataset.json``; :func:`~nmt_prep.records.check.check_records` also checks the shards against it.
+
+    Raises:
+        RecordsError: it is missing, not JSON, of a later format, incomplete, or its counts do not add up.
+    """
+    path = Path(records_dir) / DATASET_FILE
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RecordsError(
+            f"{path}: cannot be read: {error.strerror or error}; give the directory that the encode stage wrote, "
+            "or run the encode stage"
+        ) from error
+    try:
+        tree = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RecordsError(f"{path}: not JSON: {error}; delete it and run the encode stage again") from error
+    found = tree.get("format") if isinstance(tree, Mapping) else None
+    if isinstance(found, int) and found > FORMAT:
+        raise RecordsError(f"{path}: format {found}, this version reads up to {FORMAT}; install a later nmt_prep")
+    try:
+        return DatasetInfo.model_validate_json(content)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}" for problem in error.errors()
+        )
+        raise RecordsError(f"{path}: {problems}. Delete it and run the encode stage again") from error

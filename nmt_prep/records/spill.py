@@ -20,8 +20,8 @@ from _nmt_prep_core import SpillBuffer
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
+from nmt_prep.records.dataset_json import PairStats
 from nmt_prep.records.plan import ShardPlan
-from nmt_prep.records.stats import PairStats
 
 _TRAILER = struct.Struct(
     "<8s5q96s"

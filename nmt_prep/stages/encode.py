@@ -39,7 +39,7 @@ from nmt_prep.records import (
     write_dataset_info,
     write_shard,
 )
-from nmt_prep.records.dataset_file import DATASET_FILE
+from nmt_prep.records.dataset_json import DATASET_FILE
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.compile import Compile, CompiledPart
 from nmt_prep.stages.frames import corpus_frames, tag_settings

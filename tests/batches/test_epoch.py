@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.batches import vectors
-from nmt_prep.batches.epoch import EpochOrder, SplitIndex
-from nmt_prep.batches.mixing import CorpusMix, tempered_draws, weighted_draws
+from nmt_prep.batches.epoch import CorpusMix, EpochOrder, SplitIndex, tempered_draws, weighted_draws
 from nmt_prep.batches.plan import BatchPlan, Place
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.config import Config
@@ -94,6 +94,7 @@ def test_a_corpus_that_cannot_be_cut_is_one_task() -> None:
     assert seconds(predicted([CorpusSize("train", 1e9, lines_apart=False)]))["compile"] == 8.93
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**9), st.integers(1, 10**9), st.integers(1, 64))
 def test_more_text_takes_no_less(one: int, other: int, workers: int) -> None:
     less, more = (predicted(given_corpora(config(), pairs), workers, 64) for pairs in sorted((one, other)))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.input import make_dataset, too_long_pairs
-from nmt_prep.input.packing import pack_rows
+from nmt_prep.input.tensors import pack_rows
 from nmt_prep.records import iter_records
 
 pytestmark = pytest.mark.tensorflow

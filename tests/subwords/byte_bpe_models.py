@@ -156,6 +156,10 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[dict[str, An
     ),
     "prefix in parts": (sequence(split("a"), byte_level(add_prefix_space=True, use_regex=False)), None, [], {}),
     "prefix, parts and GPT-2": (sequence(split("a"), byte_level(add_prefix_space=True)), None, [], {}),
+    "Lowercase": (byte_level(), {"type": "Lowercase"}, [added("THE", 400, normalized=True)], {}),
+    "Whitespace": (sequence({"type": "Whitespace"}, byte_level(add_prefix_space=True)), None, [], {}),
+    "prefix before cuts of bytes": (sequence(byte_level(add_prefix_space=True), split("[a-c]")), None, [], {}),
+    "sets and names": (sequence(split(r"[\p{L}&&[^\p{Han}]]+|(?<name>\h+)|(?i:ss)|\bx"), NO_REGEX), None, [], {}),
     "strings": (
         sequence(split(" ", "MergedWithNext", kind="String"), split("a.", kind="String"), NO_REGEX),
         None,

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.subwords.byte_bpe.spelling import bytes_of
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
-from nmt_prep.subwords.byte_bpe.vocabulary import bytes_of
 
 
-def corpora(shared: Path) -> Iterator[tuple[str, list[str]]]:
-    for path in sorted(shared.glob("corpora/**/*.gz")):
+def corpora(shared: Path, folder: str = "corpora") -> Iterator[tuple[str, list[str]]]:
+    for path in sorted(shared.glob(f"{folder}/**/*.gz")):
         yield path.name, gzip.decompress(path.read_bytes()).decode().removesuffix("\n").split("\n")
-    for path in sorted(shared.glob("corpora/**/*.tgz")):
+    for path in sorted(shared.glob(f"{folder}/**/*.tgz")):
         with tarfile.open(path) as archive:
             for member in archive:
                 if (file := archive.extractfile(member)) is not None:

@@ -2,25 +2,28 @@ from __future__ import annotations
 
 import atexit
 import base64
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import tiktoken
 from hypothesis import given, settings
+from tiktoken.load import load_tiktoken_bpe
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
-from tokenizers import Tokenizer
 
-from nmt_prep.errors import VocabularyError
+from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords import load_tokenizer
-from nmt_prep.subwords.byte_bpe.pretokenization import is_gpt2_pattern
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_native_pattern
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.subwords.byte_bpe_models import O200K
 from tests.subwords.byte_bpe_samples import small_tokenizer
 from tests.subwords.test_byte_bpe_models import TEXTS
+from tests.subwords.test_byte_bpe_published import corpora
 
 NAMES = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
 
@@ -37,7 +40,7 @@ def test_what_tiktoken_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = TIKTOKEN_ENCODINGS[f"{name}.tiktoken"]
     assert ours.specials == theirs["special_tokens"]
     same = ours.pattern == theirs["pat_str"]
-    assert same or (is_gpt2_pattern(ours.pattern or "") and is_gpt2_pattern(theirs["pat_str"]))
+    assert same or (is_native_pattern(ours.pattern or "") and is_native_pattern(theirs["pat_str"]))
 
 
 def test_pattern_in_words_of_a_tokenizer_json() -> None:
@@ -50,29 +53,93 @@ def write(path: Path) -> Path:
 
 
 @cache
-def loaded(name: str) -> tuple[tiktoken.Encoding, ByteBPETokenizer, ByteBPETokenizer, Tokenizer]:
-    """Tiktoken's encoding; ours of a file of its ranks, and of what we save; tokenizers' of the same."""
-    pattern = TIKTOKEN_ENCODINGS[f"{name}.tiktoken"].pattern or ""
+def loaded(pattern: str) -> tuple[tiktoken.Encoding, ByteBPETokenizer]:
+    """Tiktoken's encoding, and ours of a file of its ranks."""
     with tempfile.TemporaryDirectory() as directory:
-        ours = ByteBPETokenizer.load(write(Path(directory) / "made"), pattern=pattern, specials={})
-        saved = Path(directory) / "saved.json"
-        ours.save(saved)
-        peer = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks(), special_tokens={})
-        return peer, ours, ByteBPETokenizer.load(saved), Tokenizer.from_file(str(saved))
+        ours = ByteBPETokenizer.load(write(Path(directory) / "made"), pattern=pattern, specials={"<e>": 500})
+    return tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks(), special_tokens={"<e>": 500}), ours
 
 
 atexit.register(loaded.cache_clear)
 
+PATTERNS = [
+    *(str(TIKTOKEN_ENCODINGS[f"{name}.tiktoken"].pattern) for name in NAMES),
+    r"\p{Han}+|[\p{L}&&[^\p{Han}]]+|\s+",
+    r"\w+",
+]
 
-@pytest.mark.parametrize("name", NAMES)
+
+@pytest.mark.parametrize("pattern", PATTERNS)
 @settings(deadline=None)
 @given(text=TEXTS)
-def test_ids(name: str, text: str) -> None:
-    peer, ours, again, theirs = loaded(name)
+def test_ids(pattern: str, text: str) -> None:
+    peer, ours = loaded(pattern)
     expected = peer.encode_ordinary(text)
-    assert ours.encode(text) == expected
-    assert again.encode(text) == expected
-    assert theirs.encode(text).ids == expected
+    assert ours.encode(text, disallowed_special=()) == expected
+    assert ours.encode_batch([text, "", text], 1).to_lists() == [expected, [], expected]
+    assert ours.decode(expected) == peer.decode(expected)
+
+
+def test_special_tokens_of_ranks_that_tiktoken_encodes() -> None:
+    _, ours = loaded(r"\w+|\W")
+    assert ours.encode("a<e>b", allowed_special="all") == [*ours.encode("a"), 500, *ours.encode("b")]
+    with pytest.raises(EncodeError, match="the text holds the special token '<e>' at character 1"):
+        ours.encode("a<e>b")
+    assert ours.encode_batch(["<e>"]).to_lists() == [ours.encode("<e>", disallowed_special=())]
+
+
+def test_refused_for_ranks_that_tiktoken_encodes(tmp_path: Path) -> None:
+    _, ours = loaded(r"\w+|\W")
+    with pytest.raises(ValueError, match="dropout is not supported for ranks with a pattern of their own"):
+        ours.encode("x", dropout=0.1, seed=1)
+    with pytest.raises(VocabularyError, match=r"tokenizer.json cannot say the pattern .*tiktoken's syntax"):
+        ours.save(tmp_path / "x.json")
+    with pytest.raises(VocabularyError, match=r"tiktoken does not accept the pattern '\(a': .*; correct it"):
+        ByteBPETokenizer.load(write(tmp_path / "made"), pattern="(a", specials={})
+    ours.save(tmp_path / "again", format="tiktoken")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "made").read_bytes()
+    not_utf8 = pa.array([b"a", b"\xff"]).cast(pa.binary()).view(pa.string())
+    with pytest.raises(InvalidTextError, match="line 1: byte 0 is not UTF-8"):
+        ours.encode_batch(not_utf8)
+
+
+@pytest.mark.parametrize("library", ["tokenizers", "tiktoken"])
+def test_libraries_that_are_not_installed(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_tokenizer().save(tmp_path / "native.json")
+    ByteBPETokenizer.train(["a b"], 300, pattern=r"\w+").save(tmp_path / "own.json")
+    monkeypatch.setitem(sys.modules, library, None)
+    assert ByteBPETokenizer.load(tmp_path / "native.json").encode("the cat")
+    assert ByteBPETokenizer.load(write(tmp_path / "made"), pattern=GPT2_PATTERN, specials={}).encode("the cat")
+    file, options = ("own.json", {}) if library == "tokenizers" else ("made", {"pattern": r"\w+", "specials": {}})
+    with pytest.raises(VocabularyError, match=rf"needs {library}: pip install 'nmt_prep\[{library}\]'"):
+        ByteBPETokenizer.load(tmp_path / file, **options)
+
+
+# Of Kimi K2: letters of alphabets apart from Chinese, by a set that is an intersection.
+KIMI_K2 = "|".join(
+    [
+        r"[\p{Han}]+",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+
+
+def test_published_ranks_with_the_pattern_of_another_model(shared: Path) -> None:
+    path = shared / "golden/published/cl100k_base.tiktoken"
+    peer = tiktoken.Encoding("x", pat_str=KIMI_K2, mergeable_ranks=load_tiktoken_bpe(str(path)), special_tokens={})
+    ours = ByteBPETokenizer.load(path, pattern=KIMI_K2, specials={})
+    checked = 0
+    for name, whole in corpora(shared, "corpora/wmt22-enzh"):
+        lines = whole[::10]
+        assert ours.encode_batch(lines, 1).to_lists() == peer.encode_ordinary_batch(lines, num_threads=1), name
+        checked += len(lines)
+    assert checked > 5_000
 
 
 def test_by_name(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import ClassVar
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import ByteBPEVocab
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe.patterns import PatternError, common_pattern
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
@@ -29,16 +28,15 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
     speed: ClassVar[Speed] = Speed(encoding=59e6, sample=50e6, seconds=1.8, memory=454e6)
 
     def check(self, options: ByteBPEVocab) -> None:
-        """Refuses a pattern that tokenizers, which reads the vocabulary's file too, might take in another way.
+        """Refuses a pattern that tokenizers, which reads the vocabulary's file too, does not accept.
 
         Raises:
-            VocabularyError: it might.
+            VocabularyError: it does not, or is not installed.
         """
-        if options.pattern is not None:
-            try:
-                common_pattern(options.pattern, "regex")
-            except PatternError as error:
-                raise VocabularyError(f"pattern {options.pattern!r}: tokenizer.json cannot say it: {error}") from error
+        try:
+            self.new_counts(options)
+        except VocabularyError as error:
+            raise VocabularyError(f"pattern {options.pattern!r}: {error}") from error
 
     def new_counts(self, options: ByteBPEVocab) -> PretokenCounts:
         return PretokenCounts(options.pattern or GPT2_PATTERN)

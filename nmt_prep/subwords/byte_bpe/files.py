@@ -16,10 +16,11 @@ from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Cut, Pretokenization
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level, steps_of
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, RankEncoding
+from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.tokenizer_json import from_tokenizer_json, to_tokenizer_json
-from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary, spelled
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
 from nmt_prep.subwords.vocabulary_file import read_vocabulary
 
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
@@ -178,10 +179,10 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
     if pattern is None:
         raise VocabularyError(
             f"{path} holds tiktoken's ranks, which do not say how text is cut; load it with pattern=… "
-            "(GPT2_PATTERN for GPT-2's) and specials={name: id}, save it as tokenizer.json and use that"
+            "(GPT2_PATTERN for GPT-2's) and specials={name: id}"
         )
     added = _specials(known.specials if specials is None else specials)
-    how = Pretokenization.by_pattern(pattern)
+    how = Pretokenization.by_ranks(pattern)
     vocabulary = build_vocabulary(ranks, [], added, str(path), how, whole_words=True)
     if missing := set(range(256)) - {token[0] for token in vocabulary.tokens if len(token) == 1}:
         raise VocabularyError(
@@ -199,7 +200,7 @@ def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
 
 def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
     how = vocabulary.pretokenization
-    if how.patterns or not how.gpt2:
+    if not how.gpt2:
         return "pretokens follow a pattern that is not GPT-2's"
     return _not_before(vocabulary)
 
@@ -208,7 +209,7 @@ def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
     """What is done to text before it is cut, if anything."""
     if vocabulary.pretokenization.add_prefix_space:
         return "a space is put before each line"
-    if vocabulary.pretokenization.forms:
+    if vocabulary.pretokenization.normalizer is not None:
         return "text is normalised"
     for name, token in vocabulary.added.items():
         if replace(token, normalized=False) != AddedToken(token.id):
@@ -228,6 +229,13 @@ def _not_by_merges(vocabulary: ByteBPEVocabulary) -> str | None:
     return None
 
 
+def _follows_one_pattern(how: Pretokenization) -> bool:
+    match steps_of(json.loads(how.pre_tokenizer or "null")):
+        case [{"type": "Split", "pattern": {"Regex": str()}, "behavior": "Isolated", "invert": False}, last]:
+            return bool(last == byte_level())
+    return False
+
+
 def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
     """Ranks give the same ids if each token's own merge is in the list, and the merges go in the order of ids.
 
@@ -236,7 +244,7 @@ def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
     how = vocabulary.pretokenization
     if reason := _not_before(vocabulary):
         return reason
-    if how.byte_cuts or len(how.cuts) + how.gpt2 != 1 or any(cut != Cut(cut.pattern) for cut in how.cuts):
+    if not how.gpt2 and how.ranks_pattern is None and not _follows_one_pattern(how):
         return "pretokens follow several patterns, or none"
     single = {token for token in vocabulary.tokens if len(token) == 1}
     if len(single) != 256:

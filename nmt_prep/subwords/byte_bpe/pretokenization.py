@@ -1,74 +1,280 @@
-"""How a line is cut before byte-level BPE merges anything: the one description that every file format is read into."""
+"""From lines to pretokens: natively by GPT-2's pattern, otherwise with the library that defines the file.
+
+The normalizer and the pre-tokenizer of a ``tokenizer.json`` are run by ``tokenizers``, unless the pre-tokenizer is one
+that the native core knows. The ``tokenizers`` package is imported only when a vocabulary needs it.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.errors import InvalidTextError, VocabularyError
+from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finder
+from nmt_prep.subwords.byte_bpe.spelling import unspelled
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-"""GPT-2's pre-tokenisation: the native scanner's own; what it matches is a pretoken, and no merge goes beyond one."""
+"""GPT-2's pattern, which the native scanner implements. What it matches is a pretoken; no merge crosses its ends."""
 
 # As tiktoken words it: the same matches.
 _SAME_AS_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 
-Behavior: TypeAlias = Literal["Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
-"""What becomes of a pattern's matches, by tokenizers' names: they are parts of their own, they are left out, they join
-the part before or the one behind, or neighbouring matches make one part."""
-
-Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
-"""A normalization form of Unicode."""
+_NOTHING: frozenset[str] = frozenset()
 
 
-def is_gpt2_pattern(pattern: str) -> bool:
-    """Whether a pattern is GPT-2's, in OpenAI's wording or in tiktoken's."""
+def is_native_pattern(pattern: str) -> bool:
+    """Tells whether the native core cuts by a pattern: GPT-2's, in OpenAI's wording or in tiktoken's."""
     return pattern in (GPT2_PATTERN, _SAME_AS_GPT2)
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """One step of cutting: each part of the line is cut where a pattern matches.
+def byte_level(*, add_prefix_space: bool = False, use_regex: bool = False) -> dict[str, Any]:
+    """Returns the ByteLevel step of a ``tokenizer.json``."""
+    return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
 
-    Attributes:
-        pattern: in the syntax of the ``regex`` package.
-        behavior: what becomes of the matches.
-        invert: whether what lies between matches takes their place, and they its.
+
+def needed_library(name: str, what: str) -> Any:
+    """Imports ``tokenizers`` or ``tiktoken``, which are extras of the same names.
+
+    Args:
+        name: of the library.
+        what: needs it, for the message.
+
+    Raises:
+        VocabularyError: it is not installed; the message says how to install it.
     """
-
-    pattern: str
-    behavior: Behavior = "Isolated"
-    invert: bool = False
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise VocabularyError(f"{what} needs {name}: pip install 'nmt_prep[{name}]'") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Pretokenization:
-    """From a line to its pretokens, in the order of the attributes.
+    """How a line is cut into pretokens.
 
     Attributes:
-        forms: normalization forms that the text is brought into.
-        cuts: steps that cut the text, each the parts that the one before left.
-        add_prefix_space: whether a part that does not begin with a space gets one.
-        gpt2: whether the parts are then cut by GPT-2's pattern, which the native scanner does.
-        byte_cuts: steps that cut the parts as files spell their bytes, and so perhaps inside a character.
+        normalizer: the normalizer of a ``tokenizer.json``, as JSON; None leaves text as it is.
+        pre_tokenizer: its pre-tokenizer, as JSON; None if the native core cuts.
+        gpt2: the native core cuts by GPT-2's pattern, or takes lines as they are.
+        add_prefix_space: the native core puts a space before a part that does not begin with one.
+        ranks_pattern: pattern in tiktoken's syntax, by which tiktoken itself encodes; None for other vocabularies.
     """
 
-    forms: tuple[Form, ...] = ()
-    cuts: tuple[Cut, ...] = ()
-    add_prefix_space: bool = False
+    normalizer: str | None = None
+    pre_tokenizer: str | None = None
     gpt2: bool = True
-    byte_cuts: tuple[Cut, ...] = ()
+    add_prefix_space: bool = False
+    ranks_pattern: str | None = None
 
     @classmethod
     def by_pattern(cls, pattern: str) -> Pretokenization:
-        """Pretokens are what a pattern matches, and what lies between its matches."""
-        return cls() if is_gpt2_pattern(pattern) else cls(cuts=(Cut(pattern),), gpt2=False)
+        """Returns how text is cut into the matches of a pattern and what lies between them.
 
-    def fingerprint(self) -> bytes:
-        """What tells one way of cutting from another, but for ``add_prefix_space``: of GPT-2's alone, its pattern."""
-        if not self.forms and not self.patterns:
-            return (GPT2_PATTERN if self.gpt2 else "").encode()
-        return repr((self.forms, self.cuts, self.gpt2, self.byte_cuts)).encode()
+        Args:
+            pattern: in the syntax of ``tokenizers``, which is Oniguruma's.
+        """
+        if is_native_pattern(pattern):
+            return cls()
+        split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        return cls.by_steps(None, {"type": "Sequence", "pretokenizers": [split, byte_level()]})
+
+    @classmethod
+    def by_ranks(cls, pattern: str) -> Pretokenization:
+        """Returns how text is cut by a pattern in tiktoken's syntax."""
+        return cls() if is_native_pattern(pattern) else cls(gpt2=False, ranks_pattern=pattern)
+
+    @classmethod
+    def by_steps(cls, normalizer: object, pre_tokenizer: object) -> Pretokenization:
+        """Returns how text is cut by two parts of a ``tokenizer.json``, natively if the core knows how."""
+        normal = None if normalizer is None or steps_of(normalizer) == [] else _written(normalizer)
+        match steps_of(pre_tokenizer):
+            case [{"type": "ByteLevel"} as step]:
+                prefix, use_regex = step.get("add_prefix_space", True), step.get("use_regex", True)
+                return cls(normal, gpt2=bool(use_regex), add_prefix_space=bool(prefix))
+            case [
+                {"type": "Split", "pattern": {"Regex": str(pattern)}, "behavior": "Isolated", "invert": False},
+                {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+            ] if is_native_pattern(pattern):
+                return cls(normal)
+        return cls(normal, _written(pre_tokenizer), gpt2=False)
 
     @property
-    def patterns(self) -> bool:
-        """Whether the ``regex`` package has part in the cutting."""
-        return bool(self.cuts or self.byte_cuts)
+    def byte_cuts(self) -> bool:
+        """Whether parts are cut after their bytes were spelt, and so perhaps inside a character."""
+        if self.pre_tokenizer is None:
+            return False
+        return bool(steps_of(json.loads(self.pre_tokenizer))[-1].get("type") != "ByteLevel")
+
+    @property
+    def libraries(self) -> list[str]:
+        """Names of the packages that take part."""
+        by_tokenizers = self.normalizer is not None or self.pre_tokenizer is not None
+        return ["tokenizers"] * by_tokenizers + ["tiktoken"] * (self.ranks_pattern is not None)
+
+    def fingerprint(self) -> bytes:
+        """Returns what tells one way of cutting from another, except for ``add_prefix_space``."""
+        if not self.libraries:
+            return (GPT2_PATTERN if self.gpt2 else "").encode()
+        return repr((self.normalizer, self.pre_tokenizer, self.gpt2, self.ranks_pattern)).encode()
+
+
+def steps_of(part: object) -> list[Any]:
+    """Returns the steps of a normalizer or pre-tokenizer, with those of sequences in their places."""
+    if isinstance(part, dict) and part.get("type") == "Sequence":
+        steps = part.get("pretokenizers", part.get("normalizers"))
+        return [step for nested in (steps if isinstance(steps, list) else [steps]) for step in steps_of(nested)]
+    return [] if part is None else [part]
+
+
+def _written(part: object) -> str:
+    return json.dumps(part, ensure_ascii=False, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Pretokens:
+    """The parts that lines were cut into.
+
+    Attributes:
+        column: each part as a line of its own; those that stand for added tokens are empty.
+        firsts: int64, shape ``[lines + 1]``: number of each line's first part.
+        places: int64, shape ``[n]``: numbers of the parts that stand for added tokens, ascending.
+        ids: int32, shape ``[n]``: ids of those tokens.
+    """
+
+    column: TextColumn
+    firsts: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int32]
+
+    def joined(self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> Ragged:
+        """Returns the ids of the lines, from the ids of the parts."""
+        if len(self.places):
+            values = np.insert(values, offsets[self.places], self.ids)
+            lengths = np.diff(offsets)
+            lengths[self.places] += 1
+            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return Ragged(values, offsets[self.firsts])
+
+
+class Pretokenizer:
+    """Cuts lines as a vocabulary says."""
+
+    def __init__(self, how: Pretokenization, added: Mapping[str, AddedToken] | None = None) -> None:
+        """Prepares the library, if one is needed.
+
+        Raises:
+            VocabularyError: tokenizers is not installed, or does not accept the normalizer or the pre-tokenizer.
+        """
+        self._added = added or {}
+        self._normal: Callable[[str], str] = str
+        self._pre_tokenize: Callable[[str], list[tuple[str, Any]]] | None = None
+        if "tokenizers" in how.libraries:
+            peer = _peer(how)
+            if how.normalizer is not None:
+                self._normal = peer.normalizer.normalize_str
+            if how.pre_tokenizer is not None:
+                self._pre_tokenize = peer.pre_tokenizer.pre_tokenize_str
+        self._is_plain = not how.libraries
+        self._byte_cuts = how.byte_cuts
+        self._finders = cache(self._make_finders)
+
+    def cut(self, column: TextColumn, allowed: frozenset[str] = _NOTHING) -> Pretokens | None:
+        """Cuts lines into the parts that the native core encodes; None if it takes each line as it is.
+
+        Args:
+            column: the lines.
+            allowed: names of special tokens that are found in them.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        before, after = self._finders(allowed)
+        if before is None and after is None and self._is_plain:
+            return None
+        data = bytearray()
+        ends, firsts, places, ids = [0], [0], [], []
+        for line in decoded(column):
+            for part in self._parts(line, before, after):
+                if isinstance(part, int):
+                    places.append(len(ends) - 1)
+                    ids.append(part)
+                    ends.append(len(data))
+                else:
+                    for piece in self._pieces(part):
+                        data += piece
+                        ends.append(len(data))
+            firsts.append(len(ends) - 1)
+        return Pretokens(
+            TextColumn(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64)),
+            np.array(firsts, np.int64),
+            np.array(places, np.int64),
+            np.array(ids, np.int32),
+        )
+
+    def _parts(self, line: str, before: AddedTokenFinder | None, after: AddedTokenFinder | None) -> Iterator[str | int]:
+        """Yields the ids of added tokens, and the normalised text between them."""
+        for part in [line] if before is None else before.cut(line):
+            if isinstance(part, int):
+                yield part
+            else:
+                normal = self._normal(part)
+                yield from [normal] if after is None else after.cut(normal)
+
+    def _pieces(self, text: str) -> Iterable[bytes]:
+        if self._pre_tokenize is None:
+            return [text.encode()]
+        pieces = self._pre_tokenize(text)
+        return [piece.encode() if self._byte_cuts else unspelled(piece) for piece, _ in pieces]
+
+    def _make_finders(self, allowed: frozenset[str]) -> tuple[AddedTokenFinder | None, AddedTokenFinder | None]:
+        return tuple(finder(self._added, allowed, late, self._normal) for late in (False, True))  # type: ignore[return-value]
+
+
+def _peer(how: Pretokenization) -> Any:
+    """Returns a tokenizer of ``tokenizers`` with this normalizer and pre-tokenizer.
+
+    Raises:
+        VocabularyError: there is none.
+    """
+    tokenizers = needed_library("tokenizers", "a vocabulary that cuts or normalises text in another way than GPT-2")
+    normalizer, pre_tokenizer = (
+        None if part is None else json.loads(part) for part in (how.normalizer, how.pre_tokenizer)
+    )
+    content: dict[str, object] = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    }
+    try:
+        return tokenizers.Tokenizer.from_str(json.dumps(content))
+    except Exception as error:  # tokenizers raises nothing more specific
+        parts = " and ".join(part for part in (how.normalizer, how.pre_tokenizer) if part is not None)
+        raise VocabularyError(f"tokenizers does not accept {parts}: {error}; correct it") from error
+
+
+def decoded(column: TextColumn) -> Iterator[str]:
+    """Yields the lines of a column.
+
+    Raises:
+        InvalidTextError: a line is not UTF-8.
+    """
+    first = int(column.offsets[0])
+    data = column.data[first : column.offsets[-1]].tobytes()
+    for number, (start, end) in enumerate(pairwise((column.offsets - first).tolist())):
+        try:
+            yield data[start:end].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidTextError(
+                f"line {number}: byte {error.start} is not UTF-8; convert the text to UTF-8 or drop the line"
+            ) from error

@@ -1,11 +1,14 @@
-"""Encodings that tiktoken publishes as files of ranks: how each cuts text, and its special tokens."""
+"""Files of ranks: those that tiktoken publishes, and encoding by tiktoken itself where the pattern is not native."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, decoded, needed_library
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 
 CL100K_PATTERN = "|".join(
     [
@@ -41,7 +44,7 @@ class RankEncoding(NamedTuple):
     """What a file of ranks does not say.
 
     Attributes:
-        pattern: what pretokens match, in the syntax of the ``regex`` package; None where that is not known.
+        pattern: what pretokens match, in the syntax of ``tiktoken``; None where that is not known.
         specials: id of each special token.
     """
 
@@ -67,3 +70,50 @@ TIKTOKEN_ENCODINGS: Mapping[str, RankEncoding] = {
     "o200k_base.tiktoken": RankEncoding(O200K_PATTERN, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
 }
 """By the usual name of the file."""
+
+
+class RankEncoder:
+    """Encodes with tiktoken, which cuts by patterns that nothing else reads as it does."""
+
+    def __init__(self, vocabulary: ByteBPEVocabulary, pattern: str) -> None:
+        """Prepares the encoding.
+
+        Args:
+            vocabulary: whose tokens are ranks.
+            pattern: what pretokens match, in tiktoken's syntax.
+
+        Raises:
+            VocabularyError: tiktoken is not installed, or does not accept the pattern.
+        """
+        tiktoken = needed_library("tiktoken", "a file of ranks with another pattern than GPT-2's")
+        ranks = {token: number for number, token in enumerate(vocabulary.tokens) if token}
+        try:
+            self._encoding = tiktoken.Encoding(
+                "ranks", pat_str=pattern, mergeable_ranks=ranks, special_tokens=vocabulary.specials
+            )
+        except ValueError as error:
+            raise VocabularyError(f"tiktoken does not accept the pattern {pattern!r}: {error}; correct it") from error
+
+    def encode(self, column: TextColumn, threads: int, allowed: frozenset[str]) -> Ragged:
+        """Returns the ids of each line.
+
+        Args:
+            column: the lines.
+            threads: to use.
+            allowed: names of special tokens that are found in the lines.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            EncodeError: tiktoken cannot match its pattern to a line.
+        """
+        lines = list(decoded(column))
+        try:
+            if allowed:
+                rows = [self._encoding.encode(line, allowed_special=allowed, disallowed_special=()) for line in lines]
+            else:
+                rows = self._encoding.encode_ordinary_batch(lines, num_threads=threads)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # what its native code raises, no subclass of Exception
+                raise
+            raise EncodeError(f"tiktoken cannot match its pattern to a line: {error}; split long lines") from error
+        return Ragged.from_lists(rows)

@@ -22,10 +22,11 @@ from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.byte_bpe.added import SpecialNames, allowed_specials
 from nmt_prep.subwords.byte_bpe.files import Format, load_vocabulary, save_vocabulary
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
-from nmt_prep.subwords.byte_bpe.pretokens import Pretokenizer
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenizer
+from nmt_prep.subwords.byte_bpe.ranks import RankEncoder
+from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts, learn_vocabulary
-from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelled, spelling_model
+from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelling_model
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
 
 _WHITE = re.compile(r"\s")
@@ -58,6 +59,9 @@ class ByteBPETokenizer(Tokenizer):
         Raises:
             VocabularyError: a name that is given is not among the special tokens, or a pattern is not one.
         """
+        how = vocabulary.pretokenization
+        self._pretokenizer = Pretokenizer(how, vocabulary.added)
+        self._ranks = None if how.ranks_pattern is None else RankEncoder(vocabulary, how.ranks_pattern)
         self.vocabulary = vocabulary
         self._pieces = vocabulary.pieces()
         self._fingerprint = vocabulary.fingerprint()
@@ -69,10 +73,8 @@ class ByteBPETokenizer(Tokenizer):
             [(token.id, name.encode()) for name, token in vocabulary.added.items()],
             np.ascontiguousarray(vocabulary.merges, np.int32).ravel(),
             vocabulary.whole_words,
-            vocabulary.pretokenization.add_prefix_space,
+            how.add_prefix_space,
         )
-        how = vocabulary.pretokenization
-        self._pretokenizer = Pretokenizer(how, vocabulary.added)
         self._encoder = spelling_model(vocabulary) if how.byte_cuts else self._model
 
     @classmethod
@@ -105,7 +107,7 @@ class ByteBPETokenizer(Tokenizer):
             eos: name of the special token with id 1.
             bos: name of the special token with id 2, if any.
             reserved: further special tokens; their ids follow.
-            pattern: what pretokens match; anything but ``GPT2_PATTERN`` goes through ``regex``, which is slower.
+            pattern: what pretokens match; anything but ``GPT2_PATTERN`` is cut by ``tokenizers``, which is slower.
             progress: called with ``("merges", {"size": …, "target": …})`` every now and then, and at the end.
             threads: native threads to use; None is one per available core.
             memory: bytes that the training may take; None sets no bound.
@@ -183,8 +185,9 @@ class ByteBPETokenizer(Tokenizer):
 
         Args:
             path: the file (of OpenAI's either), or the directory with the files under their usual names.
-            pattern: of OpenAI's files, if it is not GPT-2's; of tiktoken's ranks, which do not say it, unless the file
-                has the name of one of tiktoken's encodings (``cl100k_base.tiktoken``).
+            pattern: of OpenAI's files, if it is not GPT-2's, in the syntax of ``tokenizers``; of tiktoken's ranks,
+                which do not say it, in the syntax of ``tiktoken``, unless the file has the name of one of its encodings
+                (``cl100k_base.tiktoken``).
             specials: special tokens and their ids, likewise.
             pad: name of the special token that pads; None takes a usual name. So for the next two.
             eos: that ends a sentence.
@@ -193,7 +196,11 @@ class ByteBPETokenizer(Tokenizer):
         Raises:
             VocabularyError: the file cannot be read, or is not byte-level BPE as it is supported.
         """
-        return cls(load_vocabulary(Path(path), pattern, specials), pad, eos, bos)
+        vocabulary = load_vocabulary(Path(path), pattern, specials)
+        try:
+            return cls(vocabulary, pad, eos, bos)
+        except VocabularyError as error:
+            raise VocabularyError(f"{path}: {error}") from error
 
     def save(self, path: str | Path, format: Format = "tokenizer.json") -> None:  # noqa: A002
         """Writes the vocabulary so that the format's own software reads it and gives the same ids.
@@ -267,15 +274,22 @@ class ByteBPETokenizer(Tokenizer):
             raise ValueError("dropout needs a seed: pass seed=…")
         if dropout > 0 and self.vocabulary.pretokenization.byte_cuts:
             raise ValueError("dropout is not supported for a vocabulary that cuts text after it was spelt in bytes")
+        if dropout > 0 and self._ranks is not None:
+            raise ValueError(
+                "dropout is not supported for ranks with a pattern of their own, which tiktoken itself encodes; "
+                "use the tokenizer.json of the model"
+            )
         return (seed or 0) % 2**64
 
     def _encode_column(
         self, column: TextColumn, threads: int | None, dropout: float, key: int, allowed: frozenset[str] = frozenset()
     ) -> Ragged:
         count = threads or available_cores()
+        if self._ranks is not None:
+            return self._ranks.encode(column, count, allowed)
         pretokens = self._pretokenizer.cut(column, allowed)
         parts = column if pretokens is None else pretokens.column
-        scan = self._pretokenizer.to_be_scanned
+        scan = self.vocabulary.pretokenization.gpt2
         values, offsets = self._encoder.encode(parts.data, parts.offsets, count, scan, dropout, key)
         return Ragged(values, offsets) if pretokens is None else pretokens.joined(values, offsets)
 

@@ -10,14 +10,7 @@ from typing import Any
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.added import AddedToken
-from nmt_prep.subwords.byte_bpe.json_steps import (
-    list_of,
-    object_of,
-    read_steps,
-    unsupported,
-    written_normalizer,
-    written_pre_tokenizer,
-)
+from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization, byte_level, steps_of
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -32,17 +25,17 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
     Raises:
         VocabularyError: it is not byte-level BPE, or has parts that are not supported; the message names them.
     """
-    model = object_of(content.get("model"), "model", where)
+    model = _object(content.get("model"), "model", where)
     _check_model(model, where)
-    how = read_steps(content.get("normalizer"), content.get("pre_tokenizer"), where)
-    ids = object_of(model.get("vocab"), "model.vocab", where)
+    how = _read_steps(content, where)
+    ids = _object(model.get("vocab"), "model.vocab", where)
     for token, value in ids.items():
         if not isinstance(value, int) or isinstance(value, bool):
             raise VocabularyError(f"{where}: token {token!r} has the id {value!r}, not a number; fetch the file again")
-    added = _read_added(list_of(content.get("added_tokens") or [], "added_tokens", where), ids, where)
-    if not how.forms and all(token.normalized for token in added.values()):
+    added = _read_added(_list(content.get("added_tokens") or [], "added_tokens", where), ids, where)
+    if how.normalizer is None and all(token.normalized for token in added.values()):
         added = {name: replace(token, normalized=False) for name, token in added.items()}  # one order is the other then
-    merges = [_read_merge(merge, where) for merge in list_of(model.get("merges"), "model.merges", where)]
+    merges = [_read_merge(merge, where) for merge in _list(model.get("merges"), "model.merges", where)]
     return build_vocabulary(ids, merges, added, where, how, whole_words=bool(model.get("ignore_merges")))
 
 
@@ -50,9 +43,15 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
     """The text of the file; tokenizers reads it and gives the same ids.
 
     Raises:
-        VocabularyError: a pattern may mean something else to tokenizers; the message says what of it.
+        VocabularyError: the vocabulary has a pattern of tiktoken's, which tokenizers may read in another way.
     """
-    pieces = vocabulary.pieces()
+    how, pieces = vocabulary.pretokenization, vocabulary.pieces()
+    if how.ranks_pattern is not None:
+        raise VocabularyError(
+            f"tokenizer.json cannot say the pattern {how.ranks_pattern!r}, which is in tiktoken's syntax: tokenizers "
+            "may read it in another way; use format='tiktoken', or load the tokenizer.json that its authors published"
+        )
+    native = byte_level(add_prefix_space=how.add_prefix_space, use_regex=how.gpt2)
     content = {
         "version": "1.0",
         "truncation": None,
@@ -61,10 +60,10 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
             {"id": token.id, "content": name, **{flag: getattr(token, flag) for flag in _FLAGS}}
             for name, token in sorted(vocabulary.added.items(), key=lambda item: item[1].id)
         ],
-        "normalizer": written_normalizer(vocabulary.pretokenization),
-        "pre_tokenizer": written_pre_tokenizer(vocabulary.pretokenization),
+        "normalizer": json.loads(how.normalizer or "null"),
+        "pre_tokenizer": native if how.pre_tokenizer is None else json.loads(how.pre_tokenizer),
         "post_processor": None,
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "decoder": byte_level(add_prefix_space=True, use_regex=True),
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -90,13 +89,49 @@ def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
     return max((number + 1 for number, token in enumerate(vocabulary.tokens) if token), default=0)
 
 
+def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
+    """Returns how text is cut; whatever the native core does not know is left to tokenizers.
+
+    Raises:
+        VocabularyError: the vocabulary is not byte-level, or a step cannot be supported.
+    """
+    steps = steps_of(content.get("pre_tokenizer"))
+    names = [str(step.get("type")) if isinstance(step, dict) else repr(step) for step in steps]
+    found = ", ".join(names) or "None"
+    if names.count("ByteLevel") != 1:
+        raise _unsupported(where, f"the pre-tokenizer {found}", "there must be ByteLevel in it, once")
+    if "Metaspace" in names[names.index("ByteLevel") :]:
+        raise _unsupported(where, f"the pre-tokenizer {found}", "steps behind ByteLevel must only cut")
+    step = steps[names.index("ByteLevel")]
+    for key in ("add_prefix_space", "use_regex"):
+        if not isinstance(step.get(key, True), bool):
+            raise VocabularyError(f"{where}: {key} is {step[key]!r}, neither true nor false; fetch the file again")
+    return Pretokenization.by_steps(content.get("normalizer"), content.get("pre_tokenizer"))
+
+
+def _unsupported(where: str, what: str, advice: str) -> VocabularyError:
+    return VocabularyError(f"{where}: {what} is not supported: {advice}")
+
+
+def _object(value: object, key: str, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise VocabularyError(f"{where}: {key} is missing or not an object; check that this is a whole tokenizer.json")
+    return value
+
+
+def _list(value: object, key: str, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise VocabularyError(f"{where}: {key} is missing or not a list; check that this is a whole tokenizer.json")
+    return value
+
+
 def _check_model(model: dict[str, Any], where: str) -> None:
     if model.get("type", "BPE") != "BPE":
-        raise unsupported(where, f"a model of type {model['type']!r}", "load it with the tokenizer of its dialect")
+        raise _unsupported(where, f"a model of type {model['type']!r}", "load it with the tokenizer of its dialect")
     for option in ("byte_fallback", "continuing_subword_prefix", "end_of_word_suffix", "dropout"):
         if model.get(option):
             advice = "encode with dropout=…" if option == "dropout" else "load it with the tokenizer of its dialect"
-            raise unsupported(where, f"the model's {option} {model[option]!r}", advice)
+            raise _unsupported(where, f"the model's {option} {model[option]!r}", advice)
 
 
 def _read_added(entries: list[Any], ids: Mapping[str, int], where: str) -> dict[str, AddedToken]:

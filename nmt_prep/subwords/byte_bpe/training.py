@@ -11,9 +11,9 @@ from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.byte_bpe.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
-from nmt_prep.subwords.byte_bpe.pretokens import Pretokenizer
-from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary, bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer
+from nmt_prep.subwords.byte_bpe.spelling import bytes_of, spelled
+from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
 from nmt_prep.subwords.counts import CountColumns, check_memory
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -30,10 +30,10 @@ class PretokenCounts:
         """Starts empty.
 
         Args:
-            pattern: what pretokens match; anything but ``GPT2_PATTERN`` goes through ``regex``, which is slower.
+            pattern: what pretokens match; anything but ``GPT2_PATTERN`` is cut by ``tokenizers``, which is slower.
 
         Raises:
-            VocabularyError: the pattern is not a regular expression.
+            VocabularyError: tokenizers is not installed, or does not accept the pattern.
         """
         self.pretokenization = Pretokenization.by_pattern(pattern)
         self._pretokenizer = Pretokenizer(self.pretokenization)

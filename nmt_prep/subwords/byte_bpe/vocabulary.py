@@ -1,8 +1,4 @@
-"""What a byte-level BPE vocabulary is, whatever file it comes from: tokens, merges, added tokens, pre-tokenisation.
-
-Files spell tokens with GPT-2's 256 characters, one for each byte: printable Latin-1 characters stand for themselves,
-the other bytes get the characters from U+0100 on, in order.
-"""
+"""A byte-level BPE vocabulary, whatever file it comes from: tokens, merges, added tokens, pre-tokenisation."""
 
 from __future__ import annotations
 
@@ -18,33 +14,10 @@ from _nmt_prep_core import GPT2_UNICODE_VERSION, ByteBPEModel
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
+from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
 
 MAX_TOKENS = 1 << 21
 """Ids go no further than this."""
-
-
-def _byte_characters() -> tuple[str, ...]:
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = iter(range(0x100, 0x200))
-    return tuple(chr(byte if byte in printable else next(others)) for byte in range(256))
-
-
-BYTE_CHARACTERS = _byte_characters()
-_BYTES = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
-_TO_CHARACTERS = dict(enumerate(BYTE_CHARACTERS))
-
-
-def spelled(token: bytes) -> str:
-    """The characters that files write for a token's bytes."""
-    return token.decode("latin-1").translate(_TO_CHARACTERS)
-
-
-def bytes_of(spelling: str) -> bytes | None:
-    """The bytes that a file's characters stand for; None if one of them stands for none."""
-    try:
-        return bytes([_BYTES[character] for character in spelling])
-    except KeyError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +51,7 @@ class ByteBPEVocabulary:
         return tuple(pieces)
 
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of all of this, and of the Unicode versions or ``regex`` release that read the text."""
+        """SHA-256 (hex) of all of this, and of the Unicode version or the releases of libraries that cut the text."""
         how = self.pretokenization
         digest = hashlib.sha256(f"byte_bpe\n{_readers(how)}\n{how.add_prefix_space} {self.whole_words}\n".encode())
         added = sorted(self.added.items(), key=lambda item: item[1].id)
@@ -93,9 +66,9 @@ class ByteBPEVocabulary:
 
 
 def _readers(how: Pretokenization) -> str:
-    """What the ids depend on beside the vocabulary."""
-    readers = [f"regex {version('regex')}" if how.patterns else f"Unicode {GPT2_UNICODE_VERSION}"]
-    return " ".join(readers + [f"Arrow {version('pyarrow')}"] * bool(how.forms))
+    """Returns what the ids depend on beside the vocabulary."""
+    native = [] if how.pre_tokenizer or how.ranks_pattern else [f"Unicode {GPT2_UNICODE_VERSION}"]
+    return " ".join(native + [f"{library} {version(library)}" for library in how.libraries])
 
 
 def build_vocabulary(

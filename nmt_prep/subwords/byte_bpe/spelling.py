@@ -1,0 +1,32 @@
+"""GPT-2's spelling of bytes, one character for each.
+
+Printable Latin-1 characters stand for themselves, the other bytes get the characters from U+0100 on, in order.
+"""
+
+from __future__ import annotations
+
+
+def _byte_characters() -> tuple[str, ...]:
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = iter(range(0x100, 0x200))
+    return tuple(chr(byte if byte in printable else next(others)) for byte in range(256))
+
+
+BYTE_CHARACTERS = _byte_characters()
+_TO_CHARACTERS = dict(enumerate(BYTE_CHARACTERS))
+_TO_BYTES = {ord(character): byte for byte, character in _TO_CHARACTERS.items()}
+
+
+def spelled(token: bytes) -> str:
+    """Returns the characters that files write for bytes."""
+    return token.decode("latin-1").translate(_TO_CHARACTERS)
+
+
+def unspelled(spelling: str) -> bytes:
+    """Returns the bytes of a spelling, all of whose characters stand for bytes."""
+    return spelling.translate(_TO_BYTES).encode("latin-1")
+
+
+def bytes_of(spelling: str) -> bytes | None:
+    """Returns the bytes that a file's characters stand for; None if one of them stands for none."""
+    return unspelled(spelling) if _TO_BYTES.keys() >= set(map(ord, spelling)) else None

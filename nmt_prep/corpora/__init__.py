@@ -1,4 +1,4 @@
-"""One reader per format of parallel corpora; each yields pairs as Arrow columns."""
+"""Readers of parallel corpora, one per format; each yields pairs as Arrow columns."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def open_corpus(
     languages: Languages,
     slices: Mapping[str, LineSlice] | None = None,
 ) -> Reader:
-    """The reader of a corpus.
+    """Returns the reader of a corpus.
 
     Args:
-        corpus: what the config says of it.
-        files: the uncompressed files by the names that :func:`parts_of` lists; several where a part is several files.
-        languages: of the config; the corpus may say otherwise.
-        slices: the lines to read of each file, where a part is one file and not all lines of it are wanted.
+        corpus: its entry in the config.
+        files: the uncompressed files by the names that :func:`parts_of` returns; one mapping for each group of files.
+        languages: those of the config; those of the corpus take precedence.
+        slices: the lines to read of each file, if not all are wanted and each part is one file.
     """
     kind = reader_of(format_of(corpus))
     readers = [kind(corpus, each, languages, slices) for each in files]

@@ -1,4 +1,4 @@
-"""What the two forms of gettext catalogues share."""
+"""Functions shared by the readers of PO and MO, the two forms of gettext catalogues."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _CHARSET = re.compile(rb"charset=([A-Za-z0-9_.:-]+)")
 
 
 def charset(head: bytes, path: Path) -> str:
-    """The encoding that the header of a catalogue states; UTF-8 where it states none.
+    """Returns the encoding in the header of a catalogue, or UTF-8 if there is none.
 
     Raises:
-        CorpusError: nobody knows it.
+        CorpusError: the encoding is unknown.
     """
     found = _CHARSET.search(head)
     if found is None or found[1] == b"CHARSET":
@@ -34,9 +34,9 @@ def charset(head: bytes, path: Path) -> str:
 
 
 def add_entry(builder: PairBuilder, text: str, plural: str | None, forms: Sequence[str], fault: int) -> None:
-    """Adds the pair of an entry; of one with a plural a second pair, with the last of the forms.
+    """Adds the pair of an entry, and for an entry with a plural a second pair with the last plural form.
 
-    The header, whose text is empty, is no pair.
+    Skips the header, whose text is empty.
     """
     if not text:
         return

@@ -1,4 +1,4 @@
-"""One file of comma-separated columns, quoted as RFC 4180 has it."""
+"""Reader of comma-separated columns, quoted as in RFC 4180."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class CsvReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of all records, without the header where there is one.
+        """Yields the pairs of all records, without the header.
 
-        Blocks without a quotation mark, which are most, are taken apart as a whole.
+        Most blocks have no quotation mark; these are split as a whole.
 
         Raises:
             CorpusError: a record has too few columns, quotes are malformed, a named column is missing, or the file is
@@ -67,7 +67,7 @@ class CsvReader(Reader):
 
 
 class _Record(NamedTuple):
-    """One record: the line that it begins at, its text, and its fault or 0."""
+    """One record: the number of its first line, its text, and its fault or 0."""
 
     line: int
     text: str
@@ -75,7 +75,7 @@ class _Record(NamedTuple):
 
 
 class _Records:
-    """Joins lines to records: a record ends where the quotation marks so far are even in number."""
+    """Joins lines to records: a record ends at a line end with an even number of quotation marks before it."""
 
     def __init__(self, path: Path, limit: int) -> None:
         self._path = path
@@ -86,7 +86,7 @@ class _Records:
 
     @property
     def open(self) -> bool:
-        """Whether a record goes on in the next block."""
+        """True if a record continues in the next block."""
         return bool(self._lines)
 
     def of(self, block: Block) -> Iterator[_Record]:
@@ -118,7 +118,7 @@ class _Records:
 
     def _unended(self) -> CorpusError:
         return CorpusError(
-            f"{self._path}:{self._line}: a quoted field does not end within max_line_bytes = {self._limit}; mend the "
+            f"{self._path}:{self._line}: a quoted field does not end within max_line_bytes = {self._limit}; fix the "
             "quotation marks (one within a field is doubled), or use format tsv, which has no quoting"
         )
 
@@ -134,5 +134,5 @@ def _fields(record: _Record, path: Path) -> list[str]:
             return fields
     raise CorpusError(
         f"{path}:{record.line}: a quotation mark inside field {len(fields)} (counted from 0); quote the whole field "
-        "and double the marks within, or use format tsv, which has no quoting"
+        "and double the marks inside it, or use format tsv, which has no quoting"
     )

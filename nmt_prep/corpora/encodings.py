@@ -1,4 +1,4 @@
-"""From text in any encoding to UTF-8, a chunk at a time."""
+"""Conversion of text in any encoding to UTF-8, one chunk at a time."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from nmt_prep.errors import InvalidTextError
 
 UTF8_MARK = codecs.BOM_UTF8
 
-_MARKS_THAT_DECODERS_EAT = {
+_MARKS_REMOVED_BY_DECODERS = {
     "utf-8-sig": (codecs.BOM_UTF8,),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
 }
-# Not the EUC encodings and GB18030, whose decoders take a newline for part of some sequences that are no text.
+# Without the EUC encodings and GB18030: their decoders accept a newline as part of some invalid sequences.
 _ONE_BYTE_NEWLINES = re.compile(
     r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-[rtu]|big5|big5hkscs|cp932|cp949|cp950|gb2312|gbk|shift_jis"
 )
 _MARK_AS_INVALID = "nmt_prep.mark_as_invalid"
 
-# Half a surrogate pair, which no UTF-8 may hold: the line is found to be invalid where all lines are checked.
+# Half a surrogate pair is invalid in UTF-8, so the later check of each line finds it.
 codecs.register_error(_MARK_AS_INVALID, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 def one_byte_newlines(encoding: str) -> bool:
-    r"""Whether in an encoding each byte 0x0A is a newline and nothing else is, also beside bytes that are no text."""
+    r"""Returns True if in an encoding exactly the bytes 0x0A are newlines, even next to invalid bytes."""
     return _ONE_BYTE_NEWLINES.fullmatch(encoding) is not None
 
 
@@ -42,27 +42,27 @@ def decoded(
     start: int = 0,
     first_line: int = 1,
 ) -> Iterator[bytes]:
-    """The same text in UTF-8; chunks that are said to be in UTF-8 are passed on unchecked.
+    """Yields the text as UTF-8; chunks in UTF-8 are yielded unchecked.
 
     Args:
         chunks: the bytes of a file.
-        encoding: as Python's codecs name it.
-        invalid: whether bytes that are no text are an error, or become bytes that are not UTF-8.
-        path: what messages name.
-        counts: to be told of ``byte_order_marks`` that the decoder removed.
-        start: where in the file the first chunk begins.
-        first_line: the number of the line that begins there, counted from 1.
+        encoding: a name of one of Python's codecs.
+        invalid: with ``error``, invalid bytes raise; with ``drop``, they become bytes that are not UTF-8.
+        path: the file that messages name.
+        counts: ``byte_order_marks`` is increased for a mark that the decoder removes.
+        start: offset of the first chunk in the file.
+        first_line: number of the line at that offset, counted from 1.
 
     Raises:
-        InvalidTextError: bytes that are no text in the encoding.
+        InvalidTextError: the bytes are not text in the encoding.
     """
     if encoding == "utf-8":
         yield from chunks
         return
     decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
     position, line = start, first_line
-    for number, chunk in enumerate(_and_the_end(chunks)):
-        if number == 0 and chunk.startswith(_MARKS_THAT_DECODERS_EAT.get(encoding, (b"no such mark",))):
+    for number, chunk in enumerate(_with_end(chunks)):
+        if number == 0 and chunk.startswith(_MARKS_REMOVED_BY_DECODERS.get(encoding, (b"no such mark",))):
             counts["byte_order_marks"] += 1
         position += len(chunk)
         try:
@@ -82,7 +82,7 @@ def decoded(
 
 
 def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, encoding: str) -> InvalidTextError:
-    """The error to raise where bytes are no text, counted from the beginning of the file."""
+    """Returns the error for invalid bytes; ``position`` is their offset in the file."""
     bad = bytes(error.object[error.start : error.end]).hex(" ")
     name = encoding.upper()
     hint = ""
@@ -90,10 +90,10 @@ def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, 
         hint = " (it may be UTF-16)"
     return InvalidTextError(
         f"{path}:{line}: not {name} at byte {position} of the file ({bad}: {error.reason}); "
-        f"set encoding in the config{hint}, mend the line, or set invalid: drop to leave such pairs out"
+        f"set encoding in the config{hint}, fix the line, or set invalid: drop to leave such pairs out"
     )
 
 
-def _and_the_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _with_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
     yield b""

@@ -1,4 +1,4 @@
-"""One file, a JSON object a line."""
+"""Reader of JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nmt_prep.errors import CorpusError
 
 
 class JsonlReader(Reader):
-    """Reads two texts of each object by the names on the way to them; a null drops the pair."""
+    """Reads two texts from each object, found by dotted paths; a null drops the pair."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     parts: ClassVar[tuple[str, ...]] = ("both",)
@@ -22,10 +22,10 @@ class JsonlReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"fields"}
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of all lines; blank lines are passed over.
+        """Yields the pairs of all lines; skips blank lines.
 
         Raises:
-            CorpusError: a line is no JSON object, or a field is no text; or the file is not text in the encoding of
+            CorpusError: a line is not a JSON object, a field is not text, or the file is not text in the encoding of
                 the corpus or cannot be read.
         """
         fields = self.corpus.fields
@@ -53,29 +53,29 @@ class JsonlReader(Reader):
         try:
             row = json.loads(text)
         except json.JSONDecodeError as error:
-            raise CorpusError(f"{where}: not JSON at column {error.colno} ({error.msg}); mend the line") from error
+            raise CorpusError(f"{where}: not JSON at column {error.colno} ({error.msg}); fix the line") from error
         except (ValueError, RecursionError) as error:
-            raise CorpusError(f"{where}: refused as JSON ({error}); mend the line") from error
+            raise CorpusError(f"{where}: cannot be parsed as JSON ({error}); fix the line") from error
         if not isinstance(row, dict):
-            raise CorpusError(f"{where}: a JSON object is wanted, with a name for each field; mend the line")
+            raise CorpusError(f"{where}: not a JSON object with a name for each field; fix the line")
         return row
 
     def _text(self, row: dict[str, Any], way: list[str], line: int) -> str | None:
         value: Any = row
         for done, name in enumerate(way):
             if not isinstance(value, dict):
-                raise self._no_text(way[:done], "no object", line)
+                raise self._no_text(way[:done], "not an object", line)
             if name not in value:
                 raise self._no_text(way[: done + 1], f"missing (there is {', '.join(map(repr, [*value][:10]))})", line)
             value = value[name]
             if value is None:
                 return None
         if not isinstance(value, str):
-            raise self._no_text(way, "no text", line)
+            raise self._no_text(way, "not text", line)
         return value
 
     def _no_text(self, way: list[str], what: str, line: int) -> CorpusError:
         return CorpusError(
-            f"{self.files['both']}:{line}: the field {'.'.join(way)} is {what}; mend the line, or correct fields in "
+            f"{self.files['both']}:{line}: the field {'.'.join(way)} is {what}; fix the line, or correct fields in "
             "the config"
         )

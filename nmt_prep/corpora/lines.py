@@ -1,7 +1,7 @@
-r"""From the bytes of a file to columns of lines, whole blocks at a time.
+r"""Splitting of files into lines, one block at a time.
 
-A line ends at ``\n`` and nowhere else; a last line without ``\n`` counts. What else becomes of the bytes is a
-:class:`TextPolicy`; a line that must be dropped keeps its place, empty and with its fault noted.
+A line ends at ``\n`` only; a last line without ``\n`` counts. A :class:`TextPolicy` decides how bytes are treated.
+A line that must be dropped keeps its position: it becomes empty and has a fault.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Faults: TypeAlias = "npt.NDArray[np.uint8]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 
 LARGEST_IN_MEMORY = 256 << 20
-"""A larger file is no test set or catalogue."""
+"""Limit for formats that are read as a whole, which are test sets and catalogues."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 
 
 class Fault(IntEnum):
-    """Why a line or a pair must be dropped."""
+    """The reason for dropping a line or a pair."""
 
     INVALID_TEXT = 1
     TOO_LONG = 2
@@ -43,7 +43,7 @@ class Fault(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextPolicy:
-    """How the bytes of a file become lines; the keys of a corpus of the same names say what each does."""
+    """Options for turning bytes into lines; each is documented at the key of a corpus of the same name."""
 
     encoding: str = "utf-8"
     invalid: Literal["error", "drop"] = "error"
@@ -53,24 +53,24 @@ class TextPolicy:
 
     @classmethod
     def of(cls, corpus: Corpus) -> TextPolicy:
-        """That of a corpus."""
+        """Returns the policy of a corpus."""
         return cls(corpus.encoding, corpus.invalid, corpus.crlf, corpus.max_line_bytes, "strip")
 
 
 AS_IS = TextPolicy()
-"""UTF-8, nothing altered, nothing dropped: for files of nmt_prep's own."""
+"""UTF-8 with no changes and no drops, for files that nmt_prep wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    r"""Some whole lines of a file: line i is ``data[starts[i]:ends[i]]``.
+    r"""Consecutive whole lines of a file: line i is ``data[starts[i]:ends[i]]``.
 
     Attributes:
         data: UTF-8.
         starts: int64, shape ``[lines]``.
         ends: int64, shape ``[lines]``, without the ``\n``.
         first_line: the number of the first line in the file, counted from 1.
-        faults: :class:`Fault` or 0 of each line, uint8, shape ``[lines]``; None where no line has one. A line with a
+        faults: :class:`Fault` or 0 for each line, uint8, shape ``[lines]``; None if no line has one. A line with a
             fault is empty.
     """
 
@@ -87,15 +87,15 @@ def iter_blocks(
     counts: Counter[str] | None = None,
     lines: LineSlice | None = None,
 ) -> Iterator[Block]:
-    """Cuts a file into blocks of about 2 MiB and at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines.
+    """Yields blocks of about 2 MiB and at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines.
 
-    A longer line is a block of its own, if it is kept.
+    A longer line that is kept is a block by itself.
 
     Args:
         path: the file.
-        policy: what becomes of its bytes.
-        counts: to be told of ``byte_order_marks`` and ``carriage_returns`` removed.
-        lines: which lines, where not all are wanted; only of an encoding with :func:`one_byte_newlines`.
+        policy: how its bytes are treated.
+        counts: ``byte_order_marks`` and ``carriage_returns`` are increased by the numbers removed.
+        lines: the lines to read; None for all. Only for an encoding with :func:`one_byte_newlines`.
 
     Raises:
         InvalidTextError: the bytes are not text in the policy's encoding.
@@ -120,7 +120,7 @@ def iter_blocks(
 
 
 def iter_lines(path: Path, lines: LineSlice | None = None) -> Iterator[pa.Array]:
-    """The lines of a UTF-8 file as they are, or some of them, as ``large_string`` arrays, none of them empty.
+    """Returns the lines of a UTF-8 file, or a slice of them, unchanged, as non-empty ``large_string`` arrays.
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
@@ -130,7 +130,7 @@ def iter_lines(path: Path, lines: LineSlice | None = None) -> Iterator[pa.Array]
 
 
 def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
-    """The whole text of a file that is no larger than :data:`LARGEST_IN_MEMORY`, without byte order mark.
+    """Returns the text of a file of at most :data:`LARGEST_IN_MEMORY` bytes, without byte order mark.
 
     Raises:
         InvalidTextError: the bytes are not text in the policy's encoding.
@@ -147,7 +147,7 @@ def read_text(path: Path, policy: TextPolicy, counts: Counter[str]) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file that is no larger than :data:`LARGEST_IN_MEMORY`.
+    """Returns the contents of a file of at most :data:`LARGEST_IN_MEMORY` bytes.
 
     Raises:
         CorpusError: the file cannot be read, or is too large.
@@ -161,10 +161,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def spans(data: bytearray, starts: Offsets, ends: Offsets) -> pa.Array:
-    """The pieces ``data[starts[i]:ends[i]]`` as a ``large_string`` array, copied together.
+    """Returns the spans ``data[starts[i]:ends[i]]`` as a ``large_string`` array.
 
-    ``starts[i] <= ends[i] <= starts[i + 1]`` must hold: then the pieces and the gaps between them are one array of
-    strings, of which every other one is wanted. A single piece is not copied.
+    ``starts[i] <= ends[i] <= starts[i + 1]`` must hold: then the spans and the gaps between them form one array of
+    strings, and the result is every other element. A single span is not copied.
     """
     if not len(starts):
         return pa.array([], pa.large_string())
@@ -172,24 +172,24 @@ def spans(data: bytearray, starts: Offsets, ends: Offsets) -> pa.Array:
     offsets[0::2] = starts
     offsets[1::2] = ends
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    pieces_and_gaps = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    spans_and_gaps = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
     if len(starts) == 1:
-        return pieces_and_gaps
-    return pieces_and_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
+        return spans_and_gaps
+    return spans_and_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
 
 
 def strip_lines(array: pa.Array) -> pa.Array:
-    """Strips each string of an Arrow string array of what ``str.strip`` strips: the same 29 characters."""
+    """Strips white space from each string of an Arrow array: the same 29 characters as ``str.strip``."""
     return pc.utf8_trim_whitespace(array)
 
 
 def text_bytes(array: pa.Array) -> int:
-    """UTF-8 bytes of all strings of an array."""
+    """Returns the total number of UTF-8 bytes in an array of strings."""
     return pc.sum(pc.binary_length(array)).as_py() or 0
 
 
 def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPolicy, counts: Counter[str]) -> Block:
-    """Finds the lines of whole lines of bytes, and their faults."""
+    """Splits whole lines of bytes into a block, with the faults of its lines."""
     view = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(view == _NEWLINE)
     if data[-1] != _NEWLINE:
@@ -209,7 +209,7 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
                     raise text_error(path, line + int(number), where, error, "utf-8") from None
                 faults[number] = Fault.INVALID_TEXT
     if policy.crlf == "strip" and b"\r\n" in data:
-        # Of a line that is too long its end may not have been kept.
+        # The end of a line that is too long may be missing.
         kept = faults != Fault.TOO_LONG
         returns = kept & (ends > starts) & (ends < len(data)) & (view[ends - 1] == _RETURN)
         ends -= returns
@@ -220,7 +220,7 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
 
 
 def _is_utf8(data: bytearray) -> bool:
-    """Arrow's check is much the faster one; Python's says where."""
+    """Returns True if the data are UTF-8. Arrow's check is much faster than Python's, which also finds the position."""
     bounds = pa.py_buffer(np.array([0, len(data)], np.int64))
     try:
         pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(data)]).validate(full=True)

@@ -1,8 +1,8 @@
-"""XML documents of any size, read in constant memory, by a parser that a hostile one cannot harm.
+"""Parsing of XML documents of any size in constant memory, safe for hostile documents.
 
-A DOCTYPE that only names an external DTD is passed over, and nothing is loaded. One with a subset of its own is
-refused: entities and default attributes are what XML bombs are made of. So are tags without end, nesting without
-bottom and names without number, which would be kept in memory.
+A DOCTYPE that only names an external DTD is ignored, and nothing is loaded. A DOCTYPE with an internal subset is
+refused, since entities and default attributes allow XML bombs. Overlong tags, deep nesting and too many element names
+are refused as well, since the parser would keep them in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nmt_prep.corpora.reader import PairBatch, Reader
 from nmt_prep.errors import CorpusError
 
 CHUNK_BYTES = 1 << 16
-"""How much of a document is parsed at once."""
+"""Size of the pieces in which a document is parsed."""
 
 _LONGEST_TOKEN = 4 << 20
 _DEEPEST = 200
@@ -31,12 +31,12 @@ _MOST_NAMES = 10_000
 
 
 class Document(ABC):
-    """What a format makes of a document: expat calls ``start`` and ``end``, and pairs go to the builder.
+    """Base class of the XML formats: expat calls ``start`` and ``end``, which add pairs to the builder.
 
     Attributes:
-        root: the element that holds the whole document.
-        codes: the elements within a text whose content is no text.
-        fault: 0, or why the text gathered last must be dropped.
+        root: name of the root element.
+        codes: elements inside a text whose content is not part of it.
+        fault: 0, or the fault of the text that was collected last.
     """
 
     root: ClassVar[str]
@@ -61,39 +61,39 @@ class Document(ABC):
 
     @abstractmethod
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element that is not within a text begins."""
+        """Handles the start of an element outside texts."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """An element ends: one that is not within a text, that holds a text, or that marks a part of one."""
+        """Handles the end of an element, except of those inside ``codes``."""
 
     @abstractmethod
     def finish(self) -> None:
-        """The document has ended."""
+        """Handles the end of the document."""
 
     def error(self, what: str) -> CorpusError:
-        """An error that names the place where the parser is."""
+        """Returns an error that names the current line."""
         return CorpusError(f"{self.path}:{self.parser.CurrentLineNumber}: {what}")
 
     def gather(self) -> None:
-        """From here on characters are text, until :meth:`gathered`."""
+        """Starts to collect characters as text, until :meth:`gathered`."""
         self.fault = 0
         self._pieces.clear()
         self._gathering = True
         self.parser.CharacterDataHandler = self._pieces.append
 
     def gathered(self) -> str:
-        """The text gathered; sets ``fault`` where it was too long to keep."""
+        """Returns the collected text, and stops collecting."""
         self.parser.CharacterDataHandler = None
         self._gathering = False
         return "".join(self._pieces)
 
     def check(self, fed: int) -> None:
-        """Refuses what would take memory without bound; called with the bytes parsed so far."""
+        """Refuses documents that would need unbounded memory; called with the number of bytes parsed so far."""
         if fed - self.parser.CurrentByteIndex > _LONGEST_TOKEN:
-            raise self.error(f"a tag or comment of more than {_LONGEST_TOKEN} bytes; refused, as no document needs it")
+            raise self.error(f"a tag or comment of more than {_LONGEST_TOKEN} bytes is refused")
         if len(self.parser.intern) > _MOST_NAMES:
-            raise self.error(f"more than {_MOST_NAMES} different names of elements; refused, as no format has so many")
+            raise self.error(f"more than {_MOST_NAMES} different element names are refused")
         if self._gathering and sum(map(len, self._pieces)) > self.corpus.max_line_bytes:
             self._pieces.clear()
             self.fault = Fault.TOO_LONG
@@ -103,7 +103,7 @@ class Document(ABC):
         if self._depth == 1 and name.rpartition(":")[2].lower() != self.root:
             raise self.error(f"begins with <{name[:100]}>, not with <{self.root}>; correct format in the config")
         if self._depth > _DEEPEST:
-            raise self.error(f"elements {_DEEPEST} deep within each other; refused, as no format nests so deeply")
+            raise self.error(f"elements nested more than {_DEEPEST} deep are refused")
         if not self._gathering:
             self.start(name, attributes)
         elif self._code_depth or name.rpartition(":")[2] in self.codes:
@@ -121,14 +121,14 @@ class Document(ABC):
 
     def _doctype(self, name: str, system_id: str | None, public_id: str | None, has_subset: int) -> None:
         if has_subset:
-            raise self.error("a DOCTYPE with declarations of its own is refused: remove what is between its [ and ]")
+            raise self.error("a DOCTYPE with an internal subset is refused: remove the part from [ to ]")
 
     def _skipped_entity(self, name: str, is_parameter: int) -> None:
         raise self.error(f"the entity &{name}; is not defined; write the character itself")
 
 
 class XmlReader(Reader):
-    """Reads one XML file of a format that a :class:`Document` knows."""
+    """Reads one XML file, whose format is a :class:`Document`."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"languages", "encoding", "max_line_bytes"})
@@ -136,12 +136,12 @@ class XmlReader(Reader):
     document: ClassVar[type[Document]]
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of the document.
+        """Yields the pairs of the document.
 
         Raises:
-            AlignmentError: the sides do not pair up.
+            AlignmentError: the sides do not match.
             InvalidTextError: the file is not text in the encoding of the corpus.
-            CorpusError: the document is not well-formed, or asks for what is refused.
+            CorpusError: the document is not well-formed, or exceeds a limit.
         """
         path = self.files["both"]
         builder = PairBuilder(self.corpus.max_line_bytes, path)
@@ -163,7 +163,7 @@ class XmlReader(Reader):
 
 
 def matches(wanted: str, tag: str) -> int:
-    """How well a language tag fits the one that is wanted: 2 is the same, 1 is a variant (en-US for en), 0 another."""
+    """Returns how well a tag matches the wanted language: 2 if equal, 1 for a variant (en-US for en), 0 otherwise."""
     wanted, tag = wanted.lower().replace("_", "-"), tag.lower().replace("_", "-")
     return 2 if tag == wanted else int(tag.startswith(f"{wanted}-"))
 
@@ -183,10 +183,9 @@ def _parse(document: Document, chunk: bytes, *, final: bool) -> None:
     except expat.ExpatError as error:
         raise CorpusError(
             f"{document.path}:{error.lineno}: not well-formed XML at column {error.offset + 1} "
-            f"({expat.ErrorString(error.code)}); the file is damaged or cut short: mend it, or fetch it anew"
+            f"({expat.ErrorString(error.code)}); the file is damaged or truncated: repair it or fetch it again"
         ) from error
     except (ValueError, LookupError) as error:
         raise CorpusError(
-            f"{document.path}: the encoding that its first line states is of no use ({error}); set encoding in the "
-            "config"
+            f"{document.path}: the encoding in its first line cannot be used ({error}); set encoding in the config"
         ) from error

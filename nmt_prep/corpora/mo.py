@@ -1,6 +1,6 @@
-"""A gettext catalogue as programs read it: MO.
+"""Reader of MO, the binary form of gettext catalogues.
 
-The layout is that of the GNU gettext manual, "The Format of GNU MO Files".
+Source: the GNU gettext manual, "The Format of GNU MO Files".
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _CONTEXT_END, _FORM_END = b"\x04", b"\0"
 
 
 class MoReader(Reader):
-    """Reads MO: the original strings are the source side; the header is passed over."""
+    """Reads MO: the original strings are the source side; the header is skipped."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".mo",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of all entries, in the order of the file.
+        """Yields the pairs of all entries, in the order of the file.
 
         Raises:
-            InvalidTextError: a text is not in the encoding that the header or the config states.
-            CorpusError: the file is no catalogue, damaged, too large, or cannot be read.
+            InvalidTextError: a text is not in the encoding of the header or the config.
+            CorpusError: the file is not a catalogue, is damaged or too large, or cannot be read.
         """
         path = self.files["both"]
         data = read_bytes(path)
@@ -54,25 +54,25 @@ class MoReader(Reader):
 
 
 def _tables(data: bytes, path: Path) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Place and length of the original strings and of the translations."""
+    """Returns offset and length of each original string and of each translation."""
     order = _MAGIC.get(data[:4])
     if order is None or len(data) < 28:
-        raise CorpusError(f"{path} does not begin as an MO catalogue does; correct format in the config")
+        raise CorpusError(f"{path} does not begin like an MO catalogue; correct format in the config")
     _, count, *starts = struct.unpack_from(f"{order}4I", data, 4)
     tables: list[list[tuple[int, int]]] = []
     for start in starts:
         if start + 8 * count > len(data):
-            raise CorpusError(f"{path}: its tables end beyond the file; it is damaged or cut short: fetch it anew")
+            raise CorpusError(f"{path}: its tables end beyond the file; it is damaged or truncated: fetch it again")
         numbers = struct.unpack_from(f"{order}{2 * count}I", data, start)
         tables.append(list(zip(numbers[1::2], numbers[::2], strict=True)))
     total = sum(length + 1 for table in tables for _, length in table)
     if any(at + length > len(data) for table in tables for at, length in table) or total > len(data):
-        raise CorpusError(f"{path}: its strings end beyond the file or overlap; it is damaged: fetch it anew")
+        raise CorpusError(f"{path}: its strings end beyond the file or overlap; it is damaged: fetch it again")
     return tables[0], tables[1]
 
 
 def _texts(data: bytes, start: int, end: int, encoding: str, path: Path) -> list[str]:
-    """The forms of a string."""
+    """Returns the plural forms of a string."""
     texts: list[str] = []
     for form in data[start:end].split(_FORM_END):
         try:

@@ -1,4 +1,4 @@
-"""From single strings to batches of pairs, for readers that take documents apart."""
+"""Collecting single strings into batches of pairs, for readers that parse documents."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BATCH_CHARACTERS = 2 << 20
 
 
 class PairBuilder:
-    """Gathers pairs into batches; a text of several lines becomes one line, and a side that is too long a fault.
+    """Collects pairs into batches; joins the lines of a text, and marks sides that are too long.
 
     Args:
-        max_line_bytes: a longer side is :attr:`Fault.TOO_LONG`.
-        where: what messages call the file.
+        max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
+        where: the file, for messages.
     """
 
     def __init__(self, max_line_bytes: int, where: object) -> None:
@@ -34,7 +34,7 @@ class PairBuilder:
         self._characters = 0
 
     def add(self, source: str | None, target: str | None, fault: int = 0) -> None:
-        """Adds a pair; a side that is None makes it :attr:`Fault.MISSING_SIDE`."""
+        """Adds a pair; it gets :attr:`Fault.MISSING_SIDE` if a side is None."""
         if source is None or target is None:
             source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
         if fault:
@@ -45,12 +45,12 @@ class PairBuilder:
         self._characters += len(source) + len(target)
 
     def full(self) -> Iterator[PairBatch]:
-        """A batch, where enough pairs for one are there."""
+        """Yields a batch if there are enough pairs."""
         if len(self._sources) >= PAIRS_PER_BATCH or self._characters >= BATCH_CHARACTERS:
             yield from self.rest()
 
     def rest(self) -> Iterator[PairBatch]:
-        """A batch of the pairs that are there, where any are."""
+        """Yields a batch of the remaining pairs, if any."""
         if not self._sources:
             return
         source, target = self._column(self._sources), self._column(self._targets)
@@ -65,15 +65,15 @@ class PairBuilder:
         except UnicodeEncodeError as error:
             shown = error.object[max(error.start - 20, 0) : error.end].encode("ascii", "backslashreplace").decode()
             raise InvalidTextError(
-                f"{self._where}: a text holds half of a surrogate pair, which is no character (…{shown}); mend it"
+                f"{self._where}: a text has half of a surrogate pair, which is not a character (…{shown}); fix the text"
             ) from error
 
 
 def one_line(text: str) -> str:
-    """A text of several lines on one, with single spaces where the lines were joined."""
+    """Joins the lines of a text with single spaces."""
     return " ".join(filter(None, (line.strip(" \t\r") for line in text.split("\n"))))
 
 
 def longer(column: pa.Array, limit: int) -> npt.NDArray[np.bool_]:
-    """Which texts have more UTF-8 bytes than ``limit``; bool, shape ``[texts]``."""
+    """Returns True for each text of more than ``limit`` UTF-8 bytes; bool, shape ``[texts]``."""
     return np.asarray(pc.greater(pc.binary_length(column), limit).to_numpy(zero_copy_only=False), np.bool_)

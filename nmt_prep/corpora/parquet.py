@@ -1,4 +1,4 @@
-"""A Parquet file with the two sides in columns, which may lie within structures."""
+"""Reader of Parquet files; the columns of the two sides may be nested in structures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from nmt_prep.errors import CorpusError, InvalidTextError
 
 
 class ParquetReader(Reader):
-    """Reads two columns of texts by the names on the way to them; a null drops the pair."""
+    """Reads two columns of texts, found by dotted paths; a null drops the pair."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"fields", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of all rows, some thousand at a time.
+        """Yields the pairs of all rows, in batches of some thousand.
 
         Raises:
             InvalidTextError: a text is not UTF-8.
-            CorpusError: the file is damaged, or has no such columns of texts.
+            CorpusError: the file is damaged, or lacks one of the columns.
         """
         path, fields = self.files["both"], self.corpus.fields
         if fields is None:
@@ -43,10 +43,10 @@ class ParquetReader(Reader):
                     target, target_faults = self._column(batch, fields.target)
                     yield PairBatch(source, target, merged_faults(source_faults, target_faults))
         except (OSError, pa.ArrowException) as error:
-            raise CorpusError(f"cannot read {path} as Parquet: {error}; it is damaged: fetch it anew") from error
+            raise CorpusError(f"cannot read {path} as Parquet: {error}; it is damaged: fetch it again") from error
 
     def _check(self, schema: pa.Schema, field: str) -> None:
-        """Sees to it that a field is there and holds text."""
+        """Raises if a field is missing or does not hold text."""
         names, kind = list(schema.names), pa.struct(list(schema))
         for part in field.split("."):
             at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
@@ -73,7 +73,7 @@ class ParquetReader(Reader):
             texts.validate(full=True)
         except pa.ArrowInvalid as error:
             raise InvalidTextError(
-                f"{self.files['both']}: the field {field!r} holds bytes that are not UTF-8 ({error}); write it anew"
+                f"{self.files['both']}: the field {field!r} is not UTF-8 ({error}); write the file again"
             ) from error
         missing = texts.is_null() if texts.null_count else None
         if missing is not None:

@@ -1,7 +1,7 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target`` and ``corpus``.
 
 Row groups hold about :data:`ROW_GROUP_BYTES` of text and are read as a whole; parts hold about :data:`PART_BYTES`.
-Where one ends depends on nothing but the pairs.
+Their boundaries depend only on the pairs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def part_schema() -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that was written: file name, pairs, UTF-8 bytes of both sides, and the file's SHA-256."""
+    """A written part: file name, number of pairs, UTF-8 bytes of both sides, and the file's SHA-256."""
 
     file: str
     pairs: int
@@ -70,14 +70,14 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
                 writer.write_batch(group, row_group_size=len(group))
                 pairs += len(group)
                 size += text_bytes(group.column("source")) + text_bytes(group.column("target"))
-                group = None  # of very short lines a group is large: it is freed before the next one is gathered
+                group = None  # groups of very short lines are large: free this one before collecting the next
                 group = next(groups, None)
         parts.append(Part(name, pairs, size, sha256_of(directory / name)))
     return parts
 
 
 def row_groups(path: Path) -> list[int]:
-    """Pairs in each row group of a part.
+    """Returns the number of pairs in each row group of a part.
 
     Raises:
         CorpusError: the part is damaged or cannot be read.
@@ -90,13 +90,13 @@ def row_groups(path: Path) -> list[int]:
 
 
 def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """Reads a part one row group at a time, as batches of :func:`part_schema`; several threads may each read one.
+    """Reads a part one row group at a time, as batches of :func:`part_schema`. Several threads may read parts at once.
 
     A batch has at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` pairs, however short they are.
 
     Args:
         path: the part.
-        row_groups: numbers of the row groups to read, in the order to read them; None is all.
+        row_groups: numbers of the row groups, in the order to read them; None for all.
 
     Raises:
         CorpusError: the part is damaged or cannot be read.
@@ -116,7 +116,7 @@ def _writer(path: Path) -> pq.ParquetWriter:
 
 
 def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:
-    """Cuts pairs anew: each group is the shortest that reaches :data:`ROW_GROUP_BYTES`, save the last."""
+    """Regroups pairs: each group is the shortest that reaches :data:`ROW_GROUP_BYTES`, except the last."""
     held: list[PairBatch] = []
     size = 0
     for batch in batches:
@@ -137,14 +137,14 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.Record
 
 
 def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
-    """The pairs with 32-bit offsets, which take half the memory."""
+    """Returns the pairs with 32-bit offsets, which take half the memory."""
     if max(text_bytes(pairs.source), text_bytes(pairs.target)) > _LARGEST_COLUMN:
         raise _too_long(corpus)
     return PairBatch(pairs.source.cast(pa.string()), pairs.target.cast(pa.string()))
 
 
 def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
-    """All pairs that are held as one batch of :func:`part_schema`; empties the list."""
+    """Returns all held pairs as one batch of :func:`part_schema`, and empties the list."""
     columns: list[pa.Array] = []
     for side in SIDES:
         pieces = [pairs.side(side) for pairs in held]
@@ -157,7 +157,7 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
 
 
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
-    """UTF-8 bytes of each pair, int64, shape ``[pairs]``."""
+    """Returns the UTF-8 bytes of each pair; int64, shape ``[pairs]``."""
     sizes = pc.add(pc.binary_length(batch.source), pc.binary_length(batch.target))
     return np.asarray(sizes.to_numpy(zero_copy_only=False), np.int64)
 
@@ -167,4 +167,4 @@ def _too_long(corpus: str) -> CorpusError:
 
 
 def _damaged(path: Path, error: Exception) -> CorpusError:
-    return CorpusError(f"cannot read the compiled part {path}: {error}; run again with --verify to make it anew")
+    return CorpusError(f"cannot read the compiled part {path}: {error}; run again with --verify to make it again")

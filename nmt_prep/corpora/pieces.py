@@ -1,4 +1,4 @@
-r"""The bytes of a file in pieces that end at a newline, in memory that no line can make grow without bound."""
+"""Reading of files in runs of whole lines, in bounded memory whatever the length of a line."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.errors import CorpusError
 
 BLOCK_BYTES = 2 << 20
-"""How much of a file is looked at together; a longer line is a piece of its own."""
+"""Size of the blocks that a file is read in; a longer line is a run by itself."""
 
-_SHORTEST_READ = 4  # so that a byte order mark is in the first chunk
+_SHORTEST_READ = 4  # ensures that the first chunk contains a whole byte order mark
 
 
 class LineSlice(NamedTuple):
-    """Some whole lines of a file.
+    """Consecutive whole lines of a file.
 
     Attributes:
-        start: the byte that the first of them begins at.
-        end: the byte after the last of them.
-        first_line: the number of the first of them in the file, counted from 1.
+        start: offset of the first line.
+        end: offset of the byte after the last line.
+        first_line: number of the first line in the file, counted from 1.
     """
 
     start: int
@@ -34,12 +34,12 @@ class LineSlice(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Some whole lines.
+    """The bytes of consecutive whole lines.
 
     Attributes:
-        data: their bytes; the last line of a file may lack its newline.
-        size: how many bytes of the file it stands for.
-        too_long: true where it stands for one line that was too long to keep; ``data`` is then a mere newline.
+        data: the bytes; the last line of a file may lack its newline.
+        size: the number of bytes in the file.
+        too_long: true for a single line that was too long to keep; ``data`` is then just a newline.
     """
 
     data: bytearray
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file from ``start`` to ``end``, or to its own end, about a block at a time.
+    """Yields the bytes of a file from ``start`` to ``end`` (None: to its end), about a block at a time.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -56,7 +56,7 @@ def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[b
     at, end = start, sys.maxsize if end is None else end
     try:
         with path.open("rb", buffering=0) as file:
-            if start:  # what cannot be sought in can still be read from the beginning
+            if start:  # a file without seek can still be read from the beginning
                 file.seek(start)
             while chunk := file.read(min(max(BLOCK_BYTES, _SHORTEST_READ), end - at)):
                 at += len(chunk)
@@ -66,11 +66,11 @@ def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[b
 
 
 def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[Piece]:
-    """Cuts chunks anew, after a newline.
+    """Regroups chunks so that each ends at a newline.
 
     Args:
         chunks: the bytes of a file.
-        limit: a line of more bytes than this, and than a block, is not kept.
+        limit: a line with more bytes than this and than a block is not kept; None for no limit.
     """
     pending = bytearray()
     skipped = 0  # bytes of a line that is too long to keep
@@ -84,7 +84,7 @@ def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[Piece]:
             yield Piece(bytearray(b"\n"), skipped + start, too_long=True)
             skipped = 0
         first_end, last_end = chunk.find(b"\n", start) + 1, chunk.rfind(b"\n", start) + 1
-        long = len(pending) >= BLOCK_BYTES  # such a line comes alone: nothing is copied to single it out
+        long = len(pending) >= BLOCK_BYTES  # yielded alone, which avoids a copy
         for end in sorted({first_end, last_end} if long else {last_end}):
             if end:
                 pending += memoryview(chunk)[start:end]
@@ -100,7 +100,7 @@ def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[Piece]:
 
 
 def few_lines(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Cuts pieces so that none has more than :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines."""
+    """Splits runs so that none has more than :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines."""
     for piece in pieces:
         data = piece.data
         if data.count(b"\n") <= LINES_PER_CHUNK:
@@ -112,10 +112,10 @@ def few_lines(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def unreadable(path: Path, error: OSError) -> CorpusError:
-    """The error to raise where a file of a corpus cannot be read."""
+    """Returns the error for a file of a corpus that cannot be read."""
     return CorpusError(f"cannot read {path}: {error.strerror or error}; run again with --force extract")
 
 
 def changed(path: Path) -> CorpusError:
-    """The error to raise where a file of a corpus is not what it was when it was read before."""
+    """Returns the error for a file of a corpus that changed since it was read before."""
     return CorpusError(f"{path} changed while it was in use; run again with --force extract")

@@ -1,4 +1,4 @@
-"""Two files, line i of one beside line i of the other; or one file, for a corpus of one side."""
+"""Reader of plain text: two files with line i of one paired with line i of the other, or one file with one side."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from nmt_prep.errors import AlignmentError
 
 
 class PlainReader(Reader):
-    """Reads a file a side; of a corpus of one side the other is the placeholder in every pair."""
+    """Reads one file per side; in a one-sided corpus, the other side of every pair is the placeholder."""
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
     lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs; the sides' blocks are cut to the same numbers of lines.
+        """Yields the pairs; blocks of the two sides are split to equal numbers of lines.
 
         Raises:
             AlignmentError: the files have different numbers of lines.
@@ -49,19 +49,19 @@ class PlainReader(Reader):
             raise unaligned(self.files, {"source": paired + more[0], "target": paired + more[1]})
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        """The sound lines of one file; the other one is not read."""
+        """Yields the lines without fault of one file; the other one is not read."""
         if side in self.files:
             for batch in self._batches(side):
                 yield PairBatch(batch.text, batch.text, batch.faults).sound().source
 
     def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
-        """Some lines of one file; where they are few and all are sound, the others are not looked at."""
+        """Yields every n-th line of one file; if n is large and no line has a fault, the others are not decoded."""
         if sound and stride >= WORTH_SKIPPING and self.corpus.encoding == "utf-8" and side in self.files:
             return every_line(self.files[side], stride)
         return super().every(side, stride, sound=sound)
 
     def size_in_bytes(self, side: Side) -> int | None:
-        """Size of one file; None where its text has another size in UTF-8."""
+        """Returns the size of one file; None if its text has another size in UTF-8."""
         if side not in self.files:
             return 0
         return self.files[side].stat().st_size if self.corpus.encoding == "utf-8" else None
@@ -78,7 +78,7 @@ class PlainReader(Reader):
 
 
 class _Lines:
-    """Some lines of one side, and their faults."""
+    """Consecutive lines of one side, and their faults."""
 
     def __init__(self, text: pa.Array, faults: Faults | None) -> None:
         self.text = text
@@ -92,20 +92,20 @@ class _Lines:
         return None if self.faults is None else self.faults[:count]
 
     def after(self, count: int) -> _Lines | None:
-        """What is left after the first lines; None where nothing is."""
+        """Returns the lines after the first ``count``; None if there are none."""
         if count == len(self.text):
             return None
         return _Lines(self.text[count:], None if self.faults is None else self.faults[count:])
 
 
 def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentError:
-    """The error to raise where the two files have different numbers of lines."""
+    """Returns the error for two files with different numbers of lines."""
     return AlignmentError(
-        f"{files['source']} has {lines['source']} lines, but {files['target']} has {lines['target']}; each pair is a "
-        "line in both: check that the files belong together and are whole"
+        f"{files['source']} has {lines['source']} lines, but {files['target']} has {lines['target']}; line i of both "
+        "makes a pair: check that the files belong together and are complete"
     )
 
 
 def _count(first: _Lines | None, rest: Iterator[_Lines]) -> int:
-    """Lines that are left of a side."""
+    """Returns the number of remaining lines of a side."""
     return sum(len(lines.text) for lines in chain([first] if first is not None else [], rest))

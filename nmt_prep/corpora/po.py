@@ -1,4 +1,4 @@
-"""A gettext catalogue as people edit it: PO."""
+"""Reader of PO, the text form of gettext catalogues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 
 @dataclass
 class _Entry:
-    """An entry in the making: its texts by keyword, whether it is marked as fuzzy."""
+    """An entry that is being read: its texts by keyword, and true if it is marked as fuzzy."""
 
     fuzzy: bool = False
     texts: dict[str, list[str]] = field(default_factory=dict)
@@ -37,18 +37,18 @@ class _Entry:
 
 
 class PoReader(Reader):
-    """Reads PO: ``msgid`` is the source side. Fuzzy entries are dropped, obsolete ones and the header passed over."""
+    """Reads PO: ``msgid`` is the source side. Drops fuzzy entries; skips obsolete ones and the header."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".po",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of all entries.
+        """Yields the pairs of all entries.
 
         Raises:
-            InvalidTextError: the file is not text in the encoding that its header or the config states.
-            CorpusError: a line is none of a catalogue, or the file cannot be read.
+            InvalidTextError: the file is not text in the encoding of its header or the config.
+            CorpusError: a line does not belong in a catalogue, or the file cannot be read.
         """
         path = self.files["both"]
         policy = replace(self.policy, encoding=self._encoding(path))
@@ -58,7 +58,7 @@ class PoReader(Reader):
             for number in range(len(block.starts)):
                 where = f"{path}:{block.first_line + number}"
                 if block.faults is not None and block.faults[number]:
-                    raise CorpusError(f"{where}: the line is longer than max_line_bytes; this is no catalogue")
+                    raise CorpusError(f"{where}: the line is longer than max_line_bytes; this is not a catalogue")
                 line = text_of(block, number).strip(" \t\r")
                 if not line or line.startswith("#"):
                     fuzzy = fuzzy or (line.startswith("#,") and "fuzzy" in line)
@@ -69,7 +69,7 @@ class PoReader(Reader):
                     entry, fuzzy = _Entry(fuzzy), False
                 keyword = new or keyword
                 if not keyword:
-                    raise CorpusError(f"{where}: a text before any msgid; mend the line")
+                    raise CorpusError(f"{where}: a text before any msgid; fix the line")
                 entry.texts.setdefault(keyword, []).append(text)
             yield from builder.full()
         entry.add_to(builder)
@@ -82,10 +82,10 @@ class PoReader(Reader):
 
 
 def _parsed(line: str, where: str) -> tuple[str, str]:
-    """Keyword (empty on a line that goes on) and text of a line."""
+    """Returns the keyword of a line (empty on a continuation line) and its text."""
     match = _LINE.fullmatch(line)
     if match is None:
-        raise CorpusError(f"{where}: not a line of a catalogue: {line[:60]!r}; mend it")
+        raise CorpusError(f"{where}: not a line of a catalogue: {line[:60]!r}; fix it")
     keyword, form, text = match.groups()
     if "\\" in text:
         text = _ESCAPE.sub(lambda escape: _character(escape, where), text)
@@ -99,5 +99,5 @@ def _character(escape: re.Match[str], where: str) -> str:
         return _LETTERS.get(letter, letter)
     code = int(octal, 8) if octal else int(hexadecimal, 16)
     if code >= 0x80:
-        raise CorpusError(f"{where}: {escape[0]} stands for a byte, not for a character; write the character itself")
+        raise CorpusError(f"{where}: {escape[0]} is a byte, not a character; write the character itself")
     return chr(code)

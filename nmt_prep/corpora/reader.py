@@ -1,4 +1,4 @@
-"""What every reader of a parallel corpus offers, and what it is given to work with."""
+"""Base class of the readers of parallel corpora."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from nmt_prep.corpora.pieces import LineSlice
 S = TypeVar("S", bound=Section)
 
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
-"""The keys of a corpus that every reader takes whose files are lines of text."""
+"""The keys of a corpus that all readers of line-based formats take."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """Some pairs: pair i is ``source[i]`` and ``target[i]``.
+    """Consecutive pairs: pair i is ``source[i]`` and ``target[i]``.
 
     Attributes:
         source: ``large_string`` array without nulls.
         target: the same, of the same length.
-        faults: why a pair must be dropped, :class:`~nmt_prep.corpora.lines.Fault` or 0, uint8, shape ``[pairs]``;
-            None where no pair must.
+        faults: :class:`~nmt_prep.corpora.lines.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None if no pair has
+            one.
     """
 
     source: pa.Array
@@ -43,11 +43,11 @@ class PairBatch:
         return len(self.source)
 
     def side(self, side: Side) -> pa.Array:
-        """One of the two columns."""
+        """Returns the column of a side."""
         return self.source if side == "source" else self.target
 
     def sound(self) -> PairBatch:
-        """The pairs without fault."""
+        """Returns the pairs without fault."""
         if self.faults is None:
             return self
         keep = pa.array(self.faults == 0)
@@ -55,18 +55,18 @@ class PairBatch:
 
 
 class Reader(ABC):
-    """Reads one corpus of one format, in bounded memory, as often as asked.
+    """Base class: reads one corpus in bounded memory, any number of times.
 
     Attributes:
         parts: the names of the files it reads: ``("both",)`` or ``("source", "target")``.
-        suffixes: endings of file names, in lower case, that tell the format where the config does not give it.
-        options: the keys of a corpus that it takes, of those that not all formats take.
-        section: the model of the keys that a corpus has below ``options``; None if there are none.
-        version: raised when the same files would give other pairs than before.
-        multilingual: true where the languages decide which text of a file is read.
-        lines_apart: true where each line of the files is read for itself, so that a large file can be read in slices.
-        quote: a byte of which every line must hold an even number for that; empty where there is none.
-        counts: what was altered in the pairs read so far: ``byte_order_marks`` and ``carriage_returns`` removed.
+        suffixes: lower-case file name endings that imply the format if the config does not give it.
+        options: the format-specific keys of a corpus that it takes.
+        section: the model of the keys below ``options`` of a corpus; None if there are none.
+        version: increased when the same files give different pairs than before.
+        multilingual: true if the languages decide which texts of a file are read.
+        lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
+        quote: a byte that each line must contain an even number of times for that; empty for none.
+        counts: numbers of ``byte_order_marks`` and ``carriage_returns`` removed so far.
     """
 
     parts: ClassVar[tuple[str, ...]]
@@ -85,13 +85,13 @@ class Reader(ABC):
         languages: Languages,
         slices: Mapping[str, LineSlice] | None = None,
     ) -> None:
-        """Opens nothing yet.
+        """Stores the arguments; opens no file.
 
         Args:
-            corpus: what the config says of it.
-            files: by the names that ``parts`` lists.
-            languages: of the config; the corpus may say otherwise.
-            slices: the lines to read of each file; None is all. Only where ``lines_apart``.
+            corpus: its entry in the config.
+            files: paths by the names in ``parts``.
+            languages: those of the config; those of the corpus take precedence.
+            slices: the lines to read of each file; None for all. Only for ``lines_apart``.
         """
         self.corpus = corpus
         self.files = files
@@ -106,16 +106,16 @@ class Reader(ABC):
 
     @abstractmethod
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs in the order of the corpus, in batches of a few megabytes of text.
+        """Yields the pairs in the order of the corpus, in batches of a few megabytes of text.
 
         Raises:
-            AlignmentError: the sides do not pair up.
+            AlignmentError: the sides do not match.
             InvalidTextError: a file is not text in the encoding of the corpus.
             CorpusError: a file is malformed or cannot be read.
         """
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
-        """The sound lines of one side as ``large_string`` arrays, in the order of the corpus.
+        """Yields the lines without fault of one side as ``large_string`` arrays, in the order of the corpus.
 
         Raises:
             CorpusError: as :meth:`pairs`.
@@ -123,12 +123,12 @@ class Reader(ABC):
         return (batch.sound().side(side) for batch in self.pairs())
 
     def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
-        """Lines ``stride``, ``2 * stride`` and so on of :meth:`lines`, counted from 1.
+        """Yields every n-th line of :meth:`lines`: lines ``stride``, ``2 * stride`` and so on, counted from 1.
 
         Args:
-            side: which one.
-            stride: 1 or more.
-            sound: whether it is known that no pair has a fault, so that a reader may pass over lines unread.
+            side: the side.
+            stride: n, 1 or more.
+            sound: true if no pair is known to have a fault, so that a reader may skip lines without decoding them.
 
         Raises:
             CorpusError: as :meth:`pairs`.
@@ -136,16 +136,16 @@ class Reader(ABC):
         return every(self.lines(side), stride)
 
     def blocks(self, part: str) -> Iterator[Block]:
-        """The lines to read of one of the files.
+        """Yields the lines to read of one file.
 
         Raises:
             InvalidTextError: the file is not text in the encoding of the corpus.
-            CorpusError: it cannot be read.
+            CorpusError: the file cannot be read.
         """
         return iter_blocks(self.files[part], self.policy, self.counts, self.slices.get(part))
 
     def first_block(self, part: str) -> Block:
-        """The lines that a file begins with, whichever are to be read; nothing of it is counted.
+        """Returns the first block of a file, even if other lines are to be read; does not change ``counts``.
 
         Raises:
             CorpusError: as :meth:`blocks`.
@@ -153,12 +153,12 @@ class Reader(ABC):
         return next(iter_blocks(self.files[part], self.policy))
 
     def size_in_bytes(self, side: Side) -> int | None:
-        """Size of the file that holds one side's lines and nothing else; None for a format with no such file."""
+        """Returns the size of the file that holds only the lines of one side; None for a format without such a file."""
         return None
 
 
 class SeveralFiles(Reader):
-    """A corpus whose files come several to a part: one after the other, each with its own counterpart."""
+    """Reads a corpus of several groups of files, one after the other."""
 
     parts = ()
     options = frozenset()
@@ -183,7 +183,7 @@ class SeveralFiles(Reader):
 
 
 class Swapped(Reader):
-    """A corpus with its sides exchanged."""
+    """Reads a corpus with its sides exchanged."""
 
     parts = ()
     options = frozenset()
@@ -207,7 +207,7 @@ class Swapped(Reader):
 
 
 def every(batches: Iterator[pa.Array], stride: int) -> Iterator[pa.Array]:
-    """Lines ``stride``, ``2 * stride`` and so on, counted from 1."""
+    """Yields every n-th line: lines ``stride``, ``2 * stride`` and so on, counted from 1."""
     wait = stride - 1
     for batch in batches:
         wanted = np.arange(wait, len(batch), stride)
@@ -217,7 +217,7 @@ def every(batches: Iterator[pa.Array], stride: int) -> Iterator[pa.Array]:
 
 
 def merged_faults(first: Faults | None, second: Faults | None) -> Faults | None:
-    """The fault of each pair: that of the first side, else that of the second."""
+    """Returns the fault of each pair: that of the first side, otherwise that of the second."""
     if first is None or second is None:
         return second if first is None else first
     return np.where(first != 0, first, second)

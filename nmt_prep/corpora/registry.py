@@ -1,6 +1,6 @@
-"""The readers by the name that a config gives their format.
+"""The readers, by the name of their format in a config.
 
-An installed package adds one through an entry point of the group ``nmt_prep.readers``: the entry's name is the name of
+An installed package adds one with an entry point of the group ``nmt_prep.readers``: the entry's name is the name of
 the format, its value a subclass of :class:`~nmt_prep.corpora.reader.Reader`. ``docs/formats.md`` shows one.
 """
 

@@ -1,7 +1,6 @@
-"""The pair of SGML files (srcset and refset) in which WMT publishes test sets.
+"""Reader of the pair of SGML files (srcset and refset) in which WMT published test sets.
 
-Segments are matched by document and segment id, not by line. These files hold test sets, so the references are kept
-in memory.
+Segments are matched by document and segment id, not by line. Test sets are small, so the references are kept in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-
 
 
 class Segment(NamedTuple):
-    """A segment's identity, whose translation it is (nobody's, in a srcset), and its text."""
+    """A segment: document, segment id, translator (empty in a srcset) and text."""
 
     document: str
     number: str
@@ -36,15 +35,15 @@ class Segment(NamedTuple):
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """Returns the name of the segment for messages."""
         return f"doc {self.document!r}, seg {self.number!r}"
 
 
 class SgmReader(Reader):
     """Reads srcset and refset; pairs come in the order of the source file.
 
-    A refset may hold several references, told apart by the ``sysid`` of their docs: ``references`` chooses some, each
-    of which gives a pair.
+    A refset may hold several references, which differ in the ``sysid`` of their docs. ``references`` selects some of
+    them; each gives a pair.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".sgm", ".sgml")
@@ -52,11 +51,11 @@ class SgmReader(Reader):
     options: ClassVar[frozenset[str]] = frozenset({"references", "encoding", "max_line_bytes"})
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs that have the same docid and segment id.
+        """Yields the pairs of segments with the same docid and segment id.
 
         Raises:
-            AlignmentError: a segment is missing from one file, or is given twice.
-            InvalidTextError: a file is not text in the encoding of the corpus, or refers to a character that is none.
+            AlignmentError: a segment is missing from one file, or occurs twice.
+            InvalidTextError: a file is not text in the encoding of the corpus, or refers to an invalid character.
             CorpusError: a segment has no id or no end, or a file cannot be read or is too large.
         """
         source, target = self.files["source"], self.files["target"]
@@ -109,7 +108,7 @@ class SgmReader(Reader):
 
 
 def _twice(path: Path, segment: Segment) -> AlignmentError:
-    return AlignmentError(f"{path}: {segment.where} is given twice; keep one of the two")
+    return AlignmentError(f"{path}: {segment.where} occurs twice; remove one of the two")
 
 
 def _distinct_segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[Segment]:
@@ -142,12 +141,12 @@ def _segments(path: Path, policy: TextPolicy, counts: Counter[str]) -> Iterator[
 
 
 def _content(markup: str, start: int, segment: Segment, path: Path) -> tuple[int, str]:
-    """Where the segment whose content starts at ``start`` ends, and its text."""
+    """Returns the end of the segment whose content starts at ``start``, and its text."""
     end = _SEG_END.search(markup, start)
     if end is None or _SEG_START.search(markup, start, end.start()):
-        raise CorpusError(f"{path}: {segment.where} has no </seg>; the file is damaged or cut short")
+        raise CorpusError(f"{path}: {segment.where} has no </seg>; the file is damaged or truncated")
     text = _ENTITY.sub(lambda entity: _character(entity, segment, path), markup[start : end.start()])
-    if "\n" in text:  # the markup was wrapped; a pair is one line a side
+    if "\n" in text:  # the markup was wrapped; each side of a pair is one line
         text = one_line(text)
     return end.end(), text
 
@@ -158,7 +157,7 @@ def _character(entity: re.Match[str], segment: Segment, path: Path) -> str:
         return html5.get(f"{name};", entity[0])
     code = int(decimal) if decimal else int(hexadecimal, 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise InvalidTextError(f"{path}: {segment.where} refers to {entity[0]}, which is no character; mend it")
+        raise InvalidTextError(f"{path}: {segment.where} refers to {entity[0]}, which is not a character; fix it")
     return chr(code)
 
 

@@ -1,8 +1,8 @@
-r"""Cutting large files of lines into slices that can be read each for itself.
+r"""Division of large line-based files into slices that can be read independently.
 
-First the newlines of a file are counted, a range of bytes at a time. From the counts follow the numbers of the lines
-that slices begin at, the same on both sides of a corpus, and roughly where those lines are; whoever reads a slice finds
-the very byte. Nothing here depends on anything but the bytes of the files.
+First the newlines of a file are counted, one range of bytes at a time. The counts give the numbers of the first lines
+of the slices, equal on both sides of a corpus, and their approximate offsets; the reader of a slice finds the exact
+offset. Slices depend only on the bytes of the files.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from nmt_prep.corpora.encodings import UTF8_MARK
 from nmt_prep.corpora.pieces import LineSlice, changed, unreadable
 
 SLICE_BYTES = 64 << 20
-"""How much of the larger file of a corpus makes a slice; smaller files are not cut."""
+"""Size of a slice of the larger file of a corpus; smaller files are not divided."""
 
 COUNT_BYTES = 256 << 20
-"""How much of a file is counted at a time."""
+"""Size of the ranges that tasks count newlines in."""
 
 STEP_BYTES = 1 << 20
-"""How closely newlines are counted, and so how far a line that a slice begins at must be looked for."""
+"""Size of the steps that newlines are counted in, which bounds the search for the first line of a slice."""
 
 _NEWLINE = ord("\n")
 
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """Where a line begins: after so many newlines from a byte of the file on.
+    """The start of a line, given as a number of newlines after an offset.
 
     Attributes:
-        line: its number in the file, counted from 0.
-        seek: the byte.
-        newlines: how many, none of them further than :data:`STEP_BYTES` away.
+        line: the number of the line in the file, counted from 0.
+        seek: the offset.
+        newlines: the number of newlines between them, all within :data:`STEP_BYTES`.
     """
 
     line: int
@@ -46,7 +46,7 @@ class LineStart:
     newlines: int
 
     def find(self, path: Path) -> int:
-        """The byte that the line begins at.
+        """Returns the offset of the line.
 
         Raises:
             CorpusError: the file cannot be read, or has changed since its lines were counted.
@@ -61,11 +61,11 @@ class LineStart:
 
 
 Bounds: TypeAlias = "tuple[LineStart, LineStart]"
-"""The first line of a slice of a file, and the first one after it."""
+"""The start of a slice of a file, and the start of the line after it."""
 
 
 def line_slice(path: Path, bounds: Bounds) -> LineSlice:
-    """The lines between two of a file.
+    """Returns the slice of a file between two lines.
 
     Raises:
         CorpusError: as :meth:`LineStart.find`.
@@ -76,13 +76,13 @@ def line_slice(path: Path, bounds: Bounds) -> LineSlice:
 
 @dataclass(frozen=True)
 class RangeCounts:
-    """What must be known of a range of a file before the file is cut.
+    """Counts over a range of a file.
 
     Attributes:
-        newlines: in each step.
+        newlines: number of newlines in each step.
         unended: true if the range ends in a line without a newline.
-        quotes: in the range.
-        parities: remainders modulo 2 of the numbers of quotes before its newlines.
+        quotes: number of quotes in the range.
+        parities: the numbers of quotes before each newline, modulo 2, without duplicates.
     """
 
     newlines: tuple[int, ...]
@@ -98,11 +98,11 @@ def count_range(
 
     Args:
         path: the file, in an encoding with one-byte newlines.
-        start: where the range begins, a multiple of :data:`STEP_BYTES`.
-        end: where it ends: another, or the file's end.
+        start: offset of the range, a multiple of :data:`STEP_BYTES`.
+        end: end of the range: another multiple, or the file's end.
         encoding: of the file.
         quote: a byte to count as well; empty for none.
-        tick: is told of the bytes as they are read.
+        tick: called with the number of bytes of each step.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -126,13 +126,13 @@ def count_range(
 
 @dataclass(frozen=True)
 class LineIndex:
-    """Where the lines of a file are, roughly.
+    """The approximate offsets of the lines of a file.
 
     Attributes:
-        size: of the file.
+        size: bytes in the file.
         before: newlines before each step, and before the end; int64, shape ``[steps + 1]``.
-        lines: of the file.
-        apart: whether every line holds an even number of quotes.
+        lines: lines in the file.
+        apart: true if every line contains an even number of quotes.
     """
 
     size: int
@@ -142,7 +142,7 @@ class LineIndex:
 
     @classmethod
     def of(cls, size: int, ranges: Sequence[RangeCounts]) -> LineIndex:
-        """From what :func:`count_range` said of all ranges of a file, in order."""
+        """Builds the index from the results of :func:`count_range` for all ranges of a file, in order."""
         before = np.cumsum([0, *(count for each in ranges for count in each.newlines)], dtype=np.int64)
         quotes, apart = 0, True
         for each in ranges:
@@ -152,7 +152,7 @@ class LineIndex:
         return cls(size, before, int(before[-1]) + unended, apart and quotes % 2 == 0)
 
     def start_of(self, line: int) -> LineStart:
-        """Where a line begins."""
+        """Returns the start of a line."""
         if not line:
             return LineStart(0, 0, 0)
         step = int(np.searchsorted(self.before, line)) - 1
@@ -160,24 +160,24 @@ class LineIndex:
 
     @property
     def end(self) -> LineStart:
-        """Where one more line would begin."""
+        """Returns the start of the line after the last one."""
         return LineStart(self.lines, self.size, 0)
 
     def cuts(self) -> Iterator[int]:
-        """The lines that slices begin at: those that the bytes at multiples of :data:`SLICE_BYTES` belong to."""
+        """Yields the first line of each slice: the line at each multiple of :data:`SLICE_BYTES`."""
         lines = self.before[np.arange(0, self.size, SLICE_BYTES) // STEP_BYTES]
         yield from dict.fromkeys(lines.tolist())
 
 
 def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
-    """Slices of files that have the same number of lines: of each file its bounds, for each slice in turn."""
+    """Divides files with equal numbers of lines; returns for each slice its bounds in each file."""
     lines = list(max(indices.values(), key=lambda index: index.size).cuts())
     bounds = [pairwise([*map(index.start_of, lines), index.end]) for index in indices.values()]
     return [dict(zip(indices, each, strict=True)) for each in zip(*bounds, strict=True)]
 
 
 def line_from(path: Path, position: int) -> int:
-    """The first byte from ``position`` on that a line begins at, or the file's end.
+    """Returns the offset of the first line that begins at or after ``position``, or the file's size.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -192,7 +192,7 @@ def line_from(path: Path, position: int) -> int:
 
 
 def _steps(path: Path, start: int, end: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
-    """The bytes from ``start`` to ``end`` or the file's end, a step at a time, in memory that is used again."""
+    """Yields offset and bytes of each step from ``start`` to ``end`` or the file's end. The buffer is reused."""
     buffer = np.empty(STEP_BYTES, np.uint8)
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-r"""Every so-manieth line of a large file, at little more than the cost of counting its newlines."""
+"""Reading every n-th line of a large file, at little more than the cost of counting its newlines."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from nmt_prep.corpora.encodings import UTF8_MARK
 from nmt_prep.corpora.pieces import changed, unreadable
 
 WORTH_SKIPPING = 16
-"""Of more lines than one in so many, all may as well be read."""
+"""Smallest stride for which skipping lines is faster than reading all of them."""
 
 READ_BYTES = 1 << 20
 
 WINDOW_BYTES = 1 << 16
-"""Where no line is wanted that begins within so many bytes, the newlines in them are only counted."""
+"""Size of the windows in which newlines are only counted if none of their lines is wanted."""
 
 _NEWLINE = ord("\n")
 
 
 def every_line(path: Path, stride: int) -> Iterator[pa.Array]:
-    """Lines ``stride``, ``2 * stride`` and so on of a UTF-8 file, counted from 1, without the byte order mark.
+    """Yields every n-th line of a UTF-8 file: lines ``stride``, ``2 * stride`` and so on, counted from 1.
 
-    The others are passed over unchecked: that the file is UTF-8 must be known.
+    The byte order mark is removed. Other lines are not checked, so the file must be known to be UTF-8.
 
     Raises:
         CorpusError: the file cannot be read, or is not UTF-8 any more.
     """
-    ahead = stride - 1  # newlines before the next line that is wanted
-    line: bytearray | None = None  # that line as far as it was read
+    ahead = stride - 1  # newlines before the next wanted line
+    line: bytearray | None = None  # the part of that line read so far
     for window in _windows(path):
         is_newline = window == _NEWLINE
         if line is None and (count := int(np.count_nonzero(is_newline))) < ahead:
@@ -61,7 +61,7 @@ def every_line(path: Path, stride: int) -> Iterator[pa.Array]:
 
 
 def _windows(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
-    """The bytes of a file after its byte order mark, in memory that is used again."""
+    """Yields the bytes of a file after its byte order mark. The buffer is reused."""
     buffer = np.empty(READ_BYTES, np.uint8)
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What tables in text files share: which columns are wanted, and finding them in whole blocks."""
+"""Columns of text tables: resolving column names, and splitting whole blocks into columns."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nmt_prep.errors import CorpusError
 
 
 class Table:
-    """The columns of one file that hold the two sides.
+    """The columns of the two sides in one file.
 
     Args:
-        corpus: names them, or numbers them.
-        path: what messages name.
+        corpus: gives their names or numbers.
+        path: the file, for messages.
     """
 
     def __init__(self, corpus: Corpus, path: Path) -> None:
@@ -40,28 +40,28 @@ class Table:
         for column in self._wanted:
             if isinstance(column, str) and names.count(column) != 1:
                 near = difflib.get_close_matches(column, names, n=3) or names[:10]
-                what = "no column" if column not in names else "two columns"
+                what = "no column" if column not in names else "several columns"
                 raise CorpusError(
-                    f"{self.path}:1: {what} of the name {column!r} (it has {', '.join(map(repr, near))}); "
+                    f"{self.path}:1: {what} named {column!r} (it has {', '.join(map(repr, near))}); "
                     "correct columns in the config"
                 )
             self._numbers.append(names.index(column) if isinstance(column, str) else column)
 
     @property
     def columns(self) -> tuple[int, int]:
-        """The numbers of the columns of source and target, counted from 0."""
+        """Returns the column numbers of source and target, counted from 0."""
         source, target = self._numbers
         return source, target
 
     def too_few(self, line: int, found: int) -> CorpusError:
-        """The error to raise where a line has too few columns."""
+        """Returns the error for a line with too few columns."""
         return CorpusError(
             f"{self.path}:{line}: {found} column{'s' * (found != 1)}, but column {max(self.columns)} (counted from 0) "
-            "is wanted; mend the line, or set columns in the config"
+            "is needed; fix the line, or set columns in the config"
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
-        """The pairs of a block's lines from number ``first`` on, none of which has quotes.
+        """Returns the pairs of a block from line ``first`` on; no line may have quotes.
 
         Raises:
             CorpusError: a line has too few columns.
@@ -77,7 +77,7 @@ class Table:
         if short.any():
             line = int(np.argmax(short))
             raise self.too_few(block.first_line + first + line, int(cuts_in_line[line]) + 1)
-        bounded = np.append(cuts, len(block.data))  # lets the last line's missing cut be looked up
+        bounded = np.append(cuts, len(block.data))  # the last line has no cut at its end
         sides: list[pa.Array] = []
         for column in self.columns:
             begin = starts if column == 0 else bounded[np.minimum(first_cut + column - 1, len(cuts))] + 1
@@ -89,5 +89,5 @@ class Table:
 
 
 def text_of(block: Block, number: int) -> str:
-    """A line of a block."""
+    """Returns a line of a block as text."""
     return block.data[block.starts[number] : block.ends[number]].decode("utf-8")

@@ -1,4 +1,4 @@
-"""Translation Memory eXchange, TMX 1.4 and before: units with a variant for each language."""
+"""Reader of Translation Memory eXchange (TMX) up to version 1.4: units with one variant per language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nmt_prep.errors import CorpusError
 
 
 class _Tmx(Document):
-    """A pair for each ``tu``: of each language the variant whose tag is the same, else the first of a regional one."""
+    """Gives a pair for each ``tu``: per language the variant with the same tag, or the first regional one."""
 
     root: ClassVar[str] = "tmx"
     codes: ClassVar[frozenset[str]] = frozenset({"bpt", "ept", "it", "ph", "ut"})
@@ -56,19 +56,19 @@ class _Tmx(Document):
         if self._fits and not self._seen:
             raise CorpusError(
                 f"{self.path} has no unit in both {self.languages.source} and {self.languages.target}, only in "
-                f"{', '.join(sorted(self._fits))}; set languages of the corpus in the config as the file tags them"
+                f"{', '.join(sorted(self._fits))}; set languages of the corpus in the config to the tags in the file"
             )
 
     def _fit_of(self, tag: str) -> tuple[int, int]:
         if len(self._fits) >= 1000:
-            raise self.error("more than 1000 different languages; refused")
+            raise self.error("more than 1000 different languages are refused")
         fit = matches(self.languages.source, tag), matches(self.languages.target, tag)
         self._fits[tag] = fit
         return fit
 
 
 class TmxReader(XmlReader):
-    """Reads TMX; formatting codes within a segment are left out, the text of highlights is kept."""
+    """Reads TMX; formatting codes inside a segment are removed, the text of highlights is kept."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tmx",)
     document: ClassVar[type[Document]] = _Tmx

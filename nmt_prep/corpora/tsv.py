@@ -1,4 +1,4 @@
-"""One file, a pair a line, columns between tabs."""
+"""Reader of tab-separated columns, one pair per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TAB = "\t"
 
 
 class TsvReader(Reader):
-    """Reads tab-separated columns by number or name. Fields are the raw text between tabs: there is no quoting."""
+    """Reads tab-separated columns by number or name. A field is the raw text between tabs: there is no quoting."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tsv",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
@@ -20,7 +20,7 @@ class TsvReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     def pairs(self) -> Iterator[PairBatch]:
-        """The pairs of all lines, without the header where there is one.
+        """Yields the pairs of all lines, without the header.
 
         Raises:
             CorpusError: a line has too few columns, a named column is missing, or the file is not text in the encoding

@@ -1,4 +1,4 @@
-"""The XML in which WMT publishes test sets: documents with a source, references, and outputs of systems."""
+"""Reader of the XML in which WMT publishes test sets: documents with a source, references and system outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_IN_DOCUMENT = 1_000_000
 
 
 class _Text(NamedTuple):
-    """The text of a segment, and 0 or why it must be dropped."""
+    """The text of a segment, and its fault or 0."""
 
     text: str
     fault: int
@@ -26,7 +26,7 @@ _Segments = dict[str, _Text]
 
 
 class _WmtXml(Document):
-    """Pairs of each ``doc``, matched by segment id: for each segment one for each version that is asked for."""
+    """Gives the pairs of each ``doc``, matched by segment id: one per segment and selected version."""
 
     root: ClassVar[str] = "dataset"
 
@@ -67,7 +67,7 @@ class _WmtXml(Document):
             )
 
     def _section(self, name: str, attributes: dict[str, str]) -> _Segments | None:
-        """Where the segments of a section go; None where nobody asked for it."""
+        """Returns the mapping for the segments of a section; None if the section is not selected."""
         tag = attributes.get("lang", "")
         wanted = self.languages.source if name == "src" else self.languages.target
         if len(self._found) < 100:
@@ -89,10 +89,10 @@ class _WmtXml(Document):
             raise self.error(f"a seg of doc {self._doc!r} has no id; give it one")
         if self._id in segments:
             raise AlignmentError(
-                f"{self.path}: doc {self._doc!r}, seg {self._id!r} is given twice; keep one of the two"
+                f"{self.path}: doc {self._doc!r}, seg {self._id!r} occurs twice; remove one of the two"
             )
         if self._segments > _MOST_IN_DOCUMENT:
-            raise self.error(f"doc {self._doc!r} has more than {_MOST_IN_DOCUMENT} segments; refused")
+            raise self.error(f"doc {self._doc!r} has more than {_MOST_IN_DOCUMENT} segments, which is refused")
         self.gather()
 
     def _pair(self) -> None:
@@ -102,7 +102,7 @@ class _WmtXml(Document):
             if other:
                 lacking = name if min(other) in self._source else "the source"
                 raise AlignmentError(
-                    f"{self.path}: doc {self._doc!r}, seg {min(other)!r} is missing from {lacking}; mend the document"
+                    f"{self.path}: doc {self._doc!r}, seg {min(other)!r} is missing from {lacking}; fix the document"
                 )
         for number, source in self._source.items():
             for _, version in versions:
@@ -133,7 +133,7 @@ class _WmtXml(Document):
 
 
 class WmtXmlReader(XmlReader):
-    """Reads WMT XML: the only reference, or those of some translators, or outputs of systems in their place."""
+    """Reads WMT XML: the only reference, or the selected references or system outputs."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".xml",)
     options: ClassVar[frozenset[str]] = XmlReader.options | {"references", "systems"}

@@ -1,4 +1,4 @@
-"""XLIFF 1.2 and 2.0: units with a source and a target."""
+"""Reader of XLIFF 1.2 and 2.0: units with a source and a target."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nmt_prep.corpora.pairs import PairBuilder
 from nmt_prep.errors import CorpusError
 
 _UNITS = {"trans-unit", "segment"}
-_ASIDE = {"alt-trans", "match"}  # suggestions, which have sources and targets of their own
+_ASIDE = {"alt-trans", "match"}  # suggestions, with their own sources and targets
 
 
 class _Xliff(Document):
-    """A pair for each ``trans-unit`` (1.2) or ``segment`` (2.0), in the direction that the config asks for."""
+    """Gives a pair for each ``trans-unit`` (1.2) or ``segment`` (2.0), in the direction of the config."""
 
     root: ClassVar[str] = "xliff"
     codes: ClassVar[frozenset[str]] = frozenset(
@@ -69,7 +69,7 @@ class _Xliff(Document):
             )
 
     def _set_direction(self, source: str, target: str) -> None:
-        """Which of a unit's texts are source and target of the config; none where the languages are others."""
+        """Sets which texts of a unit are source and target of the config; none if the languages do not match."""
         wanted = self.languages
         self._direction = ()  # type: ignore[assignment]
         if matches(wanted.source, source) and (not target or matches(wanted.target, target)):
@@ -81,7 +81,7 @@ class _Xliff(Document):
 
 
 class XliffReader(XmlReader):
-    """Reads XLIFF; inline codes are left out, the text of marked spans is kept."""
+    """Reads XLIFF; inline codes are removed, the text of marked spans is kept."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlf", ".xliff")
     document: ClassVar[type[Document]] = _Xliff

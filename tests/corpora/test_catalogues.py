@@ -70,7 +70,7 @@ def test_po_states_its_encoding(tmp_path: Path) -> None:
     [
         (b'msgid "a\nmsgstr "b"\n', r"a\.po:1: not a line of a catalogue: 'msgid \"a'"),
         (b'"a"\n', r"a\.po:1: a text before any msgid"),
-        (b'msgid "\\xe4"\n', r"a\.po:1: \\xe4 stands for a byte"),
+        (b'msgid "\\xe4"\n', r"a\.po:1: \\xe4 is a byte"),
         (b"msgid " + b'"' + b"x" * 200 + b'"', r"a\.po:1: the line is longer than max_line_bytes"),
         (b'msgid "a"\nmsgstr "\xff"\n', r"a\.po:2: not UTF-8 at byte 18"),
     ],
@@ -114,7 +114,7 @@ def test_mo_states_its_encoding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"PK\x03\x04" + b"\0" * 40, r"a\.mo does not begin as an MO catalogue does"),
+        (b"PK\x03\x04" + b"\0" * 40, r"a\.mo does not begin like an MO catalogue"),
         (mo("<", *ENTRIES)[:60], "its tables end beyond the file"),
         (mo("<", *ENTRIES)[:-4], "its strings end beyond the file or overlap"),
         (struct.pack("<7I", 0x950412DE, 0, 0xFFFFFFFF, 28, 28, 0, 0), "its tables end beyond the file"),

@@ -54,8 +54,8 @@ def test_rows_are_those_of_the_standard_library(
         (b'a,b\n"c"d,e\n', r"a\.csv:2: a quotation mark inside field 0"),
         (b'a,b\nc,"d\ne\n', r"a\.csv:2: a quoted field does not end within max_line_bytes = 40"),
         (b'a,b\nc,"d\n' + b"x\n" * 50, r"a\.csv:2: a quoted field does not end"),
-        (b'a,b\n"c"\n', r"a\.csv:2: 1 column, but column 1 \(counted from 0\) is wanted"),
-        (b"a,b\nc\n", r"a\.csv:2: 1 column, but column 1 \(counted from 0\) is wanted"),
+        (b'a,b\n"c"\n', r"a\.csv:2: 1 column, but column 1 \(counted from 0\) is needed"),
+        (b"a,b\nc\n", r"a\.csv:2: 1 column, but column 1 \(counted from 0\) is needed"),
     ],
 )
 def test_malformed_records(tmp_path: Path, content: bytes, message: str) -> None:
@@ -65,9 +65,9 @@ def test_malformed_records(tmp_path: Path, content: bytes, message: str) -> None
 
 def test_no_such_column(tmp_path: Path) -> None:
     columns = {"source": "eng", "target": "zh"}
-    with pytest.raises(CorpusError, match=r"a\.csv:1: no column of the name 'eng' \(it has 'en'\)"):
+    with pytest.raises(CorpusError, match=r"a\.csv:1: no column named 'eng' \(it has 'en'\)"):
         read(tmp_path, "csv", b"en,zh\na,b\n", columns=columns)
-    with pytest.raises(CorpusError, match=r"a\.csv:1: two columns of the name 'zh'"):
+    with pytest.raises(CorpusError, match=r"a\.csv:1: several columns named 'zh'"):
         read(tmp_path, "csv", b"zh,zh\na,b\n", columns={"source": "zh", "target": 0})
 
 

@@ -29,13 +29,13 @@ def test_nested_fields(tmp_path: Path) -> None:
     ("line", "message"),
     [
         (b'{"en": "a", "zh": "b"', r"a\.jsonl:2: not JSON at column 22 \(Expecting ',' delimiter\)"),
-        (b"[1]", "a JSON object is wanted"),
-        (b"[" * 100_000, "refused as JSON"),
-        (b'{"en": ' + b"1" * 5000 + b"}", "refused as JSON"),
-        (b'{"en": 1, "zh": "b"}', "the field en is no text"),
+        (b"[1]", "not a JSON object"),
+        (b"[" * 100_000, "cannot be parsed as JSON"),
+        (b'{"en": ' + b"1" * 5000 + b"}", "cannot be parsed as JSON"),
+        (b'{"en": 1, "zh": "b"}', "the field en is not text"),
         (
             b'{"en": "a", "ja": "b"}',
-            r"the field zh is missing \(there is 'en', 'ja'\); mend the line, or correct fields",
+            r"the field zh is missing \(there is 'en', 'ja'\); fix the line, or correct fields",
         ),
     ],
 )
@@ -45,12 +45,12 @@ def test_bad_rows(tmp_path: Path, line: bytes, message: str) -> None:
 
 
 def test_no_object_on_the_way(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"a\.jsonl:1: the field translation is no object"):
+    with pytest.raises(CorpusError, match=r"a\.jsonl:1: the field translation is not an object"):
         read(tmp_path, "jsonl", b'{"translation": "a"}', fields=NESTED)
 
 
 def test_half_a_surrogate_pair(tmp_path: Path) -> None:
-    with pytest.raises(InvalidTextError, match=r"a\.jsonl: a text holds half of a surrogate pair, .*\\ud83d"):
+    with pytest.raises(InvalidTextError, match=r"a\.jsonl: a text has half of a surrogate pair, .*\\ud83d"):
         read(tmp_path, "jsonl", b'{"en": "x\\ud83d", "zh": "b"}', fields=FLAT)
 
 

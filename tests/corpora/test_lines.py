@@ -104,7 +104,7 @@ def test_invalid_utf8_is_placed(
         read(path)
     assert str(caught.value) == (
         f"{path}:3: not UTF-8 at byte 6 of the file ({shown}); set encoding in the config, "
-        "mend the line, or set invalid: drop to leave such pairs out"
+        "fix the line, or set invalid: drop to leave such pairs out"
     )
     with pytest.raises(InvalidTextError, match=r"a\.en:3: not UTF-8 at byte 6 "):
         read_text(path, AS_IS, Counter())

@@ -41,8 +41,8 @@ def test_unequal_line_counts(tmp_path: Path, surplus: int, block: int, monkeypat
     with pytest.raises(AlignmentError) as caught:
         read(tmp_path, "plain", b"ab\n" * 10, b"xyz\n" * (10 + surplus))
     assert str(caught.value) == (
-        f"{tmp_path / 'a.en'} has 10 lines, but {tmp_path / 'a.zh'} has {10 + surplus}; each pair is a line in both: "
-        "check that the files belong together and are whole"
+        f"{tmp_path / 'a.en'} has 10 lines, but {tmp_path / 'a.zh'} has {10 + surplus}; line i of both makes a pair: "
+        "check that the files belong together and are complete"
     )
 
 

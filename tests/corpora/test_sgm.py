@@ -74,7 +74,7 @@ def test_a_segment_missing_from_the_source(tmp_path: Path) -> None:
 def test_a_segment_given_twice(tmp_path: Path, side: int) -> None:
     contents = [SOURCE, SOURCE]
     contents[side] = SOURCE.replace(b'id="3"', b'id="2"')
-    with pytest.raises(AlignmentError, match=rf"{['a-src', 'a-ref'][side]}\.sgm: doc 'd1', seg '2' is given twice"):
+    with pytest.raises(AlignmentError, match=rf"{['a-src', 'a-ref'][side]}\.sgm: doc 'd1', seg '2' occurs twice"):
         read(tmp_path, "sgm", *contents)
 
 

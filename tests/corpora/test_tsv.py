@@ -54,8 +54,8 @@ def test_too_few_columns(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyP
     with pytest.raises(CorpusError) as caught:
         read(tmp_path, "tsv", b"en\tzh\na\tb\nonly one\nc\td\n", header=True)
     assert str(caught.value) == (
-        f"{tmp_path / 'a.tsv'}:3: 1 column, but column 1 (counted from 0) is wanted; "
-        "mend the line, or set columns in the config"
+        f"{tmp_path / 'a.tsv'}:3: 1 column, but column 1 (counted from 0) is needed; "
+        "fix the line, or set columns in the config"
     )
 
 
@@ -78,7 +78,7 @@ def test_one_side(tmp_path: Path) -> None:
 def test_columns_by_name(tmp_path: Path) -> None:
     content = b"\xef\xbb\xbfid\ten\tzh\n1\ta\tb\r\n2\tc\td\n"
     assert read(tmp_path, "tsv", content, columns={"source": "en", "target": 0}) == [("a", "1"), ("c", "2")]
-    with pytest.raises(CorpusError, match=r"a\.tsv:1: no column of the name 'de' \(it has 'id', 'en', 'zh'\); correct"):
+    with pytest.raises(CorpusError, match=r"a\.tsv:1: no column named 'de' \(it has 'id', 'en', 'zh'\); correct"):
         read(tmp_path, "tsv", content, columns={"source": "de", "target": "zh"})
 
 

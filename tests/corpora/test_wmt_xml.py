@@ -51,7 +51,7 @@ def test_chosen_versions(tmp_path: Path, options: dict[str, Any], targets: list[
         (SRC + REF_A, {"systems": "T"}, "doc 'd1' has no system 'T' in zh, nor any other; correct systems"),
         (SRC + REF_A.replace('id="2"', 'id="3"'), {}, "doc 'd1', seg '2' is missing from reference 'A'"),
         (SRC.replace('id="2"', 'id="3"') + REF_A, {}, "doc 'd1', seg '2' is missing from the source"),
-        (SRC + REF_A.replace('id="2"', 'id="1"'), {}, "doc 'd1', seg '1' is given twice"),
+        (SRC + REF_A.replace('id="2"', 'id="1"'), {}, "doc 'd1', seg '1' occurs twice"),
     ],
 )
 def test_what_does_not_pair_up(tmp_path: Path, content: str, options: dict[str, Any], message: str) -> None:

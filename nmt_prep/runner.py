@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 
+from nmt_prep import stages as all_stages
 from nmt_prep.config import Config
 from nmt_prep.engines.choice import local_engine, open_engine
 from nmt_prep.errors import ConfigError
@@ -20,7 +21,6 @@ from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.stages import STAGES
 from nmt_prep.stages.download import addresses_of
 
 
@@ -181,7 +181,7 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
     Raises:
         ConfigError: a name is not that of such a stage.
     """
-    stages = [stage for stage in STAGES if stage.applies(config)]
+    stages = [stage for stage in all_stages.STAGES if stage.applies(config)]
     known = [stage.name for stage in stages]
     unknown = sorted(set(named) - set(known))
     if unknown:

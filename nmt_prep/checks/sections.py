@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, create_model
 from pydantic_core import PydanticCustomError
 
-from nmt_prep import stages
+from nmt_prep import stages, subwords
 from nmt_prep.checks.corpora import check_corpus, check_format
 from nmt_prep.checks.languages import check_language
 from nmt_prep.checks.vocab import check_vocab
-from nmt_prep.config import Config, Section
+from nmt_prep.config import ByteBPEVocab, Config, Section, SentencePieceVocab, T2TVocab
 from nmt_prep.config.problems import UNKNOWN_NAME
+from nmt_prep.config.section import checked_above
+from nmt_prep.config.vocab import VocabOptions, any_of
 from nmt_prep.errors import ArgumentError
 from nmt_prep.stages.publish import PUBLISHABLE, published
 
@@ -47,7 +49,8 @@ def config_model() -> type[Config]:
     Raises:
         ArgumentError: a stage's section has the name of a section that is there already.
     """
-    return _model_with(tuple((stage.name, stage.section) for stage in stages.STAGES if stage.section is not None))
+    sections = tuple((stage.name, stage.section) for stage in stages.STAGES if stage.section is not None)
+    return _model_with(sections, tuple(dialect.options for dialect in subwords.DIALECTS))
 
 
 def stage_problems(config: Config) -> Iterator[str]:
@@ -73,10 +76,17 @@ def json_schema() -> dict[str, Any]:
 
 
 @cache
-def _model_with(sections: tuple[tuple[str, type[Section]], ...]) -> type[Config]:
-    if not sections:
-        return Config
+def _model_with(
+    sections: tuple[tuple[str, type[Section]], ...], dialects: tuple[type[VocabOptions], ...]
+) -> type[Config]:
     fields: dict[str, Any] = {}
+    if not {*dialects} <= {T2TVocab, ByteBPEVocab, SentencePieceVocab}:
+        kinds: Any = any_of(dialects)
+        meaning = Config.model_fields["vocab"].description
+        fields["vocab"] = (
+            Annotated[kinds, checked_above("vocab")],
+            Field(default_factory=T2TVocab, description=meaning),
+        )
     for name, section in sections:
         if name in Config.model_fields or name in fields:
             raise ArgumentError(f"the section of the stage {name} needs another name: the config has a section {name}")
@@ -84,4 +94,6 @@ def _model_with(sections: tuple[tuple[str, type[Section]], ...]) -> type[Config]
         summary = (section.__doc__ or name).partition("\n")[0].rstrip(".")
         description = f"a mapping: {summary[:1].lower()}{summary[1:]}"
         fields[name] = (section, Field(default=... if required else section(), description=description))
+    if not fields:
+        return Config
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -149,6 +149,11 @@ def _check_size(size: int, least: int, what: str) -> None:
 def _with_kind(value: object) -> object:
     """Lets a section without ``kind`` be Tensor2Tensor's."""
     return {"kind": "t2t", **value} if isinstance(value, dict) else value
+
+
+def any_of(models: tuple[type[VocabOptions], ...]) -> Any:
+    """Returns the type of a ``vocab`` section that is one of several models, told apart by ``kind``."""
+    return Annotated[Annotated[Union[models], Field(discriminator="kind")], BeforeValidator(_with_kind)]  # noqa: UP007
 
 
 Vocab: TypeAlias = Annotated[

@@ -19,7 +19,7 @@ from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json, w
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import R, T
 from nmt_prep.engines.unseen import look_again
-from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.errors import ArgumentError, ConfigError, OutputError
 from nmt_prep.pipeline.rounds import P, Round, Rounds, RoundTasks
 from nmt_prep.progress import Meter, Progress
 
@@ -113,6 +113,8 @@ class TaskNotes:
             raise OutputError(f"{note} is damaged ({error}); run its stage again with --force") from error
 
     def _note(self, key: str) -> Path:
+        if "/" in key:
+            raise ArgumentError(f"the key {key!r} of a task names a file: it must not have a slash")
         return self._directory / f"{key}.json"
 
 

@@ -1,0 +1,265 @@
+"""A reader, a stage and the options of a dialect from elsewhere, with nothing changed in nmt_prep but its lists."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pytest
+from pydantic import Field
+
+import nmt_prep
+from nmt_prep import stages, subwords
+from nmt_prep.artefacts import write_json
+from nmt_prep.checks import check_config, json_schema
+from nmt_prep.config import Config, Section
+from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.corpora import PairBatch, PairBuilder, Reader, format_of, iter_pairs, registry
+from nmt_prep.corpora.reader import TEXT_OPTIONS
+from nmt_prep.corpora.table import text_of
+from nmt_prep.engines import Tick
+from nmt_prep.errors import ConfigError, TrainingError
+from nmt_prep.pipeline.drivers import Share
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.runner import run_share, tasks
+from nmt_prep.subwords.t2t.dialect import T2TDialect
+
+PAIRS = [(f"a house, {n}", f"房子{n}") for n in range(60)]
+
+
+class BarsOptions(Section):
+    """Options of the format bars."""
+
+    separator: str = Field("|", min_length=1, description="a text: it stands between the two sides")
+
+
+class BarsReader(Reader):
+    """A pair a line, with a separator between its sides."""
+
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    suffixes: ClassVar[tuple[str, ...]] = (".bars",)
+    options: ClassVar[frozenset[str]] = TEXT_OPTIONS
+    section: ClassVar[type[Section] | None] = BarsOptions
+
+    def pairs(self) -> Iterator[PairBatch]:
+        separator = self.own_options(BarsOptions).separator
+        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"])
+        for block in self.blocks("both"):
+            for number in range(len(block.starts)):
+                source, _, target = text_of(block, number).partition(separator)
+                builder.add(source, target)
+            yield from builder.full()
+        yield from builder.rest()
+
+
+class LettersSection(Section):
+    """Counts a letter in the compiled text."""
+
+    letter: str = Field("a", min_length=1, max_length=1, description="a letter: what is counted")
+
+
+@dataclass(frozen=True)
+class LettersTask:
+    key: str
+    part: Path
+    letter: str
+
+
+@dataclass(frozen=True)
+class Letters:
+    count: int
+
+
+def count_letters(task: LettersTask, tick: Tick) -> Letters:
+    DONE[task.key] += 1
+    count = 0
+    for batch in iter_pairs(task.part):
+        count += sum(text.count(task.letter) for text in batch.column("source").to_pylist())
+        tick(len(batch))
+    return Letters(count)
+
+
+DONE: Counter[str] = Counter()
+LETTERS = Round("letters", count_letters, Letters)
+
+
+@dataclass(frozen=True)
+class LettersOutput:
+    count: int
+
+
+class LettersStage(Stage[LettersOutput, int]):
+    """Writes ``letters/letters.json``."""
+
+    name: ClassVar[str] = "letters"
+    directory: ClassVar[str] = "letters"
+    section: ClassVar[type[Section] | None] = LettersSection
+    output: ClassVar[type[Any]] = LettersOutput
+    reads: ClassVar[tuple[type[AnyStage], ...]] = (stages.Compile,)
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (LETTERS,)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"letters.letter": config.section(LettersSection).letter}
+
+    def work(self, job: Job) -> Rounds[int]:
+        directory, letter = job.directory_of(stages.Compile), job.config.section(LettersSection).letter
+        files = [part.file for parts in job.read(stages.Compile).parts.values() for part in parts]
+        found = yield from LETTERS.run(
+            [LettersTask(file.replace("/", "-"), directory / file, letter) for file in files]
+        )
+        return sum(each.count for each in found)
+
+    def finish(self, job: Job, made: int) -> Result[LettersOutput]:
+        write_json(job.directory / "letters.json", made)
+        return Result(LettersOutput(made))
+
+
+def config(directory: Path, **more: Any) -> Config:
+    (directory / "a.bars").write_text("".join(f"{source}|{target}\n" for source, target in PAIRS), "utf-8")
+    corpus = {"name": "c", "url": str(directory / "a.bars")} | more.pop("corpus", {})
+    data = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": str(directory / "run"), "seed": 1}
+    return check_config({**data, "splits": {"train": [corpus]}, "vocab": {"size": 100}, **more}, "test config")
+
+
+@pytest.fixture
+def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reader, as an entry point of an installed package."""
+    entry = EntryPoint("bars", f"{__name__}:BarsReader", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted))
+    registry._installed.cache_clear()
+    yield
+    registry._installed.cache_clear()
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stage, in the list of stages."""
+    DONE.clear()
+    at = [type(stage) for stage in stages.STAGES].index(stages.Compile) + 1
+    monkeypatch.setattr(stages, "STAGES", (*stages.STAGES[:at], LettersStage(), *stages.STAGES[at:]))
+
+
+def compiled(directory: Path) -> list[tuple[str, str]]:
+    batches = [batch for path in sorted((directory / "run/compiled/train").iterdir()) for batch in iter_pairs(path)]
+    return [(pair["source"], pair["target"]) for batch in batches for pair in batch.to_pylist()]
+
+
+@pytest.mark.usefixtures("bars")
+def test_a_reader_with_its_own_suffix_and_option_reads_a_run(tmp_path: Path) -> None:
+    first = config(tmp_path)
+    assert format_of(first.splits["train"][0]) == "bars"
+    nmt_prep.run(first, until="compile")
+    assert compiled(tmp_path) == PAIRS
+    other = config(tmp_path, corpus={"options": {"separator": ", "}})
+    reasons = {step.stage: step.reason for step in nmt_prep.plan(other)}
+    assert "options" in reasons["compile"]
+    nmt_prep.run(other, until="compile")
+    assert compiled(tmp_path)[0] == ("a house", "0|房子0")
+
+
+@pytest.mark.usefixtures("bars")
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        ({"options": {"separater": "x"}}, "options.separater: unknown key; did you mean 'separator'?"),
+        ({"options": {"separator": ""}}, "options.separator: found the text ''; allowed: a text"),
+        ({"header": True}, "header does not belong to format bars, which takes crlf, encoding"),
+        ({"url": "a.tsv", "options": {"separator": "x"}}, "format tsv has no options"),
+    ],
+)
+def test_options_that_the_reader_does_not_take_are_refused(tmp_path: Path, corpus: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(tmp_path, corpus=corpus)
+    assert message in str(caught.value)
+
+
+@pytest.mark.usefixtures("bars", "letters")
+def test_a_stage_with_its_own_section_runs_resumes_and_is_shared_out(tmp_path: Path) -> None:
+    checked = config(tmp_path, letters={"letter": "1"})
+    assert checked.section(LettersSection).letter == "1"
+    steps = [step.stage for step in nmt_prep.plan(checked)]
+    assert steps[2:4] == ["compile", "letters"]
+    nmt_prep.run(checked, until="compile")
+    run_share(checked, Share("letters", 0, 1))
+    [state] = [state for stage in tasks(checked) if stage.stage == "letters" for state in stage.rounds]
+    assert [done for _, done in state.tasks or ()] == [True]
+    nmt_prep.run(checked, until="letters")
+    assert set(DONE.values()) == {1}  # the run went on with what the share had done
+    assert json.loads((tmp_path / "run/letters/letters.json").read_bytes()) == 16
+    manifest = read_manifest(Workspace(tmp_path / "run").manifest("letters"))
+    assert manifest is not None
+    assert manifest.details == {"count": 16}
+    assert [step.reason for step in nmt_prep.plan(checked) if step.stage == "letters"] == ["nothing changed"]
+    default = config(tmp_path)
+    [reason] = [step.reason for step in nmt_prep.plan(default) if step.stage == "letters"]
+    assert "letters.letter" in reason
+    nmt_prep.run(default, until="letters")
+    assert json.loads((tmp_path / "run/letters/letters.json").read_bytes()) == 60
+
+
+@pytest.mark.usefixtures("bars", "letters")
+def test_the_section_of_a_stage_is_checked_and_described(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(tmp_path, letters={"letter": "ab", "leter": 1})
+    assert str(caught.value).split("\n") == [
+        "test config: 2 problems",
+        "  letters.leter: unknown key; did you mean 'letter'? (allowed here: letter)",
+        "  letters.letter: found the text 'ab'; allowed: a letter: what is counted",
+    ]
+    assert json_schema()["properties"]["letters"]["description"] == "a mapping: counts a letter in the compiled text"
+
+
+@pytest.mark.usefixtures("bars")
+def test_a_section_without_its_stage_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="letters: unknown key"):
+        config(tmp_path, letters={"letter": "u"})
+
+
+class WordsVocab(VocabOptions):
+    """A vocabulary of whole words."""
+
+    kind: Literal["words"] = Field(description="words: the dialect")
+    lower: bool = Field(False, description="true or false: words are put in lower case")
+
+
+class WordsDialect(T2TDialect):
+    kind: ClassVar[str] = "words"
+    options: ClassVar[type[Any]] = WordsVocab
+
+    def check(self, options: Any) -> None:
+        if options.lower and options.size > 1000:
+            raise TrainingError("lower is for small vocabularies")
+
+
+def test_a_dialect_brings_the_model_of_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=r"vocab\.kind: found the text 'words'; allowed: 't2t', 'byte_bpe', 'sente"):
+        config(tmp_path, corpus={"format": "tsv"}, vocab={"kind": "words"})
+    monkeypatch.setattr(subwords, "DIALECTS", (WordsDialect(), *subwords.DIALECTS))
+    checked = config(tmp_path, corpus={"format": "tsv"}, vocab={"kind": "words", "size": 10, "lower": True})
+    assert checked.vocab == WordsVocab(kind="words", size=10, lower=True)
+    assert config(tmp_path, corpus={"format": "tsv"}, vocab={"size": 50}).vocab.kind == "t2t"
+    with pytest.raises(ConfigError, match="vocab: lower is for small vocabularies"):
+        config(tmp_path, corpus={"format": "tsv"}, vocab={"kind": "words", "size": 2000, "lower": True})
+    assert "WordsVocab" in json_schema()["$defs"]
+
+
+def test_shape_problems_and_those_of_catalogues_and_readers_come_in_one_message(tmp_path: Path) -> None:
+    corpora = [
+        {"name": "a", "url": "opus:OpenSubtitles/v2018/de-fr"},
+        {"name": "b", "url": "b.tsv", "fields": {"source": "s", "target": "t"}},
+        {"name": "c", "url": "c.x", "format": "klingon"},
+    ]
+    with pytest.raises(ConfigError) as caught:
+        config(tmp_path, splits={"train": corpora}, seed=-1)
+    text = str(caught.value)
+    assert text.startswith("test config: 4 problems\n  seed: found the number -1")
+    assert "splits.train.1: fields does not belong to format tsv" in text
+    assert "splits.train.2.format: found the text 'klingon'; allowed: plain, tsv" in text
+    assert "splits.train.a.url: opus:OpenSubtitles/v2018/de-fr is for de-fr, but languages is en-zh" in text

@@ -9,7 +9,7 @@ import pytest
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece import NORMAL
-from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, WORD, field, library, model_file
+from tests.subwords.sentencepiece.models import BPE, BYTES, UNIGRAM, UNK, WORD, field, library, model_file
 
 PIECES = [
     (text, -len(text) * 1.3 - i / 7, NORMAL)

@@ -10,7 +10,7 @@ import pytest
 from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece import NORMAL
-from tests.subwords.sentencepiece_models import BPE, UNIGRAM, UNK, model_file
+from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, model_file
 
 PIECES = {"a": -1.5, "b": -1.0, "ab": -2.0, "ba": -2.2, "aba": -4.0}
 FLAGS: dict[str, Any] = {"dummy_prefix": False}

@@ -19,7 +19,7 @@ from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokeniza
 from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
-from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
+from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
 TEXTS = [*LINES, "", " x", "  two  spaces \n", "<pad>", "👩🏽\u200d🚀 naïve ½", "cat's'd'LL don't", "\t的的的的的猫"]
 

@@ -20,10 +20,10 @@ from nmt_prep.subwords import load_tokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_native_pattern
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
-from tests.subwords.byte_bpe_models import O200K
-from tests.subwords.byte_bpe_samples import small_tokenizer
-from tests.subwords.test_byte_bpe_models import TEXTS
-from tests.subwords.test_byte_bpe_published import corpora
+from tests.subwords.byte_bpe.models import O200K
+from tests.subwords.byte_bpe.samples import small_tokenizer
+from tests.subwords.byte_bpe.test_models import TEXTS
+from tests.subwords.byte_bpe.test_published import corpora
 
 NAMES = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
 

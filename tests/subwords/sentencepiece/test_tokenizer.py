@@ -13,7 +13,7 @@ from nmt_prep.subwords.sentencepiece.engine import LibraryModel
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED
-from tests.subwords.sentencepiece_models import BPE, BYTES, CHAR, UNIGRAM, UNK, WORD, field, library, model_file
+from tests.subwords.sentencepiece.models import BPE, BYTES, CHAR, UNIGRAM, UNK, WORD, field, library, model_file
 
 WORDS = [
     UNK,

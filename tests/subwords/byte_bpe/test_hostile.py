@@ -7,7 +7,7 @@ import time
 import pytest
 
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
-from tests.subwords.byte_bpe_samples import LINES, small_tokenizer
+from tests.subwords.byte_bpe.samples import LINES, small_tokenizer
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from nmt_prep.errors import InvalidTextError, TrainingError, VocabularyError
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.reference import byte_bpe as reference
-from tests.subwords.byte_bpe_samples import LINES
+from tests.subwords.byte_bpe.samples import LINES
 
 SPECIALS = ("<pad>", "<EOS>")
 

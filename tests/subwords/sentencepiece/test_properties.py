@@ -13,7 +13,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED
-from tests.subwords.sentencepiece_models import BPE, BYTES, UNIGRAM, UNK, library, model_file
+from tests.subwords.sentencepiece.models import BPE, BYTES, UNIGRAM, UNK, library, model_file
 
 ALPHABET = "ab▁ éあ𠮷"
 SCORES = [-0.5, -1.0, -2.0, -2.5, -3.0, -4.0, -1.1, -2.2, -3.3, -0.1, 0.0, -0.0, 0.3]

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
-from tests.subwords.byte_bpe_samples import small_tokenizer
+from tests.subwords.byte_bpe.samples import small_tokenizer
 
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LLAMA3 = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

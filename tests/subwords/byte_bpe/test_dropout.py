@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import byte_bpe as reference
-from tests.subwords.byte_bpe_samples import LINES, TEXTS, small_tokenizer
+from tests.subwords.byte_bpe.samples import LINES, TEXTS, small_tokenizer
 
 
 @settings(deadline=None)

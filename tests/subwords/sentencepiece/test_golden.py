@@ -17,7 +17,7 @@ from sentencepiece import SentencePieceProcessor
 
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
-from tests.subwords.sentencepiece_models import library, trained
+from tests.subwords.sentencepiece.models import library, trained
 
 PUBLISHED = ["llama2", "test_model", "test_ja_model"]
 LINES = [

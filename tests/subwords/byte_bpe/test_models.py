@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.piece_text import PieceText
-from tests.subwords.byte_bpe_models import MODELS, model_file
-from tests.subwords.byte_bpe_samples import LINES
+from tests.subwords.byte_bpe.models import MODELS, model_file
+from tests.subwords.byte_bpe.samples import LINES
 
 NAMES = sorted(MODELS)
 

@@ -16,7 +16,7 @@ from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokeniza
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 from tests.reference import byte_bpe as reference
-from tests.subwords.byte_bpe_samples import LINES, SPECIALS, TEXTS, small_tokenizer
+from tests.subwords.byte_bpe.samples import LINES, SPECIALS, TEXTS, small_tokenizer
 
 
 def twin(tokenizer: ByteBPETokenizer) -> reference.Vocabulary:

@@ -116,10 +116,10 @@ def test_damaged_chunks_are_refused_or_read(data: st.DataObject) -> None:
     [
         (b"abcd", "it is not a chunk"),
         (reference.chunk([([1], [1])], [0], [1]).replace(b"C\x01", b"C\x02"), "another version"),
-        (reference.chunk([([1], [1])], [0], [])[:-4], "its lengths do not make up its ids"),
-        (reference.chunk([([1], [1])], [0], [2]), "its rows do not make up its pairs"),
+        (reference.chunk([([1], [1])], [0], [])[:-4], "its lengths do not add up to its number of ids"),
+        (reference.chunk([([1], [1])], [0], [2]), "its rows do not add up to its number of pairs"),
         (reference.chunk([([1], [1])], [0], [0, 1]), "a row without pairs"),
-        (reference.chunk([([1], [1])], [0], [])[:20], "its counts reach beyond it"),
+        (reference.chunk([([1], [1])], [0], [])[:20], "its counts exceed its size"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, record: bytes, message: str) -> None:
@@ -141,7 +141,7 @@ def test_arguments_out_of_range() -> None:
         pack_best_fit(np.array([-1], np.int32), np.array([1], np.int32), 5)
     with pytest.raises(ValueError, match="a length is above that of the rows"):
         pack_rounds(np.array([1], np.int32), np.array([6], np.int32), 5)
-    with pytest.raises(ValueError, match="the sides differ in pairs"):
+    with pytest.raises(ValueError, match="the sides have different numbers of pairs"):
         pack_rounds(np.array([1], np.int32), np.array([], np.int32), 5)
     with pytest.raises(ValueError, match="rows are 1 to"):
         pack_rounds(np.array([0], np.int32), np.array([0], np.int32), 0)

@@ -92,7 +92,7 @@ def test_any_valid_encoding_is_read(tmp_path: Path, example: bytes) -> None:
         (message(0x0A, BOTH + feature("inputs", message(0x0A, b""))), "the Example has no int64 feature 'inputs'"),
         (message(0x0A, feature("inputs", packed(2**31)) + BOTH), "an id does not fit 32 bits"),
         (message(0x0A, feature("inputs", unpacked(-(2**31) - 1)) + BOTH), "an id does not fit 32 bits"),
-        (b"\x0a\x05abc", "a field reaches beyond its message"),
+        (b"\x0a\x05abc", "a field is longer than its message"),
         (b"\x0a\x80", "a number is cut off"),
         (b"\x0a" + b"\x80" * 10 + b"\x01", "a number is longer than ten bytes"),
         (b"\x0b", "a field has an unknown wire type"),

@@ -93,7 +93,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
         if kind == 2:
             size, at = _read_varint(data, at)
         if size > len(data) - at:
-            raise ValueError("a field reaches beyond its message")
+            raise ValueError("a field is longer than its message")
         yield tag, data[at : at + size]
         at += size
 

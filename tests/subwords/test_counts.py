@@ -98,7 +98,7 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [TokenCounts, PretokenCounts])
 def test_columns_that_make_no_sense(kind: type[TokenCounts] | type[PretokenCounts]) -> None:
     for columns in (columns_of({"a": 0}), columns_of({"": 1})):
-        with pytest.raises(ValueError, match="texts have characters, counts are 1 or more"):
+        with pytest.raises(ValueError, match="texts must not be empty, and counts must be 1 or more"):
             kind().add_counted(columns)
     with pytest.raises(ValueError, match="there must be a count for each text"):
         kind().add_counted(CountColumns(TextColumn.from_strings(["a", "b"]), np.ones(1, np.int64)))

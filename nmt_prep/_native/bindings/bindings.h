@@ -1,4 +1,4 @@
-// What the bindings files share. Each registers one part of the core with the module; module.cpp calls them all.
+// Shared by the bindings files. Each registers one part of the core with the module; module.cpp calls them all.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace nmt_prep {
 
-// Arguments: contiguous, read-only views of NumPy arrays; nanobind refuses anything else.
+// Argument types: contiguous, read-only views of NumPy arrays; nanobind rejects anything else.
 using ByteArray = nanobind::ndarray<const std::uint8_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 using Int32Array = nanobind::ndarray<const std::int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 using Int64Array = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;

@@ -23,15 +23,16 @@ using bpe::PairRule;
 using byte_bpe::Model;
 using byte_bpe::WordCounter;
 
-// Python's merges: left, right and merged id of each in turn.
+// Converts merges from Python: left, right and merged id of each in turn.
 std::vector<PairRule> read_merges(const Int32Array& flat, std::size_t tokens) {
-    if (flat.size() % 3 != 0) throw nb::value_error("merges come as three ids each");
+    if (flat.size() % 3 != 0) throw nb::value_error("merges must have three ids each");
     std::vector<PairRule> merges;
     merges.reserve(flat.size() / 3);
     for (std::size_t i = 0; i < flat.size(); i += 3) {
         const PairRule rule{flat.data()[i], flat.data()[i + 1], flat.data()[i + 2]};
         for (const std::int32_t id : {rule.left, rule.right, rule.merged})
-            if (id < 0 || std::cmp_greater_equal(id, tokens)) throw nb::value_error("a merge names an id that is none");
+            if (id < 0 || std::cmp_greater_equal(id, tokens))
+                throw nb::value_error("a merge refers to an unknown token id");
         merges.push_back(rule);
     }
     return merges;
@@ -58,7 +59,8 @@ void make_model(Model* place, const std::vector<nb::bytes>& tokens,
                 bool whole_words, bool prefix_space) {
     std::vector<std::pair<std::int32_t, std::string>> special_texts;
     for (const auto& [id, text] : specials) {
-        if (id < 0 || static_cast<std::size_t>(id) >= tokens.size()) throw nb::value_error("a special's id is none");
+        if (id < 0 || static_cast<std::size_t>(id) >= tokens.size())
+            throw nb::value_error("a special token has an unknown id");
         special_texts.emplace_back(id, std::string(text.c_str(), text.size()));
     }
     std::vector<std::string> strings = read_tokens(tokens);
@@ -85,7 +87,7 @@ Texts decode(const Model& model, const Int32Array& values, const Int64Array& off
     return model.decode(values.data(), offsets.data(), offsets.size() - 1, threads, poll);
 }
 
-// Texts of rows; where their bytes are not UTF-8, U+FFFD takes their place if `replace`, else EncodeError names them.
+// Decodes rows to texts; invalid UTF-8 becomes U+FFFD if `replace`, else raises EncodeError.
 nb::list decode_texts(const Model& model, const Int32Array& values, const Int64Array& offsets, std::size_t threads,
                       bool replace) {
     const Texts texts = decode(model, values, offsets, threads);
@@ -99,8 +101,8 @@ nb::list decode_texts(const Model& model, const Int32Array& values, const Int64A
             if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
             PyErr_Clear();
             const std::size_t at = find_invalid_utf8(reinterpret_cast<const std::uint8_t*>(bytes), size);
-            throw EncodeError("row " + std::to_string(row) + ": the ids stand for bytes that are not UTF-8 from byte " +
-                              std::to_string(at) + " on; decode with errors=\"replace\", or take decode_bytes");
+            throw EncodeError("row " + std::to_string(row) + ": the decoded bytes are not UTF-8 from byte " +
+                              std::to_string(at) + " on; decode with errors=\"replace\", or use decode_bytes");
         }
         strings.append(nb::steal(text));
     }
@@ -141,12 +143,12 @@ void add_counted(WordCounter& counter, const ByteArray& data, const Int64Array& 
                    [&](std::string_view word, std::int64_t count) { counter.add_word(word, count); });
 }
 
-// Bytes of all distinct pretokens, and one more for each: what training's memory grows with.
+// Bytes of all distinct pretokens, plus one per pretoken; the memory of training is proportional to it.
 std::int64_t places(WordCounter& counter) {
     return counter.words().bytes() + static_cast<std::int64_t>(counter.words().entries().size());
 }
 
-// How often each byte occurs.
+// Returns the count of each byte.
 NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
     auto counts = std::make_unique<std::int64_t[]>(256);
     for (const TokenCount& entry : counter.words().entries())
@@ -193,7 +195,7 @@ int class_of_point(std::uint32_t point) {
     return gpt2::class_of(point);
 }
 
-// Where the pretokens of one line end.
+// Returns the ends of the pretokens of one line.
 std::vector<std::size_t> pretoken_ends(const ByteArray& line) {
     if (find_invalid_utf8(line.data(), line.size()) != line.size()) throw InvalidTextError("the line is not UTF-8");
     std::vector<std::size_t> ends;

@@ -27,7 +27,7 @@ using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std
 
 Result<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int32Array& targets, std::int32_t length,
                           std::int32_t longest) {
-    if (sources.size() != targets.size()) throw std::invalid_argument("the sides differ in pairs");
+    if (sources.size() != targets.size()) throw std::invalid_argument("the sides have different numbers of pairs");
     std::vector<std::int32_t> rows;
     {
         nb::gil_scoped_release unlocked;
@@ -52,7 +52,7 @@ Result<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Array&
     return pack(&pack_rounds, sources, targets, length, length);
 }
 
-// Takes what is complete out of a writer: framed records, three values for each record, three for each pair.
+// Takes the complete records out of a writer: framed records, three values per record, three values per pair.
 auto take(ChunkWriter& writer) {
     auto frames = writer.frames();
     std::vector<std::int64_t> blocks;

@@ -105,7 +105,7 @@ std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
 
 Payload payload(bool raw) { return raw ? Payload::kRaw : Payload::kExample; }
 
-// Bytes of each framed record, and what the index says of each pair, three values each.
+// Returns the bytes of each framed record, and the three index values of each pair.
 auto index(const HeldBucket& held) {
     std::vector<std::int64_t> bytes;
     std::vector<std::uint16_t> pairs;

@@ -1,4 +1,4 @@
-// What the bindings of records share: arrays that own their content, columns, buckets.
+// Shared by the bindings of records: arrays that own their content, columns, buckets.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ inline IdColumn column(const Int32Array& values, const Int64Array& offsets) {
     return {{values.data(), values.size()}, {offsets.data(), offsets.size()}};
 }
 
-// A bucket that keeps the array it points into.
+// A bucket that keeps its array alive.
 struct HeldBucket {
     ByteArray data;
     Bucket bucket;

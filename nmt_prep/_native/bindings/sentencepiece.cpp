@@ -19,17 +19,17 @@ using sentencepiece::Model;
 using sentencepiece::ModelFile;
 using sentencepiece::PieceType;
 
-// A model file and, where the core covers it, the model at work.
+// A model file and, if the core supports it, its encoder.
 struct Loaded {
     ModelFile file;
     std::unique_ptr<Model> model;
     std::string not_covered;
 
     const Model& at_work() const {
-        if (!model) throw std::logic_error("the model is the library's to run");
+        if (!model) throw std::logic_error("only the library supports this model");
         return *model;
     }
-    // Id of a control piece, -1 where the model has none by this name.
+    // Returns the id of a control piece, -1 if the model has none of this name.
     std::int64_t control(const std::string& text) const { return find(text, PieceType::kControl); }
     std::int64_t find(const std::string& text, PieceType type) const {
         const auto found = std::ranges::find_if(
@@ -53,7 +53,7 @@ void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
     new (place) Loaded(std::move(loaded));
 }
 
-// A text of the file, which may be damaged.
+// Returns a text of the file, which may be invalid UTF-8.
 nb::object replaced(const std::string& bytes) {
     PyObject* const text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
     if (text == nullptr) throw nb::python_error();

@@ -1,4 +1,4 @@
-// What the bindings of all dialects share: columns of text in, rows of ids out, errors by their names, interrupts.
+// Shared by the bindings of all dialects: columns of text, rows of ids, exceptions, interrupts.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,14 +22,14 @@ namespace nmt_prep {
 template <class T>
 using NumpyArray = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>;
 
-// Hands an array over to NumPy.
+// Transfers an array to NumPy.
 template <class T, class Deleter>
 NumpyArray<T> own_by_numpy(std::unique_ptr<T[], Deleter> values, std::size_t size) {
     nanobind::capsule owner(values.get(), [](void* held) noexcept { Deleter()(static_cast<T*>(held)); });
     return NumpyArray<T>(values.release(), {size}, owner);
 }
 
-// (values, offsets) as columns.Ragged holds them.
+// Returns (values, offsets) as in columns.Ragged.
 inline auto ragged_arrays(RaggedIds rows) {
     const auto size = static_cast<std::size_t>(rows.offsets[rows.rows]);
     return std::pair(own_by_numpy(std::move(rows.values), size), own_by_numpy(std::move(rows.offsets), rows.rows + 1));
@@ -38,13 +38,13 @@ inline auto ragged_arrays(RaggedIds rows) {
 // Views the two arrays of a columns.TextColumn; throws InvalidTextError if they do not fit together.
 inline TextView text_view(const ByteArray& data, const Int64Array& offsets) {
     if (offsets.size() == 0)
-        throw InvalidTextError("a text column without offsets: it needs one more than it has lines");
+        throw InvalidTextError("a text column has no offsets; it needs one more than it has lines");
     const TextView text{data.data(), offsets.data(), offsets.size() - 1};
     check_offsets(text, data.size());
     return text;
 }
 
-// Lets Ctrl-C end long work: asks Python for pending signals, at most every few milliseconds.
+// Lets Ctrl-C interrupt long work: checks for pending signals, at most every few milliseconds.
 class SignalPoll {
    public:
     void operator()() {
@@ -59,7 +59,7 @@ class SignalPoll {
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Distinct texts as columns.TextColumn holds them, and the count of each.
+// Returns distinct texts as in columns.TextColumn, and the count of each.
 inline auto count_columns(const CountTable& table) {
     const std::vector<TokenCount>& entries = table.entries();
     const auto size = static_cast<std::size_t>(table.bytes());
@@ -78,7 +78,7 @@ inline auto count_columns(const CountTable& table) {
                       own_by_numpy(std::move(counts), entries.size()));
 }
 
-// Calls add(text, count) for each row of such columns; throws InvalidTextError where a text is not UTF-8.
+// Calls add(text, count) for each row of such columns; throws InvalidTextError if a text is not UTF-8.
 template <class Add>
 void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int64Array& counts, Add&& add) {
     const TextView text = text_view(data, offsets);
@@ -89,7 +89,7 @@ void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int6
         if (i % 65536 == 0) poll();
         check_utf8(text, i);
         if (text.size(i) == 0 || counts.data()[i] < 1)
-            throw nanobind::value_error("texts have characters, counts are 1 or more");
+            throw nanobind::value_error("texts must not be empty, and counts must be 1 or more");
         add(std::string_view(reinterpret_cast<const char*>(text.line(i)), text.size(i)), counts.data()[i]);
     }
 }
@@ -97,7 +97,7 @@ void for_each_count(const ByteArray& data, const Int64Array& offsets, const Int6
 // Throws EncodeError unless `size` offsets (one more than rows) ascend within the values.
 void check_rows(const std::int64_t* offsets, std::size_t size, std::size_t values);
 
-// Makes the core's exceptions those of nmt_prep.errors.
+// Maps the core's exceptions to those of nmt_prep.errors.
 void translate_text_errors();
 
 }  // namespace nmt_prep

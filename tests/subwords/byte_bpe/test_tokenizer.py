@@ -135,7 +135,7 @@ def test_ids_that_are_none() -> None:
     for number in (-1, 261, 2**40):
         with pytest.raises(EncodeError, match=f"id {number}: the vocabulary's go from 0 to 260"):
             tokenizer.decode([number])
-    with pytest.raises(EncodeError, match="id 261 stands for no token"):
+    with pytest.raises(EncodeError, match="id 261 is not in the vocabulary"):
         tokenizer.decode_batch(Ragged.from_lists([[261]]))
     with pytest.raises(EncodeError, match="offsets of rows"):
         tokenizer.decode_batch(Ragged(np.zeros(1, np.int32), np.array([0, 2], np.int64)))

@@ -8,14 +8,14 @@
 namespace nmt_prep::bpe {
 namespace {
 
-// Lowest rank of a merge that draws a symbol across the border of a character, to its right or to its left.
+// Lowest rank of a merge of a symbol with one beyond the character's boundary, to its right or to its left.
 struct LowestRanks {
     std::vector<std::uint32_t> as_left, as_right;
 
     LowestRanks(const std::vector<PairRule>& rules, const std::vector<std::string>& tokens)
         : as_left(tokens.size(), UINT32_MAX), as_right(tokens.size(), UINT32_MAX) {
         for (std::uint32_t rank = 0; rank < rules.size(); ++rank) {
-            // What follows a character does not begin with a byte that continues one.
+            // The next character does not begin with a continuation byte.
             if ((tokens[static_cast<std::size_t>(rules[rank].right)][0] & 0xC0) == 0x80) continue;
             std::uint32_t& left = as_left[static_cast<std::size_t>(rules[rank].left)];
             std::uint32_t& right = as_right[static_cast<std::size_t>(rules[rank].right)];
@@ -23,7 +23,7 @@ struct LowestRanks {
             right = std::min(right, rank);
         }
     }
-    // Whether every merge across the border of a character with these outermost symbols comes after `rank`.
+    // True if every merge across the boundary of a character with these outermost symbols has a rank above `rank`.
     bool outside_later(std::int32_t first, std::int32_t last, std::uint32_t rank) const {
         return as_right[static_cast<std::size_t>(first)] > rank && as_left[static_cast<std::size_t>(last)] > rank;
     }

@@ -1,8 +1,8 @@
-// Characters of up to three bytes as symbols: merging begins where their bytes have merged already.
+// Symbols of characters of up to three bytes, so that merging can begin with characters instead of bytes.
 //
-// That is exact for a character of which no byte, and no symbol on the way, can be drawn across its border before the
-// character is done: every merge with an outer neighbour that its outermost symbols could make at a step has a higher
-// rank than the step's own, and what is left in the end merges outwards only at higher ranks than all steps had.
+// Merging inside a character first is exact unless a merge across its boundary has a better rank: at each step, every
+// merge of an outermost symbol with an outer neighbour must have a higher rank than the step itself, and the final
+// symbols must only merge outwards at higher ranks than all steps.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@ namespace nmt_prep::bpe {
 
 class CharacterTable {
    public:
-    static constexpr std::size_t kPadding = 2;  // symbols of an entry, copied whole, that may count for nothing
+    static constexpr std::size_t kPadding = 2;  // symbols of an entry; copied as a whole, though some may be unused
 
-    // `bytes`: symbol of each byte, -1 for none. `rules` in the order of their rank, `tokens` by symbol, `pairs`
-    // and `splits` made of the rules.
+    // `bytes`: symbol of each byte, -1 for none. `rules`: in the order of their rank. `tokens`: by symbol. `pairs` and
+    // `splits`: built from the rules.
     CharacterTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
                    const std::vector<std::string>& tokens, const PairTable& pairs, const SplitTable& splits);
 
-    // What a character on its own merges into.
+    // The symbols of a character that is merged by itself.
     struct Entry {
         std::int32_t symbols[3];
         std::uint8_t size = 0;
-        bool begins = false;   // whether merging with others may begin with these symbols; else with the bytes
+        bool begins = false;   // whether merging may begin with these symbols; else it must begin with the bytes
         bool is_made = false;  // whether all of these are tokens that the splits know
     };
 

@@ -20,14 +20,14 @@ std::uint32_t pack(std::string_view bytes) {
     return packed;
 }
 
-// A part of a character, or all of it (of `size` 0), where a token begins or ends within.
+// The part of a character that belongs to a token, or all of it (`size` 0).
 struct Part {
     std::uint32_t bytes = 0;
     std::uint32_t size = 0;
     bool possible = false;  // in well-formed text
 };
 
-// What `before` requires of the character that ends with it.
+// The requirement of `before` on the character that ends with it.
 Part last_part(std::string_view before) {
     std::uint32_t size = 1;
     while (size < std::min<std::size_t>(before.size(), 4) && continues(before[before.size() - size])) ++size;
@@ -36,7 +36,7 @@ Part last_part(std::string_view before) {
     return {pack(part), 0, size == size_from_lead(static_cast<std::uint8_t>(part[0]))};
 }
 
-// What `after` requires of the character that begins it.
+// The requirement of `after` on the character that it begins with.
 Part first_part(std::string_view after) {
     const std::uint32_t full = size_from_lead(static_cast<std::uint8_t>(after[0]));
     std::uint32_t size = 1;
@@ -52,7 +52,7 @@ std::uint32_t prefix(const Character& character, std::uint32_t size) {
     return size == 0 ? character.bytes : character.bytes & ((1u << (8 * size)) - 1);
 }
 
-// The code point of a whole character, as Character has it.
+// The code point of a whole Character.
 std::uint32_t point_of(std::uint32_t bytes) {
     const std::uint8_t each[4] = {static_cast<std::uint8_t>(bytes), static_cast<std::uint8_t>(bytes >> 8),
                                   static_cast<std::uint8_t>(bytes >> 16), static_cast<std::uint8_t>(bytes >> 24)};
@@ -71,7 +71,7 @@ void for_each_ending(const Part& part, Visit&& visit) {
         if (point >= (part.size == 1 ? 0x80u : 0x800u)) visit(point);
 }
 
-// Likewise that begin with one.
+// The same for characters that begin with one.
 template <class Visit>
 void for_each_beginning(const Part& part, Visit&& visit) {
     visit(Character::kFourBytes);
@@ -88,7 +88,7 @@ CutTable::CutTable(const std::vector<std::string_view>& tokens) : ways_(Characte
     const unsigned bits = std::clamp<unsigned>(std::bit_width(tokens.size() * 16), 12, 24);
     shift_ = 64 - bits;
     crossed_.assign((std::size_t{1} << bits) / 64, 0);
-    std::unordered_set<std::uint64_t> known;  // parts of characters, and ways they are met, that are entered already
+    std::unordered_set<std::uint64_t> known;  // parts of characters, and ways of meeting them, that were added
     for (const std::string_view token : tokens) {
         for (std::size_t at = 1; at < token.size(); ++at) {
             if (continues(token[at])) continue;

@@ -1,8 +1,9 @@
-// Where byte-level BPE can be cut: between two characters that no token crosses, the two sides merge on their own.
+// Finds boundaries at which byte-level BPE can be split: if no token crosses the boundary between two characters, the
+// two sides merge independently.
 //
-// A token crosses such a boundary if what it has before equals the end of the left character and what it has after
-// the beginning of the right one, each compared as far as both reach. Tokens may hold parts of characters, so the
-// ends that count are suffixes of one to three bytes or whole characters, and the beginnings likewise.
+// A token crosses such a boundary if its part before matches the end of the left character and its part after matches
+// the beginning of the right one, each compared up to the shorter length. Tokens may contain parts of characters, so
+// the relevant ends are suffixes of one to three bytes or whole characters, and likewise for the beginnings.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@
 
 namespace nmt_prep::bpe {
 
-// A character of well-formed UTF-8: its bytes, first byte lowest, and how many they are.
+// A character of well-formed UTF-8: its bytes, first byte lowest, and their number.
 struct Character {
     std::uint32_t bytes;
     std::uint32_t size;
-    std::uint32_t point;  // kFourBytes where there are four
+    std::uint32_t point;  // kFourBytes if there are four
 
     static constexpr std::uint32_t kFourBytes = 0x10000;
 };
@@ -28,7 +29,7 @@ inline Character read_character(const std::uint8_t* at) {
     const std::uint32_t lead = at[0];
     if (lead < 0x80) return {lead, 1, lead};
     const std::uint32_t second = at[1];
-    // What the bits that say where a byte belongs add up to goes off at once.
+    // The sum of the marker bits of all bytes is subtracted at once.
     if (lead < 0xE0) return {lead | second << 8, 2, (lead << 6) + second - ((0xC0 << 6) + 0x80)};
     const std::uint32_t third = at[2];
     const std::uint32_t three = lead | second << 8 | third << 16;
@@ -38,11 +39,11 @@ inline Character read_character(const std::uint8_t* at) {
 
 class CutTable {
    public:
-    // `tokens`: whatever a merge can result in.
+    // `tokens`: all possible results of merges.
     explicit CutTable(const std::vector<std::string_view>& tokens);
 
-    // What tokens cross the boundary between the two: none for sure; perhaps some, with the whole of both characters at
-    // least; perhaps some.
+    // Tokens that cross the boundary between the two: certainly none; perhaps some, but only with both characters as a
+    // whole; perhaps some.
     enum Crossing : std::uint8_t { kNone, kWholeOnly, kAny };
     Crossing crossing(const Character& left, const Character& right) const {
         const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
@@ -52,8 +53,9 @@ class CutTable {
     }
 
    private:
-    // How a token meets a character: with the whole of it (0), or with 1 to 3 of its bytes. A way to cross is how it
-    // meets the left one and how the right one, a bit each; here those that tokens have, whatever is on the other side.
+    // A token meets a character with the whole of it (0), or with 1 to 3 of its bytes. A way to cross is a combination
+    // of these for the left and the right character, one bit each. Here are the ways of all tokens, whatever is on the
+    // other side.
     struct Ways {
         std::uint16_t as_left = 0, as_right = 0;
     };

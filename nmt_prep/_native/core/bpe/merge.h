@@ -1,7 +1,7 @@
-// The merge loop of every BPE dialect. It knows symbols (numbers) and a lookup; what they stand for is the caller's.
+// The merge loop of every BPE dialect. It works on symbols (numbers) and a lookup function of the caller.
 //
-// As long as two neighbours can merge, the pair with the lowest priority value does, the leftmost of equals first.
-// Short sequences are scanned, long ones go through a heap: O(n log n), however long the "word".
+// As long as two neighbours can merge, the pair with the lowest priority value is merged, the leftmost of equals first.
+// Short sequences are scanned; long ones use a heap, in O(n log n).
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace nmt_prep::bpe {
 
-// What a lookup says of two neighbours: the merge's priority (lower goes first) in the upper half, the symbol that
-// takes their place in the lower. Equal priorities are allowed.
+// Result of a lookup of two neighbours: the merge's priority (lower goes first) in the upper half, the resulting symbol
+// in the lower. Equal priorities are allowed.
 using Merge = std::uint64_t;
 inline constexpr Merge kNoMerge = ~Merge{0};
 
@@ -26,7 +26,7 @@ constexpr std::int32_t merge_symbol(Merge merge) { return static_cast<std::int32
 // Scratch space for merging, for one thread at a time. Lookup: Merge lookup(std::int32_t left, std::int32_t right).
 class Merger {
    public:
-    // Merges `symbols` in place and says how many are left. Requires size < 2^32 and priorities below 2^32 - 1.
+    // Merges `symbols` in place and returns how many are left. Requires size < 2^32 and priorities below 2^32 - 1.
     template <class Lookup>
     std::size_t merge(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
         if (size < 2) return size;
@@ -34,9 +34,9 @@ class Merger {
         return merge_with_dropout(symbols, size, lookup, [](std::size_t, std::size_t) { return false; });
     }
 
-    // BPE-dropout (Provilkov et al. 2020): before each merge every possible one is left out for this once where
-    // drop(step, position) says so; `step` counts the merges done, `position` is where the left symbol's text begins,
-    // counted in the symbols there were at first. Ends when nothing is left to merge or all of it was left out.
+    // BPE-dropout (Provilkov et al. 2020): before each merge, every possible one is skipped for this step if drop(step,
+    // position) is true. `step` counts the merges done; `position` is the index, among the initial symbols, at which
+    // the left symbol's text begins. Ends when nothing is left to merge or everything was skipped.
     template <class Lookup, class Drop>
     std::size_t merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop);
 
@@ -44,7 +44,7 @@ class Merger {
     static constexpr std::size_t kMaxScanned = 32;
     static constexpr std::uint32_t kEnd = UINT32_MAX;
 
-    // A symbol and its neighbours, by position. `merge` is of the symbol and the one to its right.
+    // A symbol and its neighbours, by position. `merge` is the merge with its right neighbour.
     struct Node {
         std::uint32_t previous, next;
         Merge merge;
@@ -68,13 +68,13 @@ class Merger {
     }
 
     std::vector<Node> nodes_;
-    std::vector<std::uint64_t> heap_;  // priority, then position; out of date where the node's merge has another one
+    std::vector<std::uint64_t> heap_;  // priority, then position; out of date if the node's merge has another priority
     std::vector<std::uint64_t> dropped_;
 };
 
 template <class Lookup>
 std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
-    Merge merges[kMaxScanned];  // of each symbol and the one to its right
+    Merge merges[kMaxScanned];  // merge of each symbol with its right neighbour
     std::size_t pairs = size - 1;
     for (std::size_t i = 0; i < pairs; ++i) merges[i] = lookup(symbols[i], symbols[i + 1]);
     while (pairs > 0) {
@@ -138,7 +138,7 @@ std::size_t Merger::merge_with_dropout(std::int32_t* symbols, std::size_t size, 
         node.next = nodes_[right].next;
         nodes_[right].merge = kNoMerge;
         if (node.next != kEnd) nodes_[node.next].previous = left;
-        // Lookups go from left to right here as in `scan`: SentencePiece's unused pieces come apart as last looked up.
+        // Lookups go from left to right as in `scan`, since SentencePiece's unused pieces split as last looked up.
         if (node.previous != kEnd) offer(node.previous, symbols, lookup);
         offer(left, symbols, lookup);
         for (const std::uint64_t entry : dropped_) push(entry);

@@ -1,4 +1,4 @@
-// What two neighbouring symbols merge into: a hash table that is filled once and then read, eight bytes a slot.
+// Hash table from pairs of neighbouring symbols to merges; filled once, then read; eight bytes per slot.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class PairTable {
     static constexpr std::size_t kMaxSymbols = std::size_t{1} << 21;
     static constexpr std::size_t kMaxPairs = (std::size_t{1} << 22) - 1;
 
-    // For at most that many pairs, kMaxPairs or fewer.
+    // Requires the maximum number of pairs, at most kMaxPairs.
     explicit PairTable(std::size_t pairs) {
         while ((std::size_t{1} << (64 - shift_)) < 2 * pairs) --shift_;
         slots_.assign(std::size_t{1} << (64 - shift_), kFree);
@@ -22,7 +22,7 @@ class PairTable {
         merged_.reserve(pairs);
     }
 
-    // Adds the pair of the next rank, counted from 0. One that was added before gets this rank.
+    // Adds the pair of the next rank, from 0. A pair that was added before gets the new rank.
     void add(std::int32_t left, std::int32_t right, std::int32_t merged) {
         const std::uint64_t key = key_of(left, right);
         const std::uint64_t hash = hash_of(key);
@@ -37,7 +37,7 @@ class PairTable {
     Merge operator()(std::int32_t left, std::int32_t right) const {
         const std::uint64_t key = key_of(left, right);
         const std::uint64_t hash = hash_of(key);
-        // Most neighbours do not merge, and the filter is small enough to stay near.
+        // Most neighbours do not merge, and the filter is small enough to stay in cache.
         const std::uint64_t bit = hash >> (shift_ - kFilterShift);
         if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return kNoMerge;
         for (std::size_t at = hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
@@ -64,7 +64,7 @@ class PairTable {
 
     unsigned shift_ = 60;
     std::vector<std::uint64_t> slots_;
-    std::vector<std::uint64_t> filter_;  // a bit is set where a pair's hash falls
+    std::vector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
     std::vector<std::int32_t> merged_;   // by rank
 };
 

@@ -13,7 +13,7 @@ SplitTable::SplitTable(const std::array<std::int32_t, 256>& bytes, const std::ve
     for (std::uint32_t rank = 0; rank < rules.size(); ++rank) {
         const auto [left, right, merged] = rules[rank];
         if (!makes(left) || !makes(right) || makes(merged)) continue;
-        if (merge_priority(pairs(left, right)) != rank) continue;  // the pair comes again, and counts there
+        if (merge_priority(pairs(left, right)) != rank) continue;  // the pair occurs again later, and counts there
         const std::string& token = tokens[static_cast<std::size_t>(merged)];
         if (token != tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]) continue;
         if (!stay_apart(pairs, left, right, 0, false)) continue;

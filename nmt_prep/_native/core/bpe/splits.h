@@ -1,8 +1,8 @@
-// How tokens come to be, and with it whether two of them stay apart as neighbours.
+// The merge that produces each token, and a test whether two neighbouring tokens would merge.
 //
-// What merges do left and right of a border is, as long as none crosses it, what they do on either side alone. Hence a
-// text's tokens are, of all ways to cut it into tokens that merges make of their own bytes, the one where any two
-// neighbours stay apart when they are on their own: who finds such a way need not merge.
+// Merges on the two sides of a boundary are independent as long as none crosses it. Hence any segmentation into tokens
+// that merges produce from their own bytes, and whose neighbours would not merge, is the BPE result. It can be found
+// without merging.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +27,12 @@ class SplitTable {
     SplitTable(const std::array<std::int32_t, 256>& bytes, const std::vector<PairRule>& rules,
                const std::vector<std::string>& tokens, const PairTable& pairs);
 
-    // Whether merges make the token of its own bytes, each later in rank than those that lead to it. (Otherwise they
-    // may or may not make it: that is not followed up here.)
+    // True if merges produce the token from its own bytes, each with a higher rank than those that lead to it.
+    // (Otherwise they may or may not produce it; this class does not decide that.)
     bool makes(std::int32_t token) const { return splits_[static_cast<std::size_t>(token)].born != kNever; }
 
-    // Whether two tokens, one after the other, remain the two. Requires that both are made. `whole_only`: that no token
-    // crosses the border between them with less than the whole characters on both sides of it.
+    // True if two neighbouring tokens do not merge. Requires that merges produce both. `whole_only`: no token crosses
+    // the boundary between them with less than the whole characters on both sides.
     bool stay_apart(const PairTable& pairs, std::int32_t left, std::int32_t right, bool whole_only) const {
         return stay_apart(pairs, left, right, UINT32_MAX, whole_only);
     }
@@ -40,24 +40,25 @@ class SplitTable {
    private:
     static constexpr std::uint32_t kNever = UINT32_MAX;
 
-    // What a token is the merge of, and when: 0 for bytes, which no merge makes, else its rank + 1.
+    // The two halves of a token, and the time of their merge: 0 for bytes, else rank + 1.
     struct Split {
         std::int32_t left = -1, right = -1;
         std::uint32_t born = kNever;
         bool one_character = true;  // or a part of one
     };
 
-    // One of two without a branch: which one it is comes close to chance, and each wrong guess would cost more.
+    // Selects one of two without a branch: the choice is nearly random, and mispredictions would cost more.
     static std::int32_t pick(bool first, std::int32_t one, std::int32_t other) {
         const std::int32_t mask = -static_cast<std::int32_t>(first);
         return (one & mask) | (other & ~mask);
     }
 
-    // The same, where a merge of the two themselves counts if its rank is below `limit`.
+    // The same, but a merge of the two themselves only counts if its rank is below `limit`.
     bool stay_apart(const PairTable& pairs, std::int32_t left, std::int32_t right, std::uint32_t limit,
                     bool whole_only) const {
-        // Back in time, the token that was born last comes apart first. What meets at the border merges unless one of
-        // the two has merged on its own side before; of the same merge left and right, the one on the left goes first.
+        // Undoes merges in reverse order: the token that was merged last is split first. The symbols that meet at the
+        // boundary merge unless one of them merged on its own side earlier; if the same merge occurs left and right,
+        // the left one goes first.
         while (merge_priority(pairs(left, right)) >= limit) {
             const Split& before = splits_[static_cast<std::size_t>(left)];
             const Split& after = splits_[static_cast<std::size_t>(right)];

@@ -1,4 +1,4 @@
-// Tokens of two or more whole characters, found by a key that grows with each character of a text.
+// Lookup of tokens of two or more whole characters, by a key that is extended with each character of a text.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@ namespace nmt_prep::bpe {
 
 class TokenTable {
    public:
-    // Characters one after another: up to three below U+10000, none of them NUL, are their code points; the keys of all
-    // others have the highest bit set, and may be equal.
+    // Key of a sequence of characters. Up to three below U+10000, none of them NUL, are encoded by their code points;
+    // all other keys have the highest bit set, and may collide.
     using Key = std::uint64_t;
 
-    // The key of a stretch and one more character; that of nothing is 0.
+    // Extends a key by one character; the key of the empty sequence is 0.
     static Key extend(Key key, const Character& next) {
         if (key < kFull && next.point - 1 < Character::kFourBytes - 1) return key << 16 | next.point;
         return (key ^ next.bytes) * kOdd | kMixed;
     }
 
-    // `tokens` by symbol; those count for which `counts` says so.
+    // `tokens`: by symbol; only those with `counts` set are used.
     template <class Counts>
     TokenTable(const std::vector<std::string>& tokens, const Counts& counts) {
         make_room(tokens.size());
@@ -31,10 +31,10 @@ class TokenTable {
             if (counts(symbol)) add(tokens[symbol], static_cast<std::int32_t>(symbol));
     }
 
-    // Whether a token can begin with a character.
+    // True if a token can begin with a character.
     bool begins(const Character& character) const { return beginnings_[character.point] != 0; }
 
-    // Whether a stretch can be a token, and whether longer tokens can begin with it: no for sure, or else perhaps.
+    // Whether a sequence can be a token, and whether longer tokens can begin with it: certainly not, or perhaps.
     struct Hint {
         bool token, longer;
     };
@@ -44,10 +44,10 @@ class TokenTable {
         return {(bits & kToken) != 0, (bits & kLonger) != 0};
     }
 
-    // Asks for the memory where a token is if there is one; what comes between this and `find` hides the wait.
+    // Prefetches the memory that `find` reads.
     void prefetch(Key key) const { __builtin_prefetch(&slots_[place(key)]); }
 
-    // The symbol of a stretch of text, -1 if that is no token.
+    // The symbol of a text, -1 if it is not a token.
     std::int32_t find(Key key, const std::uint8_t* text, std::size_t size) const {
         for (std::size_t at = place(key); slots_[at].symbol >= 0; at = (at + 1) & (slots_.size() - 1)) {
             const Slot& slot = slots_[at];
@@ -66,7 +66,7 @@ class TokenTable {
     struct Slot {
         Key key = 0;
         std::int32_t symbol = -1;  // free
-        std::uint32_t bytes = 0;   // where its size and its bytes are in `bytes_`, if the key does not say all
+        std::uint32_t bytes = 0;   // offset of its size and bytes in `bytes_`, unless the key is exact
     };
 
     std::size_t place(Key key) const { return key * kOdd >> shift_; }
@@ -82,7 +82,7 @@ class TokenTable {
 
     std::vector<std::uint8_t> beginnings_ = std::vector<std::uint8_t>(Character::kFourBytes + 1, 0);  // by code point
     std::vector<Slot> slots_;
-    std::vector<std::uint64_t> hints_;  // two bits where a key's hash falls
+    std::vector<std::uint64_t> hints_;  // Bloom filter with two bits at each key's hash
     std::vector<std::uint8_t> bytes_;
     unsigned shift_ = 0;
 };

@@ -48,7 +48,7 @@ void Trainer::queue(const Candidate& candidate) {
     std::ranges::push_heap(queue_, std::less<>());
 }
 
-// Takes what occurs often enough by now from the deferred candidates into the queue.
+// Moves deferred candidates that are now frequent enough into the queue.
 void Trainer::lower_floor() {
     floor_ = std::max<std::int64_t>(floor_ / 4, 1);
     const auto rare = [this](Candidate& candidate) {
@@ -61,7 +61,7 @@ void Trainer::lower_floor() {
     std::ranges::make_heap(queue_, std::less<>());
 }
 
-// The best candidate, with its count as it is now; false if there is none.
+// Returns the best candidate with its current count; false if there is none.
 bool Trainer::next(Candidate& top) {
     for (;;) {
         while (queue_.empty()) {
@@ -131,7 +131,7 @@ void Trainer::merge_at(Place place, const LearntMerge& pair) {
     };
     if (const std::int32_t before = text_[place.at - 1]; before >= 0) {
         changes_[change_of(left_of_old_, before, key_of(before, pair.left))].added -= count;
-        // The new symbol beside itself is one pair, not a left and a right one.
+        // The new symbol next to itself is one pair, not a left and a right one.
         auto& by_symbol = before == pair.merged ? right_of_new_ : left_of_new_;
         add(change_of(by_symbol, before, key_of(before, pair.merged)),
             place.at - lengths_[static_cast<std::size_t>(before)]);
@@ -156,7 +156,7 @@ void Trainer::apply_changes() {
         Change& change = changes_[place.change];
         places_[change.start + change.filled++] = place.place;
     }
-    // All counts first: one pair may have changed in two ways.
+    // All counts are updated first, since one pair may have changed in two ways.
     std::vector<std::uint32_t> pairs;
     for (const Change& change : changes_) {
         pairs.push_back(pair_index_(change.key));

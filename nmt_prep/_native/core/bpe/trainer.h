@@ -1,15 +1,17 @@
-// Learning merges: the most frequent pair of neighbours becomes a symbol, again and again.
+// Learns merges: repeatedly, the most frequent pair of neighbours becomes a symbol.
 //
-// The merges are those of the BpeTrainer of Hugging Face's tokenizers: of equally frequent pairs the one with the lower
-// ids goes first, the left id before the right one; ends when the vocabulary is large enough or the best pair too rare.
+// The merges are those of the BpeTrainer of Hugging Face's tokenizers: among equally frequent pairs the one with the
+// lower ids goes first, comparing the left id first. Training ends when the vocabulary is large enough or the best pair
+// too rare.
 //
-// Words lie one after another, a place a byte; a symbol is written at its first and at its last place, so that its
-// neighbours are found from its length. Each pair in the queue has the list of places where it was when it was queued;
-// a place where it is no more is passed over. A merge touches only its own places and their neighbours. As pairs only
-// become rarer, rare ones need not be in the queue before the frequent ones are done.
+// All words are stored in one array, one position per byte. A symbol is written at its first and at its last position,
+// so that its neighbours are found from its length. Each pair in the queue has the list of positions at which it
+// occurred when it was queued; positions where it no longer occurs are skipped. A merge only touches its own positions
+// and their neighbours. As pairs only become rarer, rare ones need not be in the queue before the frequent ones are
+// done.
 //
-// No text is made twice: as long as no merge reaches beyond it, a stretch of text goes the same way wherever it stands,
-// so once one pair has merged into it, no other pair comes to spell it. So a pair with a new symbol is a new pair.
+// No two pairs spell the same text: as long as no merge crosses its ends, a text is merged in the same way wherever it
+// occurs, so once a pair has merged into it, no other pair can spell it. Hence a pair with a new symbol is a new pair.
 #pragma once
 
 #include <array>
@@ -30,12 +32,12 @@ struct LearntMerge {
     std::int32_t left, right, merged;
 };
 
-// Numbers pairs of symbols in the order in which they come.
+// Numbers pairs of symbols in order of first occurrence.
 class PairIndex {
    public:
     PairIndex() : slots_(std::size_t{1} << 16) {}
 
-    // Number of a pair, which is the count so far if it is new.
+    // Number of a pair; a new pair gets the next number.
     std::uint32_t operator()(std::uint64_t key) {
         if (2 * (std::size_t{count_} + 1) > slots_.size()) grow();
         Slot& slot = find(key);
@@ -63,19 +65,19 @@ class PairIndex {
     unsigned shift_ = 64 - 16;
 };
 
-// Called now and then with the size of the vocabulary so far; ends the training by throwing.
+// Called periodically with the size of the vocabulary so far; may throw to end the training.
 using TrainingProgress = std::function<void(std::size_t size)>;
 
 class Trainer {
    public:
-    // `alphabet`: id of each byte, -1 for bytes that words are read without. `symbols`: texts of the ids there are
-    // before any merge. `forbidden`: texts that no merge may make.
+    // `alphabet`: id of each byte, -1 for bytes that are skipped in words. `symbols`: texts of the initial ids.
+    // `forbidden`: texts that no merge may produce.
     Trainer(const std::array<std::int32_t, 256>& alphabet, std::vector<std::string> symbols,
             std::unordered_set<std::string> forbidden);
 
     void add_word(std::string_view word, std::uint64_t count);
 
-    // Learns merges until there are `size` symbols or no pair occurs `min_frequency` times. Once for a trainer.
+    // Learns merges until there are `size` symbols or no pair occurs `min_frequency` times. Call it once.
     std::vector<LearntMerge> learn(std::size_t size, std::uint64_t min_frequency, const TrainingProgress& progress);
 
     // Texts of all symbols, by id.
@@ -83,7 +85,7 @@ class Trainer {
 
    private:
     static constexpr std::int32_t kBetween = -1;  // between two words
-    static constexpr std::int32_t kInside = -2;   // within a symbol that took the place's own
+    static constexpr std::int32_t kInside = -2;   // within a longer symbol
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
     struct Place {
@@ -97,12 +99,12 @@ class Trainer {
         std::uint32_t length;  // of the list of places
         std::size_t start;
 
-        // Whether it comes after the other one.
+        // True if it comes after the other one.
         bool operator<(const Candidate& other) const {
             return count != other.count ? count < other.count : key > other.key;
         }
     };
-    // What one merge changes about the pairs that the new symbol, or one of its halves, forms with one neighbour.
+    // The changes by one merge to the pairs of the new symbol, or of one of its halves, with one neighbour.
     struct Change {
         std::uint64_t key = 0;
         std::int64_t added = 0;
@@ -139,11 +141,11 @@ class Trainer {
     PairIndex pair_index_;
     std::vector<std::int64_t> pair_counts_;
     std::vector<Place> places_;
-    std::vector<Candidate> queue_;     // a heap of what occurs `floor_` times or more
+    std::vector<Candidate> queue_;     // a heap of candidates that occur `floor_` times or more
     std::vector<Candidate> deferred_;  // the rest
     std::int64_t floor_ = 64;
 
-    // Scratch of one merge: changes, found by the neighbour and the kind of pair.
+    // Scratch space of one merge: changes, by neighbour and kind of pair.
     std::vector<Change> changes_;
     std::vector<NewPlace> new_places_;
     std::vector<std::uint32_t> left_of_new_, right_of_new_, left_of_old_, right_of_old_;

@@ -1,4 +1,4 @@
-// Distinct pretokens and how often each occurs: the whole of what merges are learnt from.
+// Counts of distinct pretokens, from which merges are learnt.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace nmt_prep::byte_bpe {
 
-// Counts the pretokens of columns as they come. One table a thread, joined by `words`.
+// Counts the pretokens of columns, in one table per thread; `words` merges the tables.
 class WordCounter {
    public:
     WordCounter() = default;
     WordCounter(const WordCounter&) = delete;
     WordCounter& operator=(const WordCounter&) = delete;
 
-    // Cuts lines by GPT-2's pattern if `split`, else takes each as one pretoken. Throws InvalidTextError, in which case
-    // the column counts in part or not at all.
+    // Splits lines by GPT-2's pattern if `split`, else takes each as one pretoken. Throws InvalidTextError; the column
+    // may then be counted in part.
     void add(const TextView& text, bool split, std::size_t threads, const Poll& poll);
 
-    // Counts one pretoken `count` times more.
+    // Adds `count` to the count of a pretoken.
     void add_word(std::string_view word, std::int64_t count) { join_tables(tables_).add(word, count); }
 
-    // All counts in one table, in no order to rely on. Valid until the next add.
+    // Returns all counts in one table, in unspecified order. Valid until the next add.
     const CountTable& words() { return join_tables(tables_); }
 
    private:

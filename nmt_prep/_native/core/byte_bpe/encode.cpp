@@ -10,7 +10,7 @@ namespace {
 
 bool is_phrase(std::size_t size) { return size > IdCache::kMaxBytes && size <= PhraseCache::kMaxBytes; }
 
-// Where dropout draws its numbers from: a keyed hash of what is drawn for, so that no order of drawing matters.
+// Random numbers for dropout: a keyed hash of the merge's position, so that the order of drawing does not matter.
 std::uint64_t draw(std::uint64_t key, std::uint64_t a, std::uint64_t b) {
     return mix_bits(mix_bits(key ^ 0x9E3779B97F4A7C15u, a ^ 0xD1B54A32D192ED03u), b ^ 0xA0761D6478BD642Fu);
 }
@@ -52,7 +52,7 @@ std::int32_t* Model::encode_pretoken(const Pretoken& pretoken, Scratch& scratch,
 
 std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
                                          Scratch& scratch, std::int32_t* out) const {
-    // Top 53 bits against the same of the probability: exact, and 0 and 1 mean never and always.
+    // Compares the top 53 bits with those of the probability: exact, and 0 and 1 mean never and always.
     const auto limit = static_cast<std::uint64_t>(dropout * 9007199254740992.0);
     spell(word, size, out);
     return out + scratch.merger.merge_with_dropout(out, size, pairs_, [&](std::size_t step, std::size_t position) {
@@ -76,7 +76,7 @@ std::int32_t* Model::encode_line(const std::uint8_t* line, std::size_t size, std
         });
         return out;
     }
-    // Pretokens wait in a short queue until the caches' places for them have come from memory.
+    // Pretokens wait in a short queue until their cache entries have been prefetched.
     constexpr std::size_t kAhead = 16;
     Pretoken waiting[kAhead];
     std::size_t seen = 0;
@@ -110,7 +110,7 @@ RaggedIds Model::encode(const TextView& text, std::size_t threads, const EncodeO
             line = reinterpret_cast<const std::uint8_t*>(prefixed.data());
             size = readable = prefixed.size();
         }
-        // At most an id a byte; entries of caches and tables are copied whole, or in fours.
+        // At most one id per byte; entries of caches and tables are copied as a whole, or four at a time.
         constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
         std::int32_t* const out = ids.room(size + kPadding);
         ids.grow(static_cast<std::size_t>(encode_line(line, size, readable, options, *scratch[thread], out) - out));

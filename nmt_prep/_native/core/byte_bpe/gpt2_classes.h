@@ -1,4 +1,4 @@
-// The three classes of characters that GPT-2's pattern tells apart, and the rest, at one fixed version of Unicode.
+// The three character classes of GPT-2's pattern, and the rest, for one fixed version of Unicode.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace nmt_prep::gpt2 {
 
 enum Class : std::uint8_t { kLetter = 0, kNumber = 1, kSpace = 2, kOther = 3 };
 
-// Version of the tables, that of the regex package they were made with.
+// Unicode version of the tables, which is that of the regex package used to generate them.
 extern const char kUnicodeVersion[];
 
-// Two stages: page of each 256 code points, then eight words of 32 two-bit classes a page.
+// Two-stage table: page of each 256 code points, then eight words of 32 two-bit classes per page.
 extern const std::uint8_t kClassPage[0x1100];
 extern const std::uint64_t kClassWords[];
 
@@ -23,9 +23,9 @@ inline Class class_of(char32_t point) {
     return static_cast<Class>(page[(point >> 5) & 7] >> (2 * (point & 31)) & 3);
 }
 
-// The same for the character at `at`, of two bytes or more, which it moves past. Requires well-formed UTF-8.
+// The same for the character of two or more bytes at `at`; advances `at`. Requires well-formed UTF-8.
 inline Class next_class(const std::uint8_t*& at) {
-    // U+4E00 to U+9FFF, most of written Chinese, are letters all.
+    // U+4E00 to U+9FFF, most of written Chinese, are all letters.
     const unsigned two = static_cast<unsigned>(at[0]) << 8 | at[1];
     if (two - 0xE4B8u <= 0xE9BFu - 0xE4B8u) {
         at += 3;

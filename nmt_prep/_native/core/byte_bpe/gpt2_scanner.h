@@ -1,6 +1,6 @@
-// GPT-2's pre-tokenisation by hand: the matches of
+// Hand-written scanner for GPT-2's pre-tokenisation: the successive matches of
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-// one after another; together they are the whole line.
+// which together cover the whole line.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace nmt_prep::gpt2 {
 
-// Classes of bytes: those of ASCII characters; kBeyond for all others, which takes decoding.
+// Classes of ASCII characters by byte; kBeyond for other bytes, whose characters must be decoded.
 inline constexpr std::uint8_t kBeyond = 4;
 struct ByteClasses {
     std::uint8_t of[256] = {};
@@ -31,7 +31,7 @@ struct ByteClasses {
 };
 inline constexpr ByteClasses kByteClasses;
 
-// Class of the character at `at`, which it moves past.
+// Class of the character at `at`; advances `at`.
 inline Class scan_class(const std::uint8_t*& at) {
     const std::uint8_t known = kByteClasses.of[*at];
     if (known == kBeyond) return next_class(at);
@@ -50,13 +50,13 @@ inline std::size_t contraction(const std::uint8_t* at, const std::uint8_t* end) 
                                                                                                                  : 0;
 }
 
-// How many ASCII letters there are from `at` on, at least as many as there are among the next 16 bytes.
+// Number of ASCII letters from `at` on; may stop after 16 bytes.
 inline std::size_t ascii_letters(const std::uint8_t* at, const std::uint8_t* end) {
     const std::uint8_t* const start = at;
 #if defined(__SSE2__)
     while (end - at >= 16) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        // Lower case, then so that letters are the 26 lowest signed values.
+        // Converts to lower case, then shifts letters to the 26 lowest signed values.
         const __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
         const __m128i moved = _mm_add_epi8(lower, _mm_set1_epi8(static_cast<char>(0x80 - 'a')));
         const __m128i letters = _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(0x80 + 26)));
@@ -70,7 +70,7 @@ inline std::size_t ascii_letters(const std::uint8_t* at, const std::uint8_t* end
     return static_cast<std::size_t>(at - start);
 }
 
-// End of the run of characters of one class that `at` is in the middle or at the end of.
+// Extends a run of characters of one class, which has begun before `at`, and returns its end.
 inline const std::uint8_t* end_of_run(const std::uint8_t* at, const std::uint8_t* end, Class inside) {
     if (inside == kLetter) at += ascii_letters(at, end);
     while (at != end) {
@@ -106,7 +106,7 @@ void for_each_pretoken(const std::uint8_t* at, std::size_t size, Visit&& visit) 
         if (inside != kSpace) {
             at = end_of_run(at, end, inside);
         } else {
-            // White space before something else leaves its last character to what follows.
+            // White space before other text leaves its last character to the next pretoken.
             const std::uint8_t* last = start;
             while (at != end) {
                 const std::uint8_t* next = at;

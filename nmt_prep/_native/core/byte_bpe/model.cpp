@@ -38,7 +38,7 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }),
       options_(options) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
-    scratch_.give_back(std::make_unique<Scratch>());  // caches are large: clearing them takes a while
+    scratch_.give_back(std::make_unique<Scratch>());  // caches are large, and clearing them is slow
     if (!options_.whole_words) return;
     const std::vector<bool> made = reachable();
     for (std::size_t id = 0; id < tokens_.size(); ++id)
@@ -85,7 +85,7 @@ Texts Model::decode(const std::int32_t* values, const std::int64_t* offsets, std
             const auto id = static_cast<std::size_t>(static_cast<std::uint32_t>(ids[i]));
             if (id >= texts_.size() || texts_[id].empty())
                 throw EncodeError("id " + std::to_string(ids[i]) +
-                                  " stands for no token of the vocabulary, whose ids go from 0 to " +
+                                  " is not in the vocabulary, whose ids go from 0 to " +
                                   std::to_string(texts_.size() - 1) + "; check that the ids were made with it");
             bytes += texts_[id];
         }

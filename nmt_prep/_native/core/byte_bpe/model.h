@@ -1,4 +1,4 @@
-// A byte-level BPE vocabulary at work: text to ids by GPT-2's pre-tokenisation and merges by rank, and back.
+// A byte-level BPE model: encodes text by GPT-2's pre-tokenisation and merges by rank, and decodes ids.
 #pragma once
 
 #include <array>
@@ -24,31 +24,31 @@
 namespace nmt_prep::byte_bpe {
 
 struct ModelOptions {
-    bool whole_words = false;   // a pretoken that is a token as a whole is that token, whatever the merges say
+    bool whole_words = false;   // a pretoken that equals a token becomes that token, regardless of the merges
     bool prefix_space = false;  // a line that does not begin with a space gets one
 };
 
 struct EncodeOptions {
-    bool split = true;  // cut lines by GPT-2's pattern; else each line is one pretoken
+    bool split = true;  // split lines by GPT-2's pattern; else each line is one pretoken
     double dropout = 0;
     std::uint64_t seed = 0;
 };
 
 class Model {
    public:
-    // `tokens`: bytes by id, empty where an id stands for no text that merges make. `specials`: id and text. `merges`
-    // in the order of their rank; a pair that comes twice counts where it comes last.
+    // `tokens`: bytes by id, empty for ids without text that merges can produce. `specials`: id and text. `merges`: in
+    // the order of their rank; of repeated pairs the last counts.
     Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
           const std::vector<bpe::PairRule>& merges, ModelOptions options);
 
-    // Throws InvalidTextError, or EncodeError where the vocabulary lacks a byte.
+    // Throws InvalidTextError, or EncodeError if the vocabulary lacks a byte.
     RaggedIds encode(const TextView& text, std::size_t threads, const EncodeOptions& options, const Poll& poll) const;
 
-    // The bytes that ids stand for. Throws EncodeError naming an id that stands for none.
+    // Decodes ids to bytes. Throws EncodeError for an id that is not in the vocabulary.
     Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
                  const Poll& poll) const;
 
-    // Whether merges alone make each token of its own bytes; by id, true where there is no token.
+    // By id, true if merges alone produce the token from its bytes; also true for ids without a token.
     std::vector<bool> reachable() const;
 
    private:
@@ -59,7 +59,7 @@ class Model {
         std::string line;
     };
 
-    // A pretoken and where caches have it: a key of the cache of words, or a hash in `low` for that of phrases.
+    // A pretoken with its cache key: a key of the word cache, or, for the phrase cache, a hash in `low`.
     struct Pretoken {
         const std::uint8_t* word;
         std::size_t size;
@@ -79,7 +79,7 @@ class Model {
     const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
 
     std::vector<std::string> tokens_;
-    std::vector<std::string> texts_;  // what each id decodes to: tokens and specials
+    std::vector<std::string> texts_;  // bytes of each id: tokens and specials
     std::array<std::int32_t, 256> byte_ids_;
     bpe::PairTable pairs_;
     bpe::SplitTable splits_;
@@ -87,7 +87,7 @@ class Model {
     bpe::CharacterTable characters_;
     bpe::TokenTable of_characters_;  // tokens of whole characters
     ModelOptions options_;
-    std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not make
+    std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not produce
     mutable ScratchPool<Scratch> scratch_;
 };
 

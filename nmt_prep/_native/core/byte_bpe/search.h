@@ -1,8 +1,8 @@
-// Finding the tokens of a word without merging: the longest token that stays apart from the one before it, again and
-// again, and back where that leads nowhere. See SplitTable for why what it finds is what merges make.
+// Finds the tokens of a word without merging: repeatedly takes the longest token that does not merge with the previous
+// one, with backtracking. Dead ends are memoised. SplitTable explains why the result is that of merging.
 //
-// Up to each place in a word there is one way only, so a place that leads nowhere once always does: no place is tried
-// twice, and a word takes at most as many steps as it has pairs of places.
+// The segmentation up to each position is unique, so a dead end is one for every way to reach it. No position is tried
+// twice, and a word of n bytes takes at most n^2 steps.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ class TokenSearch {
         places_[end_].is_dead = false;
     }
 
-    // Writes the ids and returns where they end. A stretch that tokens of whole characters do not make up, between two
-    // places where the word can be cut, goes to merge(text, size, out), which does the same for it.
+    // Writes the ids and returns their end. A part between two possible cuts that tokens of whole characters cannot
+    // cover is passed to merge(text, size, out), which does the same for it.
     template <class Merge>
     std::int32_t* run(std::int32_t* out, const Merge& merge) {
         cut(0, out);
@@ -70,11 +70,11 @@ class TokenSearch {
     struct Place {
         const std::uint8_t* at;
         bpe::Character character;
-        std::int32_t* out;  // where the ids of what follows go
-        std::int32_t last;  // the token before, -1 where the word can be cut
-        std::uint8_t from;  // where that begins; where the word can be cut, the place itself
-        bool whole_only;    // as SplitTable takes it
-        bool is_dead;       // leads nowhere
+        std::int32_t* out;  // where the following ids are written
+        std::int32_t last;  // the previous token, -1 at a possible cut
+        std::uint8_t from;  // where that begins; at a possible cut, the position itself
+        bool whole_only;    // argument of SplitTable
+        bool is_dead;       // dead end
     };
 
     bpe::CutTable::Crossing crossing(std::size_t place) const {
@@ -97,7 +97,7 @@ class TokenSearch {
         return place.last < 0 || tables_.splits.stay_apart(tables_.pairs, place.last, token, place.whole_only);
     }
 
-    // Takes the longest token of two characters or more that it can, and says where it ends; 0 if there is none.
+    // Takes the longest possible token of two or more characters and returns its end; 0 if there is none.
     std::size_t take_token(std::size_t from) {
         const Place& start = places_[from];
         std::size_t count = 0;
@@ -107,7 +107,7 @@ class TokenSearch {
             key = bpe::TokenTable::extend(key, places_[at].character);
             const bpe::TokenTable::Hint hint = tables_.tokens.hint(key);
             tables_.tokens.prefetch(key);
-            candidates_[count] = {key, at + 1};  // counts or not: no branch, which would be hard to foresee
+            candidates_[count] = {key, at + 1};  // without a branch, which would be mispredicted often
             count += hint.token;
             longer = hint.longer;
         }
@@ -125,7 +125,7 @@ class TokenSearch {
         return 0;
     }
 
-    // Takes a character as what it merges into on its own, if it can.
+    // Takes a single character as the symbols that it merges into by itself, if possible.
     bool take_character(std::size_t from) {
         const Place& start = places_[from];
         if (places_[from + 1].is_dead || start.character.size == 4) return false;

@@ -1,4 +1,4 @@
-// Encoding a pretoken that no cache has.
+// Encodes a pretoken that is not in a cache.
 #include <algorithm>
 
 #include "byte_bpe/model.h"
@@ -7,7 +7,8 @@ namespace nmt_prep::byte_bpe {
 
 std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch,
                                  std::int32_t* out) const {
-    // Words of alphabets are short, and their tokens often not the longest: merges are there sooner than a search.
+    // Words of alphabetic scripts are short, and their tokens are often not the longest, so merging is faster than a
+    // search.
     if (*word < 0xE0 || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
     const TokenSearch::Tables tables{pairs_, splits_, cuts_, characters_, of_characters_};
     return TokenSearch(tables, word, size).run(out, [&](const std::uint8_t* unit, std::size_t bytes, std::int32_t* to) {
@@ -15,7 +16,7 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
     });
 }
 
-// Merges the word between two borders that no token crosses, one after another.
+// Merges the parts of the word between boundaries that no token crosses, one by one.
 std::int32_t* Model::merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch,
                                     std::int32_t* out) const {
     const std::uint8_t* const end = word + size;
@@ -32,7 +33,7 @@ std::int32_t* Model::merge_in_units(const std::uint8_t* word, std::size_t size, 
     return merge_unit(unit, static_cast<std::size_t>(end - unit), scratch.merger, out);
 }
 
-// Most units are a token as a whole; others are merged from their characters.
+// Most parts are one token as a whole; others are merged from their characters.
 std::int32_t* Model::merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger,
                                 std::int32_t* out) const {
     std::int32_t* symbol = out;

@@ -37,13 +37,13 @@ std::string_view check_header(std::span<const std::uint8_t> record, Counts& coun
     const auto rows = load<std::int32_t>(record.data() + 12);
     const std::size_t room = record.size() / 4 - kChunkHeader;
     if (pairs < 0 || rows < 0 || kColumns * static_cast<std::size_t>(pairs) + static_cast<std::size_t>(rows) > room) {
-        return "its counts reach beyond it";
+        return "its counts exceed its size";
     }
     counts = {static_cast<std::size_t>(pairs), static_cast<std::size_t>(rows)};
     return {};
 }
 
-// Reads lengths into offsets that go on from the last one, and returns their sum; SIZE_MAX if a length is negative.
+// Appends lengths to offsets, and returns their sum; SIZE_MAX if a length is negative.
 std::size_t append_offsets(const std::uint8_t* lengths, std::size_t count, std::vector<std::int64_t>& offsets) {
     const std::int64_t before = offsets.back();
     for (std::size_t i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chun
     const std::size_t targets = append_offsets(at + 4 * counts.pairs, counts.pairs, chunks.target_offsets);
     const std::size_t values = record.size() / 4 - kChunkHeader - kColumns * counts.pairs - counts.rows;
     if (sources > values || targets > values || sources + targets != values)
-        return "its lengths do not make up its ids";
+        return "its lengths do not add up to its number of ids";
     append_values(at + 8 * counts.pairs, counts.pairs, chunks.corpora);
     at += 4 * kColumns * counts.pairs;
     append_values(at, counts.rows, chunks.row_pairs);
@@ -79,7 +79,7 @@ std::string parse_chunk(std::span<const std::uint8_t> record, ParsedChunks& chun
     const auto rows = std::span(chunks.row_pairs).last(counts.rows);
     if (std::ranges::any_of(rows, [](std::int32_t pairs) { return pairs < 1; })) return "it has a row without pairs";
     if (counts.rows && std::accumulate(rows.begin(), rows.end(), std::size_t{0}) != counts.pairs) {
-        return "its rows do not make up its pairs";
+        return "its rows do not add up to its number of pairs";
     }
     return {};
 }

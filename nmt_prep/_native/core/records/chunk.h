@@ -1,6 +1,6 @@
 // Records that hold many pairs, of layouts `chunk` and `packed`. A record is little-endian int32 values:
 //
-//   magic ("NMTC"), version (1), pairs n, rows r (0 where pairs are not packed),
+//   magic ("NMTC"), version (1), pairs n, rows r (0 if pairs are not packed),
 //   tokens of each source (n), tokens of each target (n), number of each corpus (n), pairs in each row (r),
 //   ids of all sources, ids of all targets.
 #pragma once
@@ -20,14 +20,15 @@ inline constexpr std::int32_t kChunkMagic = 0x43544d4e;
 inline constexpr std::int32_t kChunkVersion = 1;
 inline constexpr std::size_t kChunkHeader = 4;  // values
 
-// What an index says of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for all above.
+// Index entry of a pair: tokens of the source, tokens of the target, corpus; 65,535 stands for itself and all larger
+// values.
 using IndexedPair = std::array<std::uint16_t, 3>;
 IndexedPair indexed(const PairInfo& pair);
 
-// Turns pairs in order of position into framed chunks. Which chunks come out does not depend on how the pairs come in.
+// Writes pairs in order of position as framed chunks. The chunks do not depend on how the pairs are divided into calls.
 class ChunkWriter {
    public:
-    // row_length 0 keeps the pairs in order, `pairs` a chunk. Otherwise pairs are packed into rows of that length,
+    // row_length 0 keeps the pairs in order, `pairs` per chunk. Otherwise pairs are packed into rows of that length,
     // 16,384 at a time, and a chunk ends with the row in which it reaches `pairs`.
     ChunkWriter(std::size_t pairs, std::int32_t row_length) : pairs_(pairs), row_length_(row_length) {}
 
@@ -37,7 +38,7 @@ class ChunkWriter {
 
     // Framed chunks that are complete, since the last call of clear().
     const std::vector<std::uint8_t>& frames() const { return frames_; }
-    // For each: bytes, pairs, rows without those of a pair that is longer than a row.
+    // For each: bytes, pairs, and rows, not counting pairs longer than a row.
     const std::vector<std::array<std::int64_t, 3>>& blocks() const { return blocks_; }
     // Their pairs, in order.
     const std::vector<IndexedPair>& pairs() const { return written_; }
@@ -50,7 +51,7 @@ class ChunkWriter {
     std::size_t pairs_;
     std::int32_t row_length_;
 
-    // Pairs that wait.
+    // Pairs that are not in a chunk yet.
     std::vector<PairInfo> infos_;
     std::vector<std::size_t> starts_;  // of the source's ids in ids_; the target's follow
     std::vector<std::uint8_t> ids_;
@@ -72,8 +73,8 @@ struct ParsedChunks {
     std::string error;
 };
 
-// Parses the whole framed chunks at the beginning of `data`, at most `max_records`, checksums and counts checked, as
-// parse_pairs does Examples.
+// Parses the complete framed chunks at the beginning of `data`, at most `max_records`, and verifies checksums and
+// counts, like parse_pairs for Examples.
 ParsedChunks parse_chunks(std::span<const std::uint8_t> data, std::size_t max_records);
 
 }  // namespace nmt_prep

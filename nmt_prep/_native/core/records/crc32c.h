@@ -10,10 +10,11 @@ namespace nmt_prep {
 // Uses the processor's CRC32 instruction where it has one, else crc32c_portable.
 std::uint32_t crc32c(const std::uint8_t* data, std::size_t size);
 
-// Eight bytes a step through tables; the same result on every machine.
+// Table-driven, eight bytes per step; the same result on every machine.
 std::uint32_t crc32c_portable(const std::uint8_t* data, std::size_t size);
 
-// As TFRecord stores it: rotated and offset, so that a checksum of data that holds checksums stays sound.
+// The masked form in TFRecord files: rotated and offset, so that checksums of data that contains checksums are
+// reliable.
 inline std::uint32_t masked_crc32c(const std::uint8_t* data, std::size_t size) {
     const std::uint32_t crc = crc32c(data, size);
     return std::rotr(crc, 15) + 0xa282ead8U;

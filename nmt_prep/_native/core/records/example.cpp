@@ -49,7 +49,7 @@ std::uint8_t* write_varint(std::uint8_t* out, std::uint64_t value) {
     return out;
 }
 
-// Ids of up to four bytes go without a branch: their lengths follow no pattern that a processor could predict.
+// Ids of up to four bytes are written without a branch, since their lengths are not predictable.
 std::uint8_t* write_packed(std::uint8_t* out, Ids ids) {
     for (const std::int32_t id : ids) {
         const auto value = static_cast<std::uint32_t>(id);
@@ -135,7 +135,7 @@ class Fields {
     }
 
     bool skip(std::uint64_t size) {
-        if (std::cmp_greater(size, end_ - at_)) return fail("a field reaches beyond its message");
+        if (std::cmp_greater(size, end_ - at_)) return fail("a field is longer than its message");
         bytes = {at_, static_cast<std::size_t>(size)};
         at_ += size;
         return true;
@@ -192,8 +192,8 @@ const char* append_packed(Bytes data, std::vector<std::int32_t>& ids) {
     return nullptr;
 }
 
-// One side of a pair while its Example is read: where its row begins, and whether the last value of its key is an int64
-// list.
+// One side of a pair while its Example is read: the beginning of its row, and whether the last value of its key is an
+// int64 list.
 struct Side {
     std::vector<std::int32_t>& ids;
     std::size_t start;

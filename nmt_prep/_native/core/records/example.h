@@ -27,8 +27,8 @@ inline constexpr std::size_t kExampleSlack = 8;
 std::uint8_t* write_example(std::uint8_t* out, Ids inputs, Ids targets, const ExampleSize& size);
 
 // Appends the ids of any valid encoding of such an Example: packed or not, features in any order, other features
-// ignored, repeated fields merged as protocol buffers define it. Returns what is wrong, empty if nothing; after an
-// error the columns hold undefined rows. Reads nothing outside `data`, whatever it holds.
+// ignored, repeated fields merged as protocol buffers define it. Returns an error message, empty if there is no error;
+// after an error the columns hold undefined rows. Never reads outside `data`.
 std::string parse_example(std::span<const std::uint8_t> data, std::vector<std::int32_t>& inputs,
                           std::vector<std::int32_t>& targets);
 

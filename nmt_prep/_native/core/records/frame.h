@@ -1,4 +1,4 @@
-// Closing the frame of a record that is already in its place.
+// Completes the frame around a record that is already in place.
 #pragma once
 
 #include <cstdint>

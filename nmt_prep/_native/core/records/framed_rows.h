@@ -1,4 +1,4 @@
-// The same ids before and after every row of a column, such as a tag and the end of the sentence.
+// Adds the same ids before and after every row of a column, such as a tag and the end of the sentence.
 #pragma once
 
 #include <cstdint>

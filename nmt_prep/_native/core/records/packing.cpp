@@ -9,8 +9,8 @@
 namespace nmt_prep {
 namespace {
 
-// Rows by the room that is left on both sides: a list of rows for every pair of rooms, and for every room of the source
-// the set of rooms of the target that have rows, as bits.
+// Rows by the free space on both sides: a list of rows for every pair of free spaces, and for every free space of the
+// source a bit set of the free spaces of the target that have rows.
 class Rooms {
    public:
     explicit Rooms(std::int32_t length)
@@ -35,7 +35,8 @@ class Rooms {
         return row;
     }
 
-    // The smallest room of the target, at least `target`, among the rows with this room of the source; side_ if none.
+    // The smallest free space of the target, at least `target`, among rows with this free space of the source; side_ if
+    // none.
     std::size_t next(std::size_t source, std::size_t target) const {
         const std::uint64_t* const words = &bits_[source * words_];
         std::size_t word = target / 64;
@@ -63,7 +64,7 @@ struct Lengths {
     std::int32_t longer() const { return std::max(source, target); }
 };
 
-// Numbers of the items in ascending order of their keys, 0 to `largest`; equal ones as they came.
+// Stable sort: indices of the items in ascending order of their keys, 0 to `largest`.
 template <typename Key>
 std::vector<std::int32_t> counting_sort(std::size_t items, std::int32_t largest, Key key) {
     std::vector<std::int32_t> next(static_cast<std::size_t>(largest) + 2);
@@ -76,7 +77,7 @@ std::vector<std::int32_t> counting_sort(std::size_t items, std::int32_t largest,
     return order;
 }
 
-// Rows for pairs of which the larger side has this many tokens in all: a few in a thousand more than they fill.
+// Number of rows for pairs whose larger side has this many tokens in all; a few per thousand more than they fill.
 std::size_t rows_to_open(std::span<const Lengths> pairs, std::span<const std::int32_t> chosen, std::int64_t length) {
     std::int64_t source = 0;
     std::int64_t target = 0;
@@ -109,12 +110,12 @@ std::vector<std::int32_t> pack_best_fit(std::span<const std::int32_t> source_len
         }
         const auto source = static_cast<std::size_t>(source_lengths[pair]);
         const auto target = static_cast<std::size_t>(target_lengths[pair]);
-        // What the row would have left: the smaller side first, then the larger.
+        // Free space that the row would have left: the smaller side first, then the larger.
         std::tuple best{rooms.side(), rooms.side()};
         std::size_t best_source = 0;
         std::size_t best_target = rooms.side();
         for (std::size_t room = source; room < rooms.side(); ++room) {
-            // From here on, the source has more left than the best row has on either side.
+            // From here on, the source has more free space than the best row on either side.
             if (std::get<0>(best) == 0 && room - source >= std::get<1>(best)) break;
             const std::size_t other = rooms.next(room, target);
             if (other == rooms.side()) continue;

@@ -1,4 +1,4 @@
-// Reading framed records of pairs, checked.
+// Reads and verifies framed records of pairs.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ struct ParsedPairs {
     std::vector<std::int32_t> targets;
     std::vector<std::int64_t> input_offsets{0};
     std::vector<std::int64_t> target_offsets{0};
-    std::size_t consumed = 0;  // bytes of whole records; without an error, what follows is the beginning of a record
-    std::string error;         // what is wrong with the record at `consumed`; empty if nothing
+    std::size_t consumed = 0;  // bytes of complete records; without an error, an incomplete record may follow
+    std::string error;         // error in the record at `consumed`; empty if there is none
 };
 
-// Finds the framed record at the beginning of `data`, both checksums checked. False where it is not whole, or, with
-// `error` set, where something is wrong with it.
+// Finds the framed record at the beginning of `data` and verifies both checksums. Returns false if it is incomplete,
+// or, with `error` set, if it is damaged.
 bool next_record(std::span<const std::uint8_t> data, std::span<const std::uint8_t>& record, std::string& error);
 
-// Parses the whole records at the beginning of `data`, at most `max_records`, with both checksums of each.
-// Reads nothing outside `data`, whatever it holds.
+// Parses the complete records at the beginning of `data`, at most `max_records`, and verifies both checksums of each.
+// Never reads outside `data`.
 ParsedPairs parse_pairs(std::span<const std::uint8_t> data, std::size_t max_records);
 
 }  // namespace nmt_prep

@@ -14,7 +14,7 @@ std::uint64_t mix(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// A hash of `value` below `bound`.
+// Returns a hash of `value`, below `bound`.
 std::uint64_t round_value(std::uint64_t value, std::uint64_t key, std::uint64_t bound) {
     const std::uint64_t hash = mix(mix(value + key) ^ key);
     return static_cast<std::uint64_t>((static_cast<Wide>(hash) * bound) >> 64);
@@ -33,7 +33,8 @@ std::uint64_t ceil_sqrt(std::uint64_t n) {
 
 Permutation::Permutation(const Keys& keys, std::int64_t rows) : keys_(keys), rows_(static_cast<std::uint64_t>(rows)) {
     if (rows < 0 || rows > kShuffleMaxRows) throw std::invalid_argument("rows must be in 0..2^40");
-    // An even height: cycles of even length are odd permutations, without which half of all orders could not occur.
+    // The height must be even: cycles of even length are odd permutations, without which half of all orders could not
+    // occur.
     height_ = (ceil_sqrt(rows_) + 1) & ~std::uint64_t{1};
     width_ = height_ ? (rows_ + height_ - 1) / height_ : 0;
 }

@@ -1,4 +1,4 @@
-// The global shuffle: a keyed bijection of [0, rows), computed for any row alone.
+// The global shuffle: a keyed bijection of [0, rows) that can be computed for any row by itself.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ inline constexpr std::int64_t kShuffleMaxRows = std::int64_t{1} << 40;
 
 // For fixed keys and rows, position() is a bijection of [0, rows) and row_at() its inverse. A Feistel network on the
 // grid of height x width >= rows cells, whose rounds add a hash of one coordinate to the other; cells beyond the rows
-// are walked through (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+// are skipped by cycle walking (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
 class Permutation {
    public:
     using Keys = std::array<std::uint64_t, kShuffleRounds>;

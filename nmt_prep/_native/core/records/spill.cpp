@@ -139,10 +139,10 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
     frames_.assign(static_cast<std::size_t>(last - first), nullptr);
     std::size_t found = 0;
     while (!data.empty()) {
-        if (data.size() < kSpillHeader + kFrameBytes) throw std::runtime_error("a record is cut off");
+        if (data.size() < kSpillHeader + kFrameBytes) throw std::runtime_error("a record is cut short");
         const std::uint8_t* const frame = data.data() + kSpillHeader;
         const auto length = load<std::uint64_t>(frame);
-        if (length > data.size() - kSpillHeader - kFrameBytes) throw std::runtime_error("a record is cut off");
+        if (length > data.size() - kSpillHeader - kFrameBytes) throw std::runtime_error("a record is cut short");
         if (load<std::uint32_t>(frame + kFrameHeader + length) != masked_crc32c(frame + kFrameHeader, length)) {
             throw std::runtime_error("a record's checksum does not match");
         }
@@ -155,7 +155,7 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
         const auto source = load<std::uint32_t>(data.data() + 8);
         const auto target = load<std::uint32_t>(data.data() + 12);
         if (payload == Payload::kRaw && length != 4 * (std::uint64_t{source} + target)) {
-            throw std::runtime_error("a record holds another number of ids than it claims");
+            throw std::runtime_error("a record's number of ids differs from its header");
         }
         source_tokens_ += source;
         target_tokens_ += target;

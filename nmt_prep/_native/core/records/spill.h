@@ -1,5 +1,5 @@
-// Out-of-core shuffling: pairs become framed records at once, travel grouped by bucket, and are put in order a bucket
-// at a time. A bucket is a range of positions in one shard.
+// External shuffle: pairs are encoded as framed records at once, written grouped by bucket, and sorted one bucket at a
+// time. A bucket is a range of positions in one shard.
 //
 // A spilled record: position (8 bytes), tokens of the source and of the target and number of the corpus (4 bytes each),
 // framed record.
@@ -18,7 +18,7 @@ namespace nmt_prep {
 
 inline constexpr std::int64_t kMaxBuckets = std::int64_t{1} << 20;
 
-// Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards), and its buckets cut those likewise.
+// Shard s owns the positions [s * rows / shards, (s + 1) * rows / shards); its buckets divide those likewise.
 class ShardLayout {
    public:
     // Throws std::invalid_argument unless there are 1 to kMaxBuckets buckets in all.
@@ -33,11 +33,11 @@ class ShardLayout {
     std::int64_t buckets_per_shard_;
 };
 
-// What a spilled record frames: the Example as it goes into a shard, or the raw ids of the source and of the target, of
-// which chunks are made.
+// Content of a spilled record: the Example as written to a shard, or the raw ids of source and target, from which
+// chunks are made.
 enum class Payload : bool { kExample, kRaw };
 
-// Rows of ids as they come in, not yet checked.
+// Unchecked input rows of ids.
 struct IdColumn {
     Ids values;
     std::span<const std::int64_t> offsets;
@@ -64,13 +64,13 @@ class SpillBuffer {
     SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload)
         : permutation_(permutation), layout_(layout), payload_(payload) {}
 
-    // Takes pairs of one corpus whose rows in the whole split are first_row, first_row + 1, ...
+    // Adds pairs of one corpus whose rows in the whole split are first_row, first_row + 1, ...
     // Throws std::invalid_argument for columns of different length, rows outside the split or a record above 2 GiB.
     void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus);
 
     std::size_t bytes() const { return size_; }
 
-    // Bytes of memory in use: the records and what is noted of each.
+    // Bytes of memory in use: the records and their metadata.
     std::size_t held() const { return size_ + entries_.size() * sizeof(Entry); }
 
     // Writes bytes() bytes to `out`, empties the buffer, and returns the segments in order of bucket.
@@ -94,7 +94,7 @@ class SpillBuffer {
     std::size_t capacity_ = 0;
 };
 
-// What is known of a spilled pair without its ids.
+// Header of a spilled pair.
 struct PairInfo {
     std::uint32_t source;  // tokens
     std::uint32_t target;  // tokens

@@ -11,7 +11,7 @@
 namespace nmt_prep::sentencepiece {
 namespace {
 
-// Lower for a higher score. The library compares scores by their bits, so that -0 comes below +0.
+// Returns a lower value for a higher score. The library compares scores by their bits, so -0 is below +0.
 std::uint32_t priority_of(float score) {
     const auto bits = std::bit_cast<std::uint32_t>(score);
     return bits >> 31 ? bits : ~(bits | 1u << 31);
@@ -42,7 +42,7 @@ Bpe::Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary), frozen_(frozen
             if (piece < 0) sizes_.push_back(static_cast<std::uint16_t>(at - begin));
         }
     }
-    if (sizes_.size() >= std::size_t{1} << kSymbolBits) throw NotCovered("its pieces are too many");
+    if (sizes_.size() >= std::size_t{1} << kSymbolBits) throw NotCovered("it has too many pieces");
     unused_.assign(sizes_.size(), false);
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
@@ -110,8 +110,8 @@ void Bpe::spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>&
     }
 }
 
-// Appends what a symbol stands for and moves `text` past it; unused pieces come apart the way they last came together,
-// and are unknown where they never did.
+// Appends the ids of a symbol and advances `text` past it. Unused pieces are split as they were last merged, and are
+// unknown if they never were.
 void Bpe::push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
                IdBuffer& ids) const {
     bool known = symbol >= 0 && symbol < pieces_;

@@ -1,5 +1,5 @@
-// BPE encoding of normalised text: of all neighbours whose join is a piece, the one with the highest score merges, the
-// leftmost of equals first.
+// BPE encoding of normalised text: repeatedly merges the neighbours whose concatenation is the piece with the highest
+// score, the leftmost of equals first.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Bpe {
 
     explicit Bpe(const Vocabulary& vocabulary);
 
-    // Appends the ids of a stretch of text that no merge leaves; a whole line where there are unused pieces.
+    // Appends the ids of a segment of text that no merge crosses; must be a whole line if there are unused pieces.
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                 IdBuffer& ids) const;
 
@@ -35,8 +35,8 @@ class Bpe {
                 Scratch& scratch, IdBuffer& ids) const;
 
    private:
-    using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character that only pieces' parts need
-    static constexpr Symbol kStranger = -1;  // a character that no piece has
+    using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character within pieces
+    static constexpr Symbol kStranger = -1;  // a character that occurs in no piece
 
     // A pair and what it merges into: left, right and piece in 21, 21 and 22 bits. No piece has the last number.
     using Slot = std::uint64_t;
@@ -51,7 +51,7 @@ class Bpe {
     bpe::Merge find(Symbol left, Symbol right) const {
         if ((left | right) < 0) return bpe::kNoMerge;
         const std::uint64_t pair = key(left, right), bits = hash(pair);
-        // Most neighbours do not merge, and the filter is small enough to stay near.
+        // Most neighbours do not merge, and the filter is small enough to stay in cache.
         const std::uint64_t bit = bits >> (shift_ - kFilterShift);
         if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
         for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
@@ -78,7 +78,7 @@ class Bpe {
     Symbol pieces_ = 0;
     std::vector<std::uint32_t> priorities_;  // by piece
     std::vector<Slot> slots_;                // hash table
-    std::vector<std::uint64_t> filter_;      // a bit is set where a pair's hash falls
+    std::vector<std::uint64_t> filter_;      // Bloom filter: the bit at each pair's hash is set
     unsigned shift_ = 0;
     static constexpr unsigned kFilterShift = 2;
 };

@@ -10,10 +10,10 @@ namespace {
 constexpr std::size_t kBlockBytes = 1024;
 constexpr std::size_t kMaxSteps = std::size_t{1} << 23;
 constexpr std::size_t kMaxRuleBytes = 1024;
-constexpr std::size_t kMaxRulesAtOnce = 32;  // the library looks at no more rules that fit at one place
+constexpr std::size_t kMaxRulesAtOnce = 32;  // the library considers at most this many matching rules at one position
 
-// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or, where the
-// highest bit is set, a value.
+// A unit of Darts-clone: label in the low byte, a flag for a value below, an offset to the children; or a value, if the
+// highest bit is set.
 bool is_value(std::uint32_t unit) { return unit >> 31; }
 std::uint32_t label(std::uint32_t unit) { return unit & (1u << 31 | 0xFFu); }
 bool has_value(std::uint32_t unit) { return unit >> 8 & 1; }
@@ -42,7 +42,7 @@ CharsMap::CharsMap(std::string_view table) {
     list_rules();
 }
 
-// The library's own test: no unit, whether a rule comes by it or not, points out of the table.
+// The library's own test: no unit, even an unreachable one, may point outside the table.
 void CharsMap::check_units() const {
     bool damaged = is_value(units_[0]) || has_value(units_[0]) || label(units_[0]) != 0;
     for (std::size_t i = 0; i < units_.size() && !damaged; ++i) {
@@ -58,7 +58,7 @@ void CharsMap::check_units() const {
 }
 
 std::string_view CharsMap::replacement_at(std::uint32_t value) const {
-    return replacements_.data() + value;  // all of it ends in NUL
+    return replacements_.data() + value;  // the whole table ends in NUL
 }
 
 std::size_t CharsMap::match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
@@ -81,7 +81,7 @@ void CharsMap::list_rules() {
     struct Step {
         std::uint32_t children;
         std::string key;
-        std::size_t rules;  // that the key begins with
+        std::size_t rules;  // matching rules that are prefixes of the key
     };
     std::size_t steps = 0;
     std::vector<Step> open{{offset(units_[0]), "", 0}};
@@ -91,14 +91,14 @@ void CharsMap::list_rules() {
         for (std::uint32_t byte = 0; byte < 256; ++byte) {
             const std::uint32_t node = step.children ^ byte;
             if (label(units_[node]) != byte) continue;
-            // Equal endings share units; a table with a circle would have rules without end.
+            // Equal suffixes share units; a table with a cycle would have infinite rules.
             if (++steps > kMaxSteps || step.key.size() > kMaxRuleBytes)
                 throw NotCovered("its normalisation table is too large");
             Step next{node ^ offset(units_[node]), step.key + static_cast<char>(byte), step.rules};
             if (has_value(units_[node])) {
                 if (++next.rules > kMaxRulesAtOnce || !is_utf8(next.key) ||
                     !is_utf8(replacement_at(value(units_[next.children]))))
-                    throw NotCovered("its normalisation table has rules that cut through characters");
+                    throw NotCovered("its normalisation table has rules that split characters");
                 rules_.push_back(next.key);
             }
             open.push_back(std::move(next));

@@ -1,5 +1,5 @@
 // A model's own normalisation table ("precompiled_charsmap"): a double array in the format of Darts-clone, and the
-// replacements that its values point at. The longest rule that fits at a place wins.
+// replacements that its values point to. The longest matching rule wins.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace nmt_prep::sentencepiece {
 
-// What the native code leaves to the library; the message says what it is.
+// Thrown for models that only the library supports; the message gives the reason.
 struct NotCovered : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 class CharsMap {
    public:
-    // An empty table changes nothing. Throws std::invalid_argument for a damaged one, NotCovered for one that no
-    // version of the library would have written.
+    // An empty table changes nothing. Throws std::invalid_argument for a damaged table, NotCovered for one that no
+    // version of the library would write.
     explicit CharsMap(std::string_view table);
 
-    // Size of the longest rule that `text` begins with and its replacement; 0 where there is none.
+    // Returns the size of the longest rule that `text` begins with, and its replacement; 0 if there is none.
     std::size_t match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
 
     // Left sides of all rules.
@@ -33,7 +33,7 @@ class CharsMap {
     void list_rules();
     std::string_view replacement_at(std::uint32_t value) const;
 
-    std::vector<std::uint32_t> units_;  // blocks of 256, which no byte leads out of
+    std::vector<std::uint32_t> units_;  // blocks of 256, closed under exclusive or with a byte
     std::string replacements_;
     std::vector<std::string> rules_;
 };

@@ -1,4 +1,4 @@
-// Ids back to text, by the rules of the library's DecodeIds.
+// Decodes ids to text by the rules of the library's DecodeIds.
 #include <string>
 
 #include "sentencepiece/model.h"
@@ -32,7 +32,7 @@ void Model::decode_row(const std::int32_t* ids, std::size_t size, std::string& t
     for (std::size_t i = 0; i < size; ++i) {
         if (ids[i] < 0 || static_cast<std::size_t>(ids[i]) >= pieces_.size())
             throw EncodeError("id " + std::to_string(ids[i]) + " is not in the vocabulary, which has " +
-                              std::to_string(pieces_.size()) + " pieces; decode with the vocabulary that encoded");
+                              std::to_string(pieces_.size()) + " pieces; decode with the vocabulary used for encoding");
         const auto id = static_cast<std::size_t>(ids[i]);
         const Piece& piece = pieces_[id];
         if (piece.type == PieceType::kByte) {

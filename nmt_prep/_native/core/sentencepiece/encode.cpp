@@ -1,5 +1,5 @@
-// Encoding a column of lines: a few lines at a time are normalised and cut, so that the memory which their stretches
-// need is there when their turn comes.
+// Encodes a column of lines. A few lines at a time are normalised and split, so that the memory that their segments
+// need is prefetched.
 #include <algorithm>
 #include <cmath>
 
@@ -27,7 +27,7 @@ void Model::encode_run(const TextView& text, std::size_t first, std::size_t last
     }
 }
 
-// Normalises a line and puts its stretches into the group; where these get too many, the group is encoded.
+// Normalises a line and adds its segments to the group; encodes the group when it is full.
 void Model::cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const {
     const std::size_t from = scratch.length;
     scratch.length = normalizer_.normalize(text, size, scratch.text, from);
@@ -38,7 +38,7 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scr
         add_stretch(at, bytes, first, is_run, scratch);
     };
     if (bpe_ && vocabulary_.has_unused) {
-        // How an unused piece comes apart depends on all of its line.
+        // The split of an unused piece depends on the whole line.
         scratch.stretches.push_back({from, scratch.length - from, 0, Stretch::Kind::kOther, {}, {}});
     } else if (unigram_) {
         for_each_stretch<true>(begin, scratch.length - from, joints_, add);
@@ -72,7 +72,7 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t fir
     }
 }
 
-// Encodes the stretches of the group, which may begin and end within lines, and empties it.
+// Encodes the segments of the group, which may begin and end within lines, and clears it.
 void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
     if (unigram_) unigram_->find_in_runs(scratch.unigram);
     for (const Stretch& stretch : scratch.stretches) {
@@ -88,7 +88,7 @@ void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
     Unigram::clear_runs(scratch.unigram);
 }
 
-// Appends the ids of a word or phrase that came before, adds their scores, and says whether there were any.
+// Appends the ids of a cached word or phrase and adds their scores; returns false if it is not cached.
 bool Model::find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
     const bool is_word = stretch.kind == Stretch::Kind::kWord;
@@ -137,7 +137,7 @@ void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch
     const bool keep = solve(stretch, line, scratch, ids);
     const std::size_t count = ids.size() - before;
     const auto is_unknown = [&](std::int32_t id) { return !vocabulary_.byte_fallback && id == vocabulary_.unk_id; };
-    // Unknowns join with those before them, so that what the stretch got is not what it gets elsewhere.
+    // Unknowns are joined with preceding ones, so the ids of this segment are not valid elsewhere.
     const std::int32_t* const first = ids.data() + before - (before > line.start ? 1 : 0);
     const bool reusable = std::none_of(first, ids.data() + ids.size(), is_unknown);
     if (!cached || !keep || !reusable || count == 0 || count > stretch.size) return;
@@ -150,7 +150,7 @@ void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch
         scratch.words.put(stretch.key, ids.data() + before, count);
 }
 
-// Appends the ids of a stretch and says whether they are the same wherever in a line it stands.
+// Appends the ids of a segment; returns true if they are the same wherever in a line it occurs.
 bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
     if (unigram_) return unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);

@@ -10,7 +10,7 @@
 namespace nmt_prep::sentencepiece {
 namespace {
 
-constexpr std::size_t kMaxPieceBytes = 8000;  // the library refuses this many and more
+constexpr std::size_t kMaxPieceBytes = 8000;  // the library rejects this many and more
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
 
@@ -100,7 +100,7 @@ void read_trainer(std::string_view message, ModelFile& file) {
             if (field.number == 24) file.whitespace_is_suffix = field.flag();
             if (field.number == 35) file.byte_fallback = field.flag();
         } else if (field.wire == 2) {
-            // The library falls back to the usual names where these are empty.
+            // The library uses the default names if these are empty.
             if (field.number == 45 && !field.bytes.empty()) file.unk_piece = field.text();
             if (field.number == 46 && !field.bytes.empty()) file.bos_piece = field.text();
             if (field.number == 47 && !field.bytes.empty()) file.eos_piece = field.text();
@@ -143,20 +143,20 @@ void check_pieces(const ModelFile& file) {
         if (piece.text.empty()) fail("has an empty piece: it is damaged");
         if (piece.text.size() >= kMaxPieceBytes) fail("has a piece of 8,000 bytes or more: it is damaged");
         if (piece.text.find('\0') != std::string::npos) fail("has a piece with a NUL character: it is damaged");
-        if (!std::isfinite(piece.score)) fail("has a score that is no finite number: it is damaged");
+        if (!std::isfinite(piece.score)) fail("has a score that is not finite: it is damaged");
         if (!(piece.in_text() ? in_text : reserved).insert(piece.text).second)
             fail("has the piece '" + piece.text + "' twice: it is damaged");
         unknown += piece.type == PieceType::kUnknown;
         if (piece.type != PieceType::kByte) continue;
         const int byte = byte_of_piece(piece.text);
-        if (byte < 0 || !file.byte_fallback) fail("has the byte piece '" + piece.text + "', which does not fit it");
+        if (byte < 0 || !file.byte_fallback) fail("has the byte piece '" + piece.text + "', but no byte fallback");
         bytes[static_cast<std::size_t>(byte)] = true;
     }
-    if (in_text.empty() && file.kind == ModelKind::kUnigram) fail("has no pieces that text could spell");
-    if (unknown != 1) fail("has " + std::to_string(unknown) + " unknown pieces where a model has one");
+    if (in_text.empty() && file.kind == ModelKind::kUnigram) fail("has no pieces that text could match");
+    if (unknown != 1) fail("has " + std::to_string(unknown) + " unknown pieces, but a model has exactly one");
     if (!file.byte_fallback) return;
     for (const bool found : bytes)
-        if (!found) fail("lacks some of the 256 byte pieces, though it falls back to them");
+        if (!found) fail("lacks some of the 256 byte pieces, though it uses byte fallback");
 }
 
 }  // namespace
@@ -176,10 +176,10 @@ void use_fairseq_ids(ModelFile& file) {
     };
     if (!begins(0, "<unk>", PieceType::kUnknown) || !begins(1, "<s>", PieceType::kControl) ||
         !begins(2, "</s>", PieceType::kControl))
-        fail("does not begin with <unk>, <s> and </s>, from which fairseq's ids are made");
+        fail("does not begin with <unk>, <s> and </s>, which fairseq's ids require");
     for (const Piece& piece : pieces)
         if (piece.text == "<pad>" || piece.text == "<mask>")
-            fail("has the piece " + piece.text + " already, which fairseq's ids add");
+            fail("has the piece " + piece.text + " already, which is added for fairseq's ids");
     const Piece pad{"<pad>", 0, PieceType::kControl}, mask{"<mask>", 0, PieceType::kControl};
     pieces.insert(pieces.begin() + 3, pieces.front());
     pieces.erase(pieces.begin());

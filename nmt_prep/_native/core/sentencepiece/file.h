@@ -1,5 +1,5 @@
-// What a SentencePiece .model file says: the protocol buffer ModelProto of sentencepiece_model.proto, read from its
-// wire format, as far as encoding and decoding need it.
+// Content of a SentencePiece .model file: the fields of the protocol buffer ModelProto (sentencepiece_model.proto) that
+// encoding and decoding need, parsed from the wire format.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Piece {
     float score = 0;
     PieceType type = PieceType::kNormal;
 
-    // Whether text can spell it: control, unknown and byte pieces come by other ways.
+    // True if text can match it; control, unknown and byte pieces are produced in other ways.
     bool in_text() const {
         return type == PieceType::kNormal || type == PieceType::kUserDefined || type == PieceType::kUnused;
     }
@@ -56,15 +56,15 @@ struct ModelFile {
 };
 
 // Throws std::invalid_argument, whose message completes "the file …", unless the bytes are a model that the
-// sentencepiece library would take too.
+// sentencepiece library accepts too.
 ModelFile read_model(const std::uint8_t* data, std::size_t size);
 
-// Gives the pieces the ids that fairseq gives them: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the
+// Renumbers the pieces as fairseq does: <s> 0, <pad> 1, </s> 2, <unk> 3, the others one more than in the
 // file, and <mask> last. Throws std::invalid_argument if the file does not begin with <unk>, <s>, </s>, or has the
 // others.
 void use_fairseq_ids(ModelFile& file);
 
-// The byte that a piece such as "<0x0A>" stands for, -1 for other texts.
+// Returns the byte of a piece such as "<0x0A>", -1 for other texts.
 int byte_of_piece(const std::string& text);
 
 }  // namespace nmt_prep::sentencepiece

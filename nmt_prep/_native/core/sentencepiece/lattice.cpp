@@ -14,8 +14,8 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Which piece ends the best way to a place: a bit for each short piece with the best sum, the lowest for the longest;
-// or, where a long one has it, this and its number.
+// The last piece of the best segmentation up to a position: a bit for each short piece with the best sum, the lowest
+// bit for the longest piece; or, for a long piece, this flag and its index.
 constexpr std::int32_t kLongPiece = 16;
 
 // Bits of those that equal `most`.
@@ -45,7 +45,7 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
     longs_.clear();
     Walk* const walks = walks_.data();
     std::size_t count = 0;
-    // Walks are written whether they go on or not, and counted if they do.
+    // Walks are always written, and counted only if they continue, to avoid a branch.
     const auto walk_on = [&](std::uint32_t start, Trie::Node node, std::uint32_t symbol) {
         const std::uint32_t place = Trie::place_of(node, symbol), goes_on = trie.has_child(place, symbol);
         walks[count] = {start, place};
@@ -84,13 +84,13 @@ void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
     long_ends_[end] = static_cast<std::int32_t>(longs_.size() - 1);
 }
 
-// Of equal sums that of the piece that begins first counts. The last sums are kept at hand, so that a step waits for no
-// more than an addition and a maximum.
+// Of equal sums the piece that begins first wins. The last sums are kept in registers, so that a step only waits for an
+// addition and a maximum.
 template <bool kHasLongs>
 float Lattice::score_places(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
-    const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // of pieces from four places before
-    // The sums to the place before, to two places before, …
+    const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // by length of piece
+    // The best sums up to one position before, two positions before, …
     float before1 = score, before2 = kNever, before3 = kNever, before4 = kNever;
     best_[run.begin] = score;
     for (std::size_t end = run.begin + 1; end <= run.end; ++end, ++row) {
@@ -101,7 +101,7 @@ float Lattice::score_places(const Run& run, const float* scores, float score) {
         float most = std::max({sum4, sum3, sum2, sum1});
         std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
         if constexpr (kHasLongs) {
-            // The longer a piece, the later it was put in front.
+            // Longer pieces come first in the list.
             for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
                 const Long& piece = longs_[static_cast<std::size_t>(i)];
                 const float long_sum = best_[piece.start] + piece.score;

@@ -76,7 +76,7 @@ void Model::sample_line(const std::uint8_t* text, std::size_t size, const Sampli
     } else {
         if (length > kMaxWays / sampling.most)
             throw EncodeError("a line of " + std::to_string(size) + " bytes is too long to sample from its " +
-                              std::to_string(sampling.most) + " best ways; lower nbest, or cut the line");
+                              std::to_string(sampling.most) + " best segmentations; lower nbest, or split the line");
         unigram_->sample_best(begin, length, line_start, sampling.most, sampling.alpha, random, scratch.unigram, ids);
     }
 }
@@ -85,7 +85,7 @@ template <class Encode>
 RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
     RaggedIds rows = encode([&](std::size_t thread) -> Scratch& {
-        // The fewer pieces, the more of them a word takes.
+        // The fewer pieces there are, the more of them a word needs.
         if (!scratch[thread])
             scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(pieces_.size() <= 1 << 13); });
         return *scratch[thread];

@@ -1,4 +1,4 @@
-// A SentencePiece model at work: lines to ids and back, with the ids and texts of the sentencepiece library 0.2.3.
+// A SentencePiece model: encodes lines and decodes ids exactly like the sentencepiece library 0.2.3.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@
 
 namespace nmt_prep::sentencepiece {
 
-// How to draw at random among the ways to spell a line.
+// Parameters for sampling a segmentation of a line.
 struct Sampling {
-    double dropout;    // BPE models: how probable it is that a merge is left out
-    double alpha;      // unigram models: probabilities are in proportion to exp(alpha * score)
-    std::size_t most;  // unigram models: among this many best ways, 0 for all
+    double dropout;    // BPE models: probability of skipping a merge
+    double alpha;      // unigram models: probabilities are proportional to exp(alpha * score)
+    std::size_t most;  // unigram models: sample from this many best segmentations, 0 for all
     std::uint64_t seed;
-    std::uint64_t line;  // number of the first line; the seed and its number decide what a line gets
+    std::uint64_t line;  // number of the first line; a line's sample depends on the seed and its number
 };
 
 class Model {
    public:
-    // Throws NotCovered for models that only the library can run, std::invalid_argument for damaged ones.
+    // Throws NotCovered for models that only the library supports, std::invalid_argument for damaged ones.
     explicit Model(const ModelFile& file);
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
@@ -38,20 +38,20 @@ class Model {
     RaggedIds encode(const TextView& text, std::size_t threads, const Poll& poll) const;
     RaggedIds sample(const TextView& text, std::size_t threads, const Sampling& sampling, const Poll& poll) const;
 
-    // Throws EncodeError for an id that no piece has.
+    // Throws EncodeError for an id outside the vocabulary.
     Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
                  const Poll& poll) const;
 
    private:
-    static constexpr std::size_t kMaxRun = std::size_t{1} << 14;  // bytes, so that its memory is bounded
+    static constexpr std::size_t kMaxRun = std::size_t{1} << 14;  // bytes; bounds memory
 
-    // A part of normalised text that no piece leaves.
+    // A segment of normalised text that no piece crosses.
     struct Stretch {
         enum class Kind : std::uint8_t {
             kCharacter,  // one character
             kWord,       // short enough for the cache of words
             kPhrase,     // short enough for the cache of phrases
-            kRun,        // of text without spaces between words: long, and seldom the same
+            kRun,        // of text without spaces between words: long, and rarely repeated
             kOther,
             kLineEnd,  // no text
         };
@@ -74,7 +74,7 @@ class Model {
         Unigram::Scratch unigram;
     };
 
-    // The line that is being encoded: where its ids began, its score in unigram models, and where to say where it ends.
+    // The current line: the beginning of its ids, its score in unigram models, and where to write the end of its ids.
     struct Line {
         std::size_t start;
         float score;

@@ -10,7 +10,7 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr char32_t kEscapedSpacePoint = 0x2581;
-constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library looks at no more user-defined symbols at one place
+constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library's limit of matches at one position
 
 const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
 
@@ -79,7 +79,7 @@ void Normalizer::read_rules() {
     for (std::uint8_t byte = '!'; byte < 0x7F; ++byte) plain_ascii_ &= copied_before_ascii_[byte];
 }
 
-// Whether a character stays as it is, seen with what comes next.
+// True if a character remains unchanged, given what follows.
 bool Normalizer::is_plain(char32_t point, const std::uint8_t* next, const std::uint8_t* end) const {
     const std::uint8_t own = flags(point);
     if (own & (kRuled | kSpecial)) return false;
@@ -87,8 +87,8 @@ bool Normalizer::is_plain(char32_t point, const std::uint8_t* next, const std::u
     return !(flags(next_utf8(next)) & kSecond);
 }
 
-// Copies ASCII without control characters up to where a space would be left out or something else comes, and says how
-// many bytes. Leaves the last byte before anything else. May write eight bytes more.
+// Copies ASCII without control characters, up to a space that must be dropped or another character, and returns the
+// number of bytes. Leaves the last byte before another character. May write eight extra bytes.
 std::size_t Normalizer::copy_ascii(const std::uint8_t* text, const std::uint8_t* end, bool& after_space,
                                    std::uint8_t* out) const {
     constexpr std::uint64_t kHigh = eight_times(0x80);
@@ -96,7 +96,7 @@ std::size_t Normalizer::copy_ascii(const std::uint8_t* text, const std::uint8_t*
     const std::uint64_t collapsed = spec_.remove_extra_whitespaces ? kHigh : 0;
     std::uint64_t space_before = after_space ? 0x80 : 0;
     while (end - at > 8) {
-        // The high bit of a byte says what is so of it; above one that is not ASCII it may say anything.
+        // The high bit of each byte is the answer for that byte; bits above a byte that is not ASCII are undefined.
         const std::uint64_t bytes = read_word(at);
         const std::uint64_t spaces = ~((bytes ^ eight_times(0x20)) + eight_times(0x7F)) & kHigh;
         const std::uint64_t controls = (~(bytes + eight_times(0x60)) | (bytes + eight_times(1))) & kHigh;
@@ -119,8 +119,8 @@ std::size_t Normalizer::copy_ascii(const std::uint8_t* text, const std::uint8_t*
     return static_cast<std::size_t>(at - text);
 }
 
-// Copies characters of three bytes that stay as they are, one behind another, and says how many bytes they are. Whether
-// the last of them does is told by the next character, of whatever size. May write a byte more than it says.
+// Copies consecutive unchanged characters of three bytes, and returns their number of bytes. The next character, of any
+// size, decides whether the last one is unchanged. May write one extra byte.
 std::size_t Normalizer::copy_plain(const std::uint8_t* text, const std::uint8_t* end, std::uint8_t* out) const {
     const std::uint8_t* at = text;
     bool begins_rule = false;
@@ -139,7 +139,7 @@ std::size_t Normalizer::copy_plain(const std::uint8_t* text, const std::uint8_t*
     return static_cast<std::size_t>(at - text);
 }
 
-// What the text begins with, and what stands for it.
+// The prefix of the text that is replaced, and its replacement.
 std::size_t Normalizer::prefix(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
     std::size_t longest = 0;
     if (!verbatim_.empty()) {
@@ -160,7 +160,7 @@ std::size_t Normalizer::prefix(const std::uint8_t* text, std::size_t size, std::
     return longest;
 }
 
-// Writes a part without the spaces that follow a space, where these are collapsed. Needs as much room as the part.
+// Writes a part; collapses repeated spaces if the model does. Needs as much room as the part.
 std::uint8_t* Normalizer::append(std::string_view part, bool& after_space, std::uint8_t* out) const {
     while (after_space && part.starts_with(' ')) part.remove_prefix(1);
     if (part.empty()) return out;
@@ -227,7 +227,7 @@ std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, st
             continue;
         }
         at += prefix(at, static_cast<std::size_t>(end - at), part);
-        // The rest of the text takes at least as much room as it has now, and two spaces come on top.
+        // The rest of the text needs at least its current size, plus two spaces.
         const auto written = static_cast<std::size_t>(out - buffer.data());
         room = written + part.size() + static_cast<std::size_t>(end - at) + 2 + kPadding;
         if (room > buffer.size()) {

@@ -1,5 +1,5 @@
-// From raw text to the text that pieces spell: the model's own character rules, spaces escaped and collapsed, the dummy
-// prefix. Within the core the escaped space (U+2581) is the single byte 0x20, which escaping frees.
+// Normalises raw text: applies the model's character rules, escapes and collapses spaces, and adds the dummy prefix.
+// Within the core the escaped space (U+2581) is the single byte 0x20, which is otherwise unused after escaping.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@ namespace nmt_prep::sentencepiece {
 
 inline constexpr std::string_view kEscapedSpace = "\xE2\x96\x81";
 
-// The text in the core's spelling; nothing where it has a space, which no normalised text has.
+// Returns a text in the core's spelling; nothing if it contains a space, which no normalised text has.
 std::optional<std::string> spelled(std::string_view text, bool spaces_escaped);
 
 class Normalizer {
    public:
-    // `verbatim`: texts (user-defined symbols) that no character rule touches.
+    // `verbatim`: texts (user-defined symbols) to which no character rules apply.
     Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim);
 
     bool spaces_escaped() const { return spec_.escape_whitespaces; }
 
-    // Writes the normalised text from buffer[from] on and says where it ends. The buffer grows where it must, and has
-    // kPadding bytes after that. Requires well-formed UTF-8.
+    // Writes the normalised text to buffer[from] and returns its end. The buffer grows if needed, and has kPadding
+    // bytes after the end. Requires well-formed UTF-8.
     std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
                           std::size_t from) const;
 
@@ -37,8 +37,8 @@ class Normalizer {
 
    private:
     enum : std::uint8_t {
-        kRuled = 1,       // a rule says something of this character alone, or a verbatim text begins with it
-        kBeginsRule = 2,  // a rule begins with this character and goes on
+        kRuled = 1,       // a rule applies to this character alone, or a verbatim text begins with it
+        kBeginsRule = 2,  // a longer rule begins with this character
         kSecond = 4,      // a rule has this as its second character
         kSpecial = 8,     // the escaped space itself
     };
@@ -58,8 +58,8 @@ class Normalizer {
     CharsMap rules_;
     Trie verbatim_;
     std::vector<std::uint8_t> flags_;              // by character below kBasicEnd
-    std::array<bool, 256> copied_before_ascii_{};  // bytes that stay as they are where ASCII follows; not the space
-    bool plain_ascii_ = false;                     // whether that is all of '!' to '~', and no rule begins with a space
+    std::array<bool, 256> copied_before_ascii_{};  // bytes that remain unchanged before ASCII; not the space
+    bool plain_ascii_ = false;                     // these are all of '!' to '~', and no rule begins with a space
 };
 
 }  // namespace nmt_prep::sentencepiece

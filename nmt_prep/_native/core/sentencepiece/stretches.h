@@ -1,4 +1,4 @@
-// Cutting normalised text where no piece crosses.
+// Splits normalised text into segments that no piece crosses.
 #pragma once
 
 #include <bit>
@@ -13,12 +13,12 @@ namespace nmt_prep::sentencepiece {
 
 inline bool is_ascii_letter(char32_t point) { return (point | 0x20) - 'a' < 26; }
 
-// Moves past ASCII letters, eight bytes at a time. May read that many from `end` on.
+// Skips ASCII letters, eight bytes at a time. May read eight bytes from `end` on.
 inline const std::uint8_t* skip_letters(const std::uint8_t* at, const std::uint8_t* end) {
     constexpr std::uint64_t kHigh = eight_times(0x80);
     for (; at < end; at += 8) {
         const std::uint64_t bytes = read_word(at), lower = (bytes | eight_times(0x20)) & ~kHigh;
-        // The high bit of a byte says that it comes before 'a', behind 'z', or is no ASCII.
+        // The high bit of a byte is set if it is below 'a', above 'z', or not ASCII.
         const std::uint64_t before = ~(lower + eight_times(0x80 - 'a')), behind = lower + eight_times(0x7F - 'z');
         const std::uint64_t others = (before | behind | bytes) & kHigh;
         if (others == 0) continue;
@@ -28,11 +28,11 @@ inline const std::uint8_t* skip_letters(const std::uint8_t* at, const std::uint8
     return at < end ? at : end;
 }
 
-// Whether this byte begins a character that text without spaces between words is made of: U+3000 to U+9FFF, which have
-// kana and Han characters, and everything from U+F000 on. Not Hangul, which has spaces.
+// True if this byte begins a character of scripts without spaces between words: U+3000 to U+9FFF, which contain kana
+// and Han characters, and everything from U+F000 on. Not Hangul, which uses spaces.
 inline bool begins_run(std::uint8_t lead) { return lead >= 0xE3 && (lead <= 0xE9 || lead >= 0xEF); }
 
-// Moves past the characters that a run goes on with, digits and punctuation of ASCII as well.
+// Skips the characters that continue a run, including ASCII digits and punctuation.
 inline const std::uint8_t* skip_run(const std::uint8_t* at, const std::uint8_t* end) {
     while (at != end) {
         if (*at >= 0xE3 && *at <= 0xE9)
@@ -47,9 +47,9 @@ inline const std::uint8_t* skip_run(const std::uint8_t* at, const std::uint8_t* 
     return at;
 }
 
-// Visits the stretches of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters
-// stay whole, since nearly all letters join somewhere and the cache is quick with words. Where `kFindsRuns`, text
-// without spaces between words is not looked into.
+// Visits the segments of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters stay
+// whole, since almost all pairs of letters occur in some piece and the cache is fast for words. If `kFindsRuns`, text
+// without spaces between words is not split further.
 template <bool kFindsRuns, class Visit>
 void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& joints, const Visit& visit) {
     const std::uint8_t* const end = text + size;

@@ -7,7 +7,7 @@
 
 namespace nmt_prep::sentencepiece {
 
-// The strings' tree, level by level, and the search for places in the array.
+// The tree of strings, level by level, and the search for free units in the array.
 class Trie::Builder {
    public:
     explicit Builder(std::size_t symbols) : block_(std::bit_ceil(symbols + 1)) {
@@ -67,7 +67,7 @@ class Trie::Builder {
         }
     }
 
-    // Nodes with many children choose first, while most of the array is free. Chains fill the gaps one after another,
+    // Nodes with many children are placed first, while most of the array is free. Chains then fill the gaps in order,
     // so that walks down them stay within few cache lines.
     void place_all() {
         std::vector<std::size_t> forks, chains;
@@ -86,8 +86,8 @@ class Trie::Builder {
         for (const std::size_t i : chains) place(nodes_[i]);
     }
 
-    // Gives a node a base that nobody has and its children free units: near the beginning if a few tries get it there,
-    // else in the block begun last, else in a new one.
+    // Assigns a node an unused base and free units for its children: near the beginning if a few tries succeed, else in
+    // the most recent block, else in a new one.
     void place(Branch& node) {
         constexpr std::size_t kTries = 1024;
         for (const std::uint32_t from : {next_free_[0], fresh_}) {
@@ -110,7 +110,7 @@ class Trie::Builder {
         return true;
     }
 
-    // Takes a unit off the ring of free ones.
+    // Removes a unit from the ring of free units.
     void take(std::uint32_t unit) {
         if (unit == fresh_) fresh_ = next_free_[unit];
         is_free_[unit] = false;
@@ -118,11 +118,11 @@ class Trie::Builder {
         previous_free_[next_free_[unit]] = previous_free_[unit];
     }
 
-    // Units and bases below a multiple of a block's size stay below it under ^ with symbols. The first block gets no
-    // children, since leaves have base 0.
+    // The exclusive or with a symbol keeps units and bases within their block. The first block gets no children, since
+    // leaves have base 0.
     void add_block() {
         const std::size_t before = is_free_.size(), size = before + block_;
-        if (size > kMaxUnits) throw NotCovered("its pieces are too many");
+        if (size > kMaxUnits) throw NotCovered("it has too many pieces");
         base_taken_.resize(size);
         is_free_.resize(size, before > 0);
         next_free_.resize(size);
@@ -137,7 +137,7 @@ class Trie::Builder {
         }
     }
 
-    static constexpr std::uint32_t kChained = 1;  // stands for a base until there is one
+    static constexpr std::uint32_t kChained = 1;  // placeholder until there is a base
 
     std::size_t block_;
     std::vector<Branch> nodes_;  // level by level

@@ -14,9 +14,9 @@ class Trie {
    public:
     using Entry = std::pair<std::u32string, std::int32_t>;
 
-    // A node, by what the array holds of it. From the top: base (24 bits), label (16), value + 1 (24). The label is the
-    // symbol that leads here, 0 for a free unit. No two nodes share a base, so the label tells whose child it is; but
-    // for leaves, whose base is 0: the first block holds nothing but the root.
+    // A node, as its unit in the array. From the top: base (24 bits), label (16), value + 1 (24). The label is the
+    // symbol that leads here, 0 for a free unit. No two nodes share a base, so the label identifies the parent. The
+    // exception are leaves, whose base is 0: the first block contains only the root.
     using Node = std::uint64_t;
     static constexpr Node kNowhere = 0;  // a leaf without a value
 
@@ -29,23 +29,23 @@ class Trie {
     // Requires a trie that is not empty.
     Node root() const { return units_[0]; }
 
-    // Node that a symbol from 1 to `symbols` leads to; from a leaf, and from kNowhere, it is kNowhere.
+    // Returns the node that a symbol from 1 to `symbols` leads to; kNowhere from a leaf and from kNowhere.
     Node step(Node node, std::uint32_t symbol) const {
         const Node next = units_[place_of(node, symbol)];
         return next & -static_cast<Node>(label(next) == symbol);
     }
 
-    // The same in parts: where in the array the step leads, whether there is such a child, from memory that stays near,
-    // and what is there.
+    // The same in parts: the index in the array, whether there is such a child (from a table that stays in cache), and
+    // the node there.
     static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
     std::uint32_t has_child(std::uint32_t place, std::uint32_t symbol) const { return labels_[place] == symbol; }
     Node child_at(std::uint32_t place) const { return units_[place]; }
     void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
 
-    // Whether no string goes on after the node's.
+    // True if the node has no children.
     static bool is_leaf(Node node) { return base(node) == 0; }
 
-    // Value of the string that ends at a node, -1 for none.
+    // Returns the value of the string that ends at a node, -1 for none.
     static std::int32_t value(Node node) { return static_cast<std::int32_t>(node & kMaxValue) - 1; }
 
    private:

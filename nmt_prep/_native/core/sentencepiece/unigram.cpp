@@ -13,8 +13,8 @@ namespace {
 constexpr float kUnknownPenalty = 10;
 constexpr std::uint32_t kNotReached = UINT32_MAX;
 
-// More than two ways to spell a stretch can differ by rounding alone, where its sums stay within `largest` of zero:
-// each addition of each way is off by at most half a unit in the last of 24 bits.
+// Upper limit of the difference that rounding can make between two segmentations whose sums stay within `largest` of
+// zero: each addition is off by at most half a unit in the last of 24 bits.
 double rounding(std::size_t additions, double largest) {
     return 2 * static_cast<double>(additions + 1) * largest * 0x1p-24;
 }
@@ -42,9 +42,9 @@ Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), trie_(
     }
 }
 
-// Characters get their symbols in the order of the pieces, which is that of how common they are.
+// Characters get their symbols in the order of the pieces, which are sorted by frequency.
 Trie Unigram::build_trie() {
-    if (vocabulary_.entries.empty()) throw NotCovered("no text that it normalises has any of its pieces");
+    if (vocabulary_.entries.empty()) throw NotCovered("its pieces never occur in text that it normalises");
     std::vector<Trie::Entry> entries;
     std::int32_t symbols = 0;
     for (const Vocabulary::Entry& entry : vocabulary_.entries) {

@@ -1,12 +1,12 @@
-// Unigram encoding of normalised text: of all ways to spell it, the one with the highest sum of scores, by the Viterbi
-// algorithm.
+// Unigram encoding of normalised text: finds the segmentation with the highest sum of scores by the Viterbi algorithm.
 //
-// The library adds scores as float from the beginning of the line, so rounding, which depends on what came before, may
-// decide between ways that are nearly equal. Here text is encoded in stretches that no piece crosses. A short one,
-// which will come again, is first solved by itself, in double, together with its margin: how far the next best choice
-// was at each step of the best way. Where the margin is larger than any rounding, that solution is the library's too;
-// elsewhere the stretch is solved again as the library does, in float and from the score that the line has so far. Runs
-// of text without spaces are solved like that at once, many of them together (see lattice.h).
+// The library adds scores as float from the beginning of the line. Rounding, which depends on the preceding text, may
+// therefore decide between nearly equal segmentations. Here text is encoded in segments that no piece crosses. A short
+// segment, which is likely to repeat, is first solved by itself, in double, together with its margin: the smallest
+// difference to the next best choice at any step of the best segmentation. If the margin exceeds any possible rounding,
+// the library has the same solution. Otherwise the segment is solved again like in the library, in float, starting from
+// the line's score so far. Runs of text without spaces are solved like that at once, many of them together (see
+// lattice.h).
 #pragma once
 
 #include <cmath>
@@ -26,19 +26,20 @@ namespace nmt_prep::sentencepiece {
 
 class Unigram {
    public:
-    // The best way to a place in the text: the piece that ends there and where it begins. Places count characters.
+    // The best segmentation up to a position in the text: its last piece and the beginning of that. Positions count
+    // characters.
     struct Arrival {
         float score;
         std::int32_t id;
         std::uint32_t start;
     };
-    // The same in double, with how far the next best choice was.
+    // The same in double, with the difference to the next best choice.
     struct WideArrival {
         double score, margin;
         std::int32_t id;
         std::uint32_t start;
     };
-    // A piece that the text has, and where it ends there.
+    // A piece that occurs in the text, and its end.
     struct Match {
         std::uint32_t end;
         std::int32_t id;
@@ -49,11 +50,11 @@ class Unigram {
         double score;
     };
 
-    // Texts as their characters' symbols; after each text comes one that matches nothing.
+    // Texts as the symbols of their characters; each text is followed by a symbol that matches nothing.
     struct Spelling {
         std::size_t size = 0;
         std::vector<std::uint32_t> symbols;
-        std::vector<std::uint32_t> bounds;  // where a character begins in its text; after each text, where that ends
+        std::vector<std::uint32_t> bounds;  // offset of each character in its text; after each text, its end
     };
 
     struct Scratch {
@@ -74,21 +75,21 @@ class Unigram {
 
     explicit Unigram(const Vocabulary& vocabulary);
 
-    // Appends the ids of a stretch that no piece crosses and adds to the line's score. Says whether its ids would be
-    // the same wherever in a line it stands, as long as the score is within kTrusted of zero, and spell it without
+    // Appends the ids of a segment that no piece crosses and adds to the line's score. Returns true if the ids are the
+    // same wherever in a line the segment occurs, as long as the score is within kTrusted of zero, and contain no
     // unknowns.
     bool encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same for runs, stretches that are long and seldom come again: take in those of a group of lines one after
-    // another, find their pieces together, then encode them in this order.
+    // The same for runs, which are long and rarely repeat: adds the runs of a group of lines, finds their pieces
+    // together, then encodes them in this order.
     static void clear_runs(Scratch& scratch) { scratch.runs.size = 0; }
     Lattice::Run add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void find_in_runs(Scratch& scratch) const;
     void encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
                     float& score, Scratch& scratch, IdBuffer& ids) const;
 
-    // As far from zero as scores of lines may be where solutions are kept for reuse.
+    // Maximum distance of a line's score from zero for which solutions may be cached.
     static constexpr float kTrusted = 16384;
 
     // Adds a piece to the score of a line.
@@ -97,8 +98,8 @@ class Unigram {
         score += score_of(id);
     }
 
-    // Adds `count` pieces to the score of a line that is within kTrusted of zero. Most are few, which takes no branch:
-    // `ids` has kFew ids of pieces, whatever the count.
+    // Adds `count` pieces to the score of a line that is within kTrusted of zero. Small counts take no branch, so `ids`
+    // must always have kFew valid ids.
     void add_few(float& score, const std::int32_t* ids, std::size_t count) const {
         for (std::size_t i = 0; i < kFew; ++i) {
             const float own = score_of(ids[i]);
@@ -107,18 +108,18 @@ class Unigram {
         for (std::size_t i = kFew; i < count; ++i) score += score_of(ids[i]);
     }
 
-    // Draws one way to spell the stretch, with probability in proportion to exp(alpha * score).
+    // Samples a segmentation with probability proportional to exp(alpha * score).
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double alpha, Random& random,
                 Scratch& scratch, IdBuffer& ids) const;
 
-    // Draws one of the `most` best ways to spell the text, by the same probabilities among these.
+    // Samples one of the `most` best segmentations with the same relative probabilities.
     void sample_best(const std::uint8_t* text, std::size_t size, std::size_t line_start, std::size_t most, double alpha,
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
 
    private:
     static constexpr std::size_t kFew = 4;
-    static constexpr float kResetBeyond = 100000;                     // the library starts its sums anew from here on
-    static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer stretches are not kept for reuse
+    static constexpr float kResetBeyond = 100000;                     // limit at which the library restarts its sums
+    static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer segments are not cached
 
     float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(std::int64_t{id} + 1)]; }
     Trie build_trie();
@@ -146,16 +147,16 @@ class Unigram {
     double largest_;  // of all scores, without sign
 };
 
-// Visits all pieces that the text has: begin(start) at each place from left to right, then visit(end, id, score) for
-// each that begins there, the shortest first; at last for the unknown piece, where no piece is one character.
+// Visits all pieces in the text: begin(start) at each position from left to right, then visit(end, id, score) for each
+// piece that begins there, shortest first; finally for the unknown piece, if there is no one-character piece.
 template <class Begin, class Visit>
 void Unigram::for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const {
     const std::uint32_t* const symbols = scratch.spelling.symbols.data();
     Match* const matches = scratch.matches.data();
     const std::uint32_t size = scratch.characters;
     for (std::uint32_t start = 0; start < size; ++start) {
-        // Most time goes into waiting for the trie's memory; that a match is written whether it is one or not saves a
-        // branch that nobody would guess.
+        // Most time is spent waiting for the trie's memory. A candidate is always written, to avoid an unpredictable
+        // branch.
         std::uint32_t count = 0, end = start;
         Trie::Node node = trie_.root();
         do {

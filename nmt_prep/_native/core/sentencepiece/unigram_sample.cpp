@@ -1,4 +1,4 @@
-// Subword regularisation (Kudo 2018): drawing a way to spell text at random among all ways or the best ones.
+// Subword regularisation (Kudo 2018): samples a segmentation from all or from the best ones.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -63,7 +63,7 @@ void Unigram::sample(const std::uint8_t* text, std::size_t bytes, std::size_t li
 
 void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, std::size_t most,
                           double alpha, Random& random, Scratch& scratch, IdBuffer& ids) const {
-    // The best ways to each place: by which edge, after which of the ways to where it begins.
+    // The best segmentations up to each position: the last edge, and the index of the segmentation before it.
     struct Way {
         double score;
         std::size_t edge, rank;
@@ -77,7 +77,7 @@ void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size
         if (one.score != other.score) return one.score < other.score;
         return one.edge != other.edge ? one.edge > other.edge : one.rank > other.rank;
     };
-    std::vector<Way> next;  // a heap: the best way of each edge that was not taken yet
+    std::vector<Way> next;  // a heap: the best segmentation of each edge that was not taken yet
     for (std::size_t end = 1; end <= size; ++end) {
         next.clear();
         const auto offer = [&](std::size_t edge, std::size_t rank) {

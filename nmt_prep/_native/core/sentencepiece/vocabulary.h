@@ -1,5 +1,5 @@
-// The pieces of a model as the encoders see them: spelled as in normalised text, with a direct table for single
-// characters and the knowledge where no piece can cross.
+// The pieces of a model for the encoders: spelled as in normalised text, with a table for single characters and a test
+// for boundaries that no piece crosses.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class CharacterTable {
    public:
     CharacterTable() : basic_(kBasicEnd, none_) {}
 
-    // Makes the number where none was set another one.
+    // Changes the default number of characters without one.
     void set_others(std::int32_t value) {
         std::ranges::replace(basic_, none_, value);
         none_ = value;
@@ -48,7 +48,7 @@ class CharacterTable {
     std::unordered_map<char32_t, std::int32_t> astral_;
 };
 
-// Pairs of characters that some piece has side by side. It may say yes of a pair that none has, never no of one.
+// Filter of the character pairs that are adjacent in some piece; may have false positives, never false negatives.
 class Joints {
    public:
     explicit Joints(const std::vector<std::string>& texts);
@@ -66,7 +66,7 @@ class Joints {
 };
 
 struct Vocabulary {
-    // A piece that text can spell. `bytes` is the size of its text in the file.
+    // A piece that text can match. `bytes` is the size of its text in the file.
     struct Entry {
         std::string text;
         std::int32_t id;
@@ -77,13 +77,13 @@ struct Vocabulary {
 
     Vocabulary(const ModelFile& file, bool spaces_escaped);
 
-    // Ids of a text that no piece covers: its bytes, or the unknown piece, once for all unknown neighbours in a row
-    // that began when `ids` had `line_start`.
+    // Appends the ids of a text that no piece covers: its bytes, or the unknown piece, once for consecutive unknowns
+    // since the line began at `line_start`.
     void push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const;
 
-    std::vector<Entry> entries;                              // unused pieces are among them in BPE models only
-    CharacterTable characters;                               // id of the piece that is this one character
-    float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, also those that no text can spell
+    std::vector<Entry> entries;                              // contains unused pieces only in BPE models
+    CharacterTable characters;                               // id of the piece of this single character
+    float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, including those that no text can match
     bool has_unused = false;
     bool byte_fallback;
     bool spaces_escaped;

@@ -1,4 +1,4 @@
-// Distinct tokens of Tensor2Tensor's dialect and how often each occurs: the whole of what a vocabulary is built from.
+// Counts of distinct tokens of Tensor2Tensor's dialect, from which a vocabulary is built.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace nmt_prep::t2t {
 
-// Counts the tokens of columns as they come. One table a thread, joined by `merged`.
+// Counts the tokens of columns, in one table per thread; `merged` merges the tables.
 class TokenCounter {
    public:
     TokenCounter() = default;
     TokenCounter(const TokenCounter&) = delete;
     TokenCounter& operator=(const TokenCounter&) = delete;
 
-    // Throws InvalidTextError, in which case the column counts in part or not at all.
+    // Throws InvalidTextError; the column may then be counted in part.
     void add(const TextView& text, std::size_t threads, const Poll& poll);
 
-    // Counts one token `count` times more.
+    // Adds `count` to the count of a token.
     void add_token(std::string_view token, std::int64_t count) { join_tables(tables_).add(token, count); }
 
-    // Characters of all distinct tokens, and one more for each: what training's memory grows with.
+    // Characters of all distinct tokens, plus one per token; the memory of training is proportional to it.
     std::int64_t characters() { return merged().characters() + static_cast<std::int64_t>(merged().entries().size()); }
 
-    // All counts in one table, which stays valid until the next add.
+    // Returns all counts in one table, which is valid until the next add.
     const CountTable& merged() { return join_tables(tables_); }
 
    private:

@@ -1,5 +1,5 @@
-// Ids back to text, by the rules of upstream's decode: tokens end at underscores, escapes are undone within a token
-// even where pieces meet inside them, and a space goes between two tokens that both begin alphanumeric.
+// Decodes ids by the rules of upstream's decode: tokens end at underscores, escapes are undone within a token even
+// across pieces, and a space separates two tokens that both begin with an alphanumeric character.
 #include "t2t/model.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -7,11 +7,11 @@
 namespace nmt_prep::t2t {
 namespace {
 
-constexpr char32_t kUndefined = 0x3013;   // upstream's stand-in for what is no character
-constexpr std::size_t kMaxDigits = 4300;  // Python refuses to read longer integers
+constexpr char32_t kUndefined = 0x3013;   // upstream's replacement for invalid characters
+constexpr std::size_t kMaxDigits = 4300;  // Python's limit for parsing integers
 constexpr char32_t kMaxPoint = 0x10FFFF;
 
-// Digits of a code point; kUndefined where Python's chr(int(digits)) fails.
+// Parses the digits of a code point; kUndefined if Python's chr(int(digits)) fails.
 char32_t read_point(std::string_view digits) {
     if (digits.size() > kMaxDigits) return kUndefined;
     char32_t point = 0;
@@ -22,7 +22,7 @@ char32_t read_point(std::string_view digits) {
     return point;
 }
 
-// Appends a token without its escapes; a backslash that begins none stays.
+// Appends a token with its escapes undone; a backslash that begins no escape is kept.
 void append_unescaped(std::string_view token, std::string& text) {
     std::size_t at = 0;
     while (at < token.size()) {

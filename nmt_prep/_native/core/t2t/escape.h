@@ -1,4 +1,4 @@
-// Tensor2Tensor's escapes: what makes an underscore the end of a token and nothing else.
+// Tensor2Tensor's escapes, which make an underscore mark the end of a token unambiguously.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace nmt_prep::t2t {
 
 inline constexpr char32_t kEscapeCharacters[] = {'\\', '_', 'u', ';', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'};
 
-// Calls put(character) for each character of the escaped form of `point`, given that it is not written as itself:
+// Calls put(character) for each character of the escaped form of `point`, which must need an escape:
 // `\u` for an underscore, `\\` for a backslash, else the code point in decimal digits between `\` and `;`.
 template <class Put>
 void escape(char32_t point, Put&& put) {
@@ -28,7 +28,7 @@ void escape(char32_t point, Put&& put) {
     }
 }
 
-// Whether a character is escaped whatever the alphabet.
+// True if a character is escaped regardless of the alphabet.
 inline bool always_escaped(char32_t point) { return point == U'_' || point == U'\\' || point == U'\n'; }
 
 }  // namespace nmt_prep::t2t

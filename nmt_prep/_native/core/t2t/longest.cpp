@@ -47,7 +47,7 @@ LongestPieces::LongestPieces(const std::vector<Symbols>& pieces, const std::vect
     }
 }
 
-// Where the edge is, or would be.
+// Index of the edge, or of the free slot for it.
 std::size_t LongestPieces::slot(std::uint32_t state, std::uint32_t symbol) const {
     const std::uint64_t hashed = (std::uint64_t{state} << 32 | symbol) * 0x9E3779B97F4A7C15u;
     std::size_t at = hashed >> shift_;
@@ -56,7 +56,7 @@ std::size_t LongestPieces::slot(std::uint32_t state, std::uint32_t symbol) const
     return at;
 }
 
-// The longest state that what was read, and then this symbol, ends with.
+// The next state: the longest one that is a suffix of the symbols read and this symbol.
 std::uint32_t LongestPieces::follow(std::uint32_t state, std::uint32_t symbol) const {
     for (; state != kNone; state = states_[state].shorter)
         if (const Edge& edge = edges_[slot(state, symbol)]; edge.from != kNone) return edge.to;

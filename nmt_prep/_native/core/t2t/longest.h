@@ -1,5 +1,5 @@
-// The longest piece at every position of a text in time linear in the text, whatever the pieces: for texts made to cost
-// much, on which a trie looks ahead again and again.
+// Finds the longest piece at every position of a text in time linear in the text, for any pieces. Used for adversarial
+// texts, on which a trie repeatedly looks ahead in vain.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace nmt_prep::t2t {
 
-// The automaton of Aho and Corasick (1975) over the pieces turned round: reading a text from its end, its state is the
-// longest beginning of such a piece that ends here, and the longest whole piece within that begins here in the text.
+// The Aho-Corasick automaton (1975) of the reversed pieces: while reading a text from its end, the state is the longest
+// prefix of a reversed piece that ends here, and it gives the longest whole piece that begins here in the text.
 class LongestPieces {
    public:
-    // Arguments as Trie has them.
+    // Arguments as for Trie.
     LongestPieces(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids);
 
     // Writes the id of the longest piece within [begin, end) that begins at each symbol, -1 where there is none.
@@ -27,7 +27,7 @@ class LongestPieces {
     struct State {
         std::uint32_t parent;
         std::uint32_t symbol;   // last one read
-        std::uint32_t shorter;  // state of the next shorter beginning, kNone for the empty one
+        std::uint32_t shorter;  // state of the next shorter prefix, kNone for the empty one
         std::int32_t id;        // longest piece that ends with this state, -1 for none
     };
 

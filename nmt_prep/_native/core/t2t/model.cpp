@@ -14,7 +14,8 @@ constexpr char32_t kBasicEnd = 0x10000;
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;  // bytes or symbols of one token
 constexpr std::size_t kPollEveryTokens = std::size_t{1} << 16;
 
-// Symbols looked at in vain, on average over a token and beyond a start, that turn matching to the linear way.
+// Symbols of lookahead without use, per symbol of a token and beyond a constant, after which matching switches to the
+// linear algorithm.
 constexpr std::size_t kPatience = 32;
 constexpr std::size_t kFirstPatience = 4096;
 
@@ -25,7 +26,7 @@ std::u32string characters(const std::string& text) {
     return points;
 }
 
-// How a message shows a token: cut short where it is long.
+// Returns a token for messages, truncated if it is long.
 std::string shown(const std::uint8_t* token, std::size_t size) {
     constexpr std::size_t kMost = 60;
     std::size_t end = std::min(size, kMost);
@@ -85,7 +86,7 @@ Model::SpelledPieces Model::spelled_pieces() const {
     SpelledPieces spelled;
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
         const std::u32string points = characters(pieces_[id]);
-        // No escaped token goes on after an underscore, so nothing matches a piece that does.
+        // No escaped token has an underscore before its end, so nothing matches a piece that has.
         if (points.find(U'_') < points.size() - 1) continue;
         Symbols& symbols = spelled.pieces.emplace_back();
         symbols.reserve(points.size());
@@ -164,7 +165,7 @@ void Model::encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, co
     ids.grow(count);
 }
 
-// Cuts [begin, end) into the longest pieces that fit. `ids` has room for one a symbol; `begin` stays where none fits.
+// Splits [begin, end) by longest match. `ids` has room for one id per symbol; `begin` stops where no piece matches.
 std::int32_t* Model::match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
                            const Poll& poll) const {
     std::size_t patience = kFirstPatience + kPatience * static_cast<std::size_t>(end - begin);
@@ -178,7 +179,7 @@ std::int32_t* Model::match(const std::uint32_t*& begin, const std::uint32_t* end
     }
 }
 
-// The same without ever looking ahead in vain.
+// The same in linear time.
 std::int32_t* Model::match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
                                     const Poll& poll) const {
     std::call_once(longest_made_, [this] {

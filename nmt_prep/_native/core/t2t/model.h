@@ -1,4 +1,4 @@
-// A Tensor2Tensor vocabulary at work: text to ids by greedy longest match over escaped tokens, and back.
+// A Tensor2Tensor vocabulary: encodes text by greedy longest match over escaped tokens, and decodes ids.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ namespace nmt_prep::t2t {
 
 class Model {
    public:
-    // Pieces in the order of ids, well-formed UTF-8. Of equal pieces the last has the id; empty ones match nothing.
+    // Pieces in the order of ids, well-formed UTF-8. Of equal pieces the last one counts; empty ones match nothing.
     explicit Model(std::vector<std::string> pieces);
 
     std::size_t size() const { return pieces_.size(); }
 
-    // Throws InvalidTextError, or EncodeError where the vocabulary has no piece for a character it knows.
+    // Throws InvalidTextError, or EncodeError if the vocabulary has no piece for a character of its alphabet.
     RaggedIds encode(const TextView& text, std::size_t threads, const Poll& poll) const;
 
-    // Ids outside the vocabulary stand for nothing. Surrogates, which only escapes can hold, come as three bytes each.
+    // Ids outside the vocabulary are ignored. Surrogates, which only occur in escapes, are written as three bytes each.
     Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
                  const Poll& poll) const;
 
@@ -38,7 +38,7 @@ class Model {
         IdCache::Key key;  // of tokens up to IdCache::kMaxBytes
     };
 
-    // Tokens that were found but not encoded: by then what the cache holds of them has come near.
+    // Tokens that were found but not encoded yet, while their cache entries are prefetched.
     static constexpr std::size_t kAhead = 32;
 
     struct Scratch {
@@ -73,8 +73,8 @@ class Model {
     std::vector<std::uint32_t> escape_symbols_;  // ASCII character of an escape -> symbol
     Trie trie_;
     mutable std::once_flag longest_made_;
-    mutable std::unique_ptr<const LongestPieces> longest_;  // made when a text first needs it
-    mutable std::vector<std::uint32_t> piece_sizes_;        // symbols of each piece, made with it
+    mutable std::unique_ptr<const LongestPieces> longest_;  // built when a text first needs it
+    mutable std::vector<std::uint32_t> piece_sizes_;        // symbols of each piece, needed to build it
     mutable ScratchPool<Scratch> scratch_;
 };
 

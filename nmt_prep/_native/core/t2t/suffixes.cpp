@@ -1,7 +1,7 @@
 // Prefix doubling (Larsson and Sadakane, "Faster suffix sorting", 2007) from a radix sort of the first few symbols of
-// each suffix, packed in one word. Natural text is almost sorted after that; what remains doubles the compared length
-// each round. Shared lengths come from the words where these differ, else from a walk in text order (Kasai et al.
-// 2001), which holds here because it runs over distinct suffixes.
+// each suffix, packed in one word. Natural text is almost sorted after that; the compared length of the rest doubles in
+// each round. Common prefix lengths come from the words if these differ, else from a walk in text order (Kasai et al.
+// 2001), which is valid here because it runs over distinct suffixes.
 #include "t2t/suffixes.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void radix_sort(T* items, T* spare, std::size_t size, std::size_t bits, const Po
     for (std::size_t pass = 0; pass < passes; ++pass) {
         auto& start = starts[pass];
         const std::size_t shift = pass * kDigitBits;
-        if (start[key_of(from[0]) >> shift & (kDigits - 1)] == size) continue;  // one digit everywhere
+        if (start[key_of(from[0]) >> shift & (kDigits - 1)] == size) continue;  // all keys have the same digit
         std::uint32_t sum = 0;
         for (std::uint32_t& count : start) sum += std::exchange(count, sum);
         for (std::size_t block = 0; block < size; block += kPollEvery) {
@@ -81,7 +81,7 @@ class Sorter {
         std::uint32_t begin, end;
     };
 
-    // A key holds whole suffixes where its last symbol is filling or the end of the token.
+    // A key contains the whole suffix if its last symbol is padding or the end of the token.
     bool is_whole(std::uint64_t key) const {
         const std::uint64_t symbol = key & ((std::uint64_t{1} << bits_) - 1);
         return symbol == 0 || symbol == tokens_.last;
@@ -101,7 +101,7 @@ class Sorter {
         return items;
     }
 
-    // Ranks are the first place of a group, doubled, plus one where the group's suffixes are equal to their ends.
+    // A rank is twice the first index of a group, plus one if the group's suffixes are equal as a whole.
     void set_rank(std::size_t begin, std::size_t end, bool whole) {
         const auto rank = static_cast<std::uint32_t>(begin << 1 | (whole ? 1 : 0));
         for (std::size_t i = begin; i < end; ++i) rank_[order_[i]] = rank;
@@ -128,7 +128,7 @@ class Sorter {
         result_.common[0] = 0;
     }
 
-    // Splits every group, equal in its first `compared` symbols, by the rank of what follows these.
+    // Splits every group, whose first `compared` symbols are equal, by the rank of the rest.
     void refine(std::size_t compared) {
         std::vector<Group> groups;
         std::size_t since_poll = 0;
@@ -154,7 +154,7 @@ class Sorter {
         groups_.swap(groups);
     }
 
-    // Leaves in keys_ the group's (rank of the rest, position), ascending.
+    // Writes the group's (rank of the rest, position) to keys_, ascending.
     void sort_group(std::size_t begin, std::size_t size, std::size_t compared) {
         const bool radix = size >= kRadixFrom;
         if (keys_.size() < size * (radix ? 2 : 1)) keys_.resize(size * (radix ? 2 : 1));
@@ -168,7 +168,7 @@ class Sorter {
             std::sort(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(size));
     }
 
-    // From ranks of positions to numbered leaves; order_ and common shrink in place.
+    // Converts ranks of positions to numbered leaves; order_ and common shrink in place.
     void collect_leaves() {
         std::size_t leaves = 0;
         for (std::size_t i = 0; i < order_.size(); ++i) {

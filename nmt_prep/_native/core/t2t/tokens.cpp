@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::size_t kBlock = 64;
 
-// What is known of 64 bytes without decoding them: one bit a byte.
+// Classes of 64 bytes without decoding them: one bit per byte.
 struct Block {
     std::uint64_t alphanumeric = 0;  // ASCII letters and digits
-    std::uint64_t letters2 = 0;      // first bytes of characters of two bytes that are all letters
-    std::uint64_t letters3 = 0;      // and of three bytes
+    std::uint64_t letters2 = 0;      // first bytes of two-byte characters that are all letters
+    std::uint64_t letters3 = 0;      // the same for three-byte characters
     std::uint64_t leads = 0;         // first bytes of other characters beyond ASCII
 };
 
-// Blocks of 64 characters (Latin, Cyrillic) and of 4096 (Chinese, Korean) that hold nothing but letters.
+// Blocks of 64 characters (Latin, Cyrillic) and of 4096 (Chinese, Korean) that contain only letters.
 constexpr std::uint8_t kLetters2[2][2] = {{0xC4, 7}, {0xD0, 2}};  // U+0100 … U+02BF, U+0400 … U+047F
 constexpr std::uint8_t kLetters3[2][2] = {{0xE5, 5}, {0xEB, 2}};  // U+5000 … U+9FFF, U+B000 … U+CFFF
 

@@ -1,5 +1,5 @@
-// How Tensor2Tensor's tokenizer cuts a line: runs of alphanumeric characters and runs of all others, without the runs
-// that are one space between two others.
+// Tensor2Tensor's tokenizer: splits a line into runs of alphanumeric characters and runs of others, and drops runs that
+// are a single space between two others.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace nmt_prep::t2t {
 
-// One bit a byte of a line, lowest first: whether the character that the byte belongs to is alphanumeric.
+// One bit per byte of a line, lowest first: set if the byte's character is alphanumeric.
 using ClassBits = std::vector<std::uint64_t>;
 
 // Fills `bits` for a line and clears those past its end. Requires well-formed UTF-8.

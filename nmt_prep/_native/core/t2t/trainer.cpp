@@ -18,7 +18,7 @@ void for_each_character(std::string_view text, Visit&& visit) {
     while (at != end) visit(next_utf8(at));
 }
 
-// Calls put(symbol) for each symbol of an escaped token, the final underscore included.
+// Calls put(symbol) for each symbol of an escaped token, including the final underscore.
 template <class Put>
 void for_each_symbol(std::string_view token, const std::vector<std::uint32_t>& symbols, Put&& put) {
     for_each_character(token, [&](char32_t point) {
@@ -144,8 +144,8 @@ void Trainer::plant(std::int64_t min_total, const Poll& poll) {
     std::vector<std::uint32_t>().swap(tree_.node_of);
 }
 
-// The passes with one minimum count, over the nodes that it leaves of the tree. Each pass puts the counts of the starts
-// on their nodes, and a sweep decides.
+// The passes with one minimum count, over the remaining nodes of the tree. Each pass adds the counts of piece starts to
+// their nodes, and a sweep selects the pieces.
 class Trainer::Passes {
    public:
     Passes(const Trainer& trainer, std::int64_t min_count, const Poll& poll)
@@ -153,7 +153,7 @@ class Trainer::Passes {
         prune();
     }
 
-    // Every position is a start, as every character is a piece of its own.
+    // Every position is a start, since every character is a piece.
     void first() {
         const Tree& tree = trainer_.tree_;
         left_.assign(origin_.size(), 0);
@@ -165,7 +165,7 @@ class Trainer::Passes {
         sweep();
     }
 
-    // Starts are where the pieces of the pass before begin when they cut the tokens.
+    // Starts are the beginnings of the previous pass's pieces in the segmented tokens.
     void next() {
         for (std::size_t node = origin_.size(); node-- > 0;)
             match_[node] = is_piece(node) || is_pinned(node) ? trainer_.tree_.depth[origin_[node]]
@@ -211,7 +211,7 @@ class Trainer::Passes {
     }
 
    private:
-    // Nodes that can never reach the minimum go; what pointed to one points to its nearest ancestor that stays.
+    // Nodes that can never reach the minimum are removed; references to them change to the nearest remaining ancestor.
     void prune() {
         const Tree& tree = trainer_.tree_;
         const auto stays = [&](std::size_t node) {
@@ -221,7 +221,7 @@ class Trainer::Passes {
         for (std::size_t node = 0; node < tree.size(); ++node) kept += stays(node);
         parent_.resize(kept);
         origin_.resize(kept);
-        match_.resize(tree.size());  // for now, where each node of the tree went
+        match_.resize(tree.size());  // temporarily, the new index of each node
         for (std::size_t node = tree.size(); node-- > 0;) {
             const std::uint32_t above = tree.parent[node] == kNone ? kNone : match_[tree.parent[node]];
             if (stays(node)) {
@@ -261,7 +261,7 @@ class Trainer::Passes {
     const Poll& poll_;
     std::vector<std::uint32_t> parent_;   // kNone at depth 1
     std::vector<std::uint32_t> origin_;   // node of the tree
-    std::vector<std::int64_t> left_;      // count that no accepted piece below has taken
+    std::vector<std::int64_t> left_;      // count that accepted pieces below have not subtracted
     std::vector<std::uint32_t> match_;    // length of the longest piece at a start of this node
     std::vector<std::uint32_t> node_at_;  // position in the text -> node of its suffix
 };
@@ -273,7 +273,7 @@ Candidate Trainer::build(std::int64_t min_count, int passes, const Poll& poll) {
             candidate.pieces.push_back({0, kNone, each});
         return candidate;
     }
-    // Most suffixes occur once: a tree without them serves all minimum counts but 1.
+    // Most suffixes occur once, so a tree without them is used for all minimum counts except 1.
     if (min_count < planted_) plant(std::min<std::int64_t>(min_count, 2), poll);
     Passes state(*this, min_count, poll);
     state.first();

@@ -1,11 +1,11 @@
-// Builds the vocabulary that Tensor2Tensor's SubwordTextEncoder builds from the same token counts, in time and memory
-// linear (up to a logarithm) in the summed length of the distinct tokens, however long a token is.
+// Builds the same vocabulary as Tensor2Tensor's SubwordTextEncoder from the same token counts, in time and memory
+// linear (up to a logarithm) in the total length of the distinct tokens, however long a token is.
 //
-// Upstream enumerates the substrings that start at a piece boundary, accepts them longest first when their counts
-// suffice, and takes what it accepted off the counts of all prefixes. On the suffix tree of the tokens that is a sweep:
-// what is left of the count of a node is its own starts and what is left of those children that were not accepted; it
-// is accepted if that reaches the minimum. The greedy longest match at a position is then the deepest accepted ancestor
-// of the leaf of the suffix that starts there.
+// Upstream enumerates the substrings that start at a piece boundary, accepts them longest first if their counts
+// suffice, and subtracts the counts of accepted ones from all their prefixes. On the suffix tree of the tokens this is
+// one sweep: the remaining count of a node is its own starts plus the remaining counts of its children that were not
+// accepted, and it is accepted if that reaches the minimum. The greedy longest match at a position is then the deepest
+// accepted ancestor of the leaf of the suffix that starts there.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 
 namespace nmt_prep::t2t {
 
-// What one minimum count leads to, reserved pieces not included.
+// Result for one minimum count, without the reserved pieces.
 struct Candidate {
     struct Piece {
         std::int64_t count;
-        std::uint32_t leaf;   // kNone for an alphabet character that no token holds
+        std::uint32_t leaf;   // kNone for an alphabet character that occurs in no token
         std::uint32_t depth;  // symbols; for such a character, its symbol
     };
     std::vector<Piece> pieces;  // in the order of the vocabulary
@@ -30,13 +30,13 @@ struct Candidate {
 
 class Trainer {
    public:
-    // `reserved`: tokens (UTF-8) whose pieces head the vocabulary. `max_depth`: most symbols of a piece that is found;
-    // kNone for no limit, 0 for none but the alphabet. Throws TrainingError where there are no tokens, or more symbols
-    // than a build can hold.
+    // `reserved`: tokens (UTF-8) whose pieces begin the vocabulary. `max_depth`: maximum number of symbols of a found
+    // piece; kNone for no limit, 0 for the alphabet only. Throws TrainingError if there are no tokens, or more symbols
+    // than a build can handle.
     Trainer(const CountTable& counts, const std::vector<std::string>& reserved, std::uint32_t max_depth,
             const Poll& poll);
 
-    // The vocabulary of `passes` passes with this minimum count (at least 1).
+    // Returns the vocabulary after `passes` passes with this minimum count (at least 1).
     Candidate build(std::int64_t min_count, int passes, const Poll& poll);
 
     // Escaped reserved tokens, then the candidate's pieces, as UTF-8.
@@ -62,7 +62,7 @@ class Trainer {
     std::vector<std::int64_t> leaf_counts_;
     std::vector<std::uint32_t> pinned_;  // leaves that are reserved pieces
 
-    // The tree that all minimum counts from planted_ on prune, and the node of the suffix at each position.
+    // The tree for all minimum counts from planted_ on, and the node of the suffix at each position.
     std::int64_t planted_ = INT64_MAX;
     Tree tree_;
     std::vector<std::uint32_t> node_at_;

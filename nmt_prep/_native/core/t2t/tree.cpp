@@ -7,14 +7,14 @@ namespace {
 
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;
 
-// One scan over the leaves with a stack of the nodes that are still open, deepest on top.
+// Builds the tree by one scan over the leaves, with a stack of the open nodes, deepest on top.
 class Builder {
    public:
     Builder(const Suffixes& suffixes, std::int64_t min_total) : suffixes_(suffixes), min_total_(min_total) {
         tree_.node_of.resize(suffixes.position.size());
     }
 
-    // Opens leaf `j`, whose path leaves that of the leaf before it at depth `common`.
+    // Opens leaf `j`, whose path diverges from that of the previous leaf at depth `common`.
     void add_leaf(std::uint32_t j, std::uint32_t common, std::uint32_t depth, std::int64_t count, bool pinned) {
         close_below(common);
         if (common == 0) open(1, 0, j, false);
@@ -25,11 +25,11 @@ class Builder {
         open_leaves_.push_back(j);
     }
 
-    // A leaf that stays a node at its own depth, deeper than nodes otherwise go.
+    // A pinned leaf, which remains a node at its own depth, even below the maximum depth.
     void add_pinned_leaf(std::uint32_t j, std::uint32_t common, std::uint32_t max_depth, std::int64_t count) {
         add_leaf(j, common, max_depth, count, false);
         open_leaves_.pop_back();
-        open_.back().count -= count;  // comes back when the leaf closes
+        open_.back().count -= count;  // restored when the leaf closes
         open(suffixes_.length[j], count, j, true);
         open_leaves_.push_back(j);
         close_below(max_depth);
@@ -68,7 +68,7 @@ class Builder {
         }
     }
 
-    // Makes a node of what was closed, if it counts enough, and hangs below it what waits for a parent.
+    // Makes a closed entry a node if its count suffices, and attaches the nodes and leaves that wait for a parent.
     void keep(const Open& closed) {
         if (closed.count < min_total_ && !closed.pinned && closed.depth != 1) return;
         const auto node = static_cast<std::uint32_t>(tree_.size());

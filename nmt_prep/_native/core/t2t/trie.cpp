@@ -9,7 +9,7 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kTailFrom = 16;
-// More would make the table denser, and building it slow.
+// More attempts would make the table denser but slow to build.
 constexpr std::size_t kPlacesTried = 256;
 
 std::size_t common_prefix(const Symbols& a, const Symbols& b) {
@@ -18,14 +18,15 @@ std::size_t common_prefix(const Symbols& a, const Symbols& b) {
 
 }  // namespace
 
-// Adds pieces in ascending order: what a piece shares with the one before it is there already.
+// Adds pieces in ascending order, so that the common prefix with the previous piece exists already.
 class Trie::Builder {
    public:
     Builder(Trie& trie, std::uint32_t symbols) : trie_(trie), nodes_(symbols), block_(std::bit_ceil(symbols + 1)) {
         trie_.first_.resize(symbols + 1);
     }
 
-    // `shared`: symbols in common with the piece before; `unique_from`: first symbol that neither neighbour shares.
+    // `shared`: length of the common prefix with the previous piece; `unique_from`: first symbol after the common
+    // prefixes with both neighbours.
     void add(const Symbols& piece, std::int32_t id, std::size_t shared, std::size_t unique_from) {
         if (piece.size() == 1) {
             trie_.first_[piece[0]].id = id;
@@ -53,7 +54,7 @@ class Trie::Builder {
         edges_[path_.back()].id = id;
     }
 
-    // Nodes with many edges choose their places first, while most are free.
+    // Nodes with many edges are placed first, while most slots are free.
     void finish() {
         std::ranges::stable_sort(edges_, [](const Edge& a, const Edge& b) { return a.node < b.node; });
         std::vector<Siblings> nodes;
@@ -82,7 +83,7 @@ class Trie::Builder {
     struct Edge {
         std::uint32_t node;  // it leaves
         std::uint32_t symbol;
-        std::uint32_t next;  // node it reaches, 0 where no edge leaves that
+        std::uint32_t next;  // node it reaches, 0 if that has no edges
         std::int32_t id;
     };
 
@@ -90,13 +91,13 @@ class Trie::Builder {
         std::size_t begin, end;  // in edges_
     };
 
-    // Numbers below a power of two stay there under exclusive or with symbols, so a new block has place for any node.
+    // Numbers below a power of two stay below it under exclusive or with symbols, so a new block has room for any node.
     void add_block() {
         trie_.owner_.resize(trie_.owner_.size() + block_, kFree);
         is_base_.resize(trie_.owner_.size(), false);
     }
 
-    // The base that puts the edges of a node in free places, the lowest that can be found without looking far.
+    // Returns a base for which all edges of a node fall into free slots: the lowest found by a limited search.
     std::uint32_t place(const Siblings& node) {
         while (lowest_ < trie_.owner_.size() && trie_.owner_[lowest_] != kFree) ++lowest_;
         for (std::size_t from : {lowest_, trie_.owner_.size() - block_})
@@ -122,11 +123,11 @@ class Trie::Builder {
 
     Trie& trie_;
     std::vector<Edge> edges_;
-    std::vector<std::uint32_t> path_;  // edges of the piece before, from its second symbol on
+    std::vector<std::uint32_t> path_;  // edges of the previous piece, from its second symbol on
     std::uint32_t nodes_;              // last number given to a node; that of a first node is its symbol
     std::size_t block_;
     std::vector<bool> is_base_;
-    std::size_t lowest_ = 0;  // no place before it is free
+    std::size_t lowest_ = 0;  // no slot before it is free
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {
@@ -141,7 +142,7 @@ Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& 
         const std::size_t next_shared = i + 1 < order.size() ? common_prefix(piece, pieces[order[i + 1]]) : 0;
         const bool again =
             i + 1 < order.size() && next_shared == piece.size() && pieces[order[i + 1]].size() == piece.size();
-        if (piece.empty() || again) continue;  // `shared` stays: the last of equals has the same neighbour before it
+        if (piece.empty() || again) continue;  // `shared` is kept: the last of equal pieces has the same predecessor
         builder.add(piece, ids[order[i]], shared, std::max(shared, next_shared));
         shared = next_shared;
     }

@@ -12,13 +12,13 @@
 namespace nmt_prep {
 namespace {
 
-// Large enough that starting a run costs nothing, small enough that its ids stay in cache and threads end together.
+// Large enough for negligible overhead per run, small enough that ids stay in cache and threads end together.
 constexpr std::size_t kRunBytes = std::size_t{1} << 17;
 
-// Ids to expect of a run; few texts have more.
+// Expected number of ids of a run; few texts have more.
 constexpr std::size_t kRunIds = std::size_t{1} << 15;
 
-// Ids to make room for at once where all come in one row: as many as bytes, which takes no memory until it is touched.
+// Room to reserve if all ids are in one row: one id per byte, which takes no memory until it is touched.
 constexpr std::size_t kMaxRoom = std::size_t{1} << 24;
 
 }  // namespace
@@ -66,7 +66,7 @@ void check_lines(const TextView& text, std::size_t first, std::size_t last) {
     const auto size = static_cast<std::size_t>(text.data + end - start);
     const bool valid = find_invalid_utf8(start, size) == size;
     for (std::size_t i = first; i < last; ++i) {
-        // Where a run as a whole is well formed, only a line that ends within a character is not.
+        // If a run as a whole is well formed, only a line that ends within a character can be invalid.
         const std::int64_t next = text.offsets[i + 1];
         if (!valid || (next < end && (text.data[next] & 0xC0) == 0x80)) check_utf8(text, i);
     }
@@ -76,7 +76,7 @@ std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes) {
     std::vector<std::size_t> bounds{0};
     for (std::size_t i = 0; i < text.lines; ++i) {
         const auto run = static_cast<std::size_t>(text.offsets[i + 1] - text.offsets[bounds.back()]);
-        // Empty lines count as well: a column of nothing but them is work too.
+        // Empty lines count too, since a column of only empty lines is also work.
         if (run + 16 * (i + 1 - bounds.back()) >= bytes) bounds.push_back(i + 1);
     }
     if (bounds.back() != text.lines) bounds.push_back(text.lines);
@@ -100,7 +100,7 @@ RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun
     RaggedIds rows{nullptr, std::make_unique_for_overwrite<std::int64_t[]>(text.lines + 1), text.lines};
     rows.offsets[0] = 0;
 
-    // One thread's ids are in order as they come; of several threads, each run's are put into their place afterwards.
+    // The ids of a single thread are in order; with several threads, each run's ids are moved into place afterwards.
     const bool in_order = threads <= 1 || runs <= 1;
     std::vector<IdBuffer> parts(in_order ? 1 : runs);
     const auto bytes = static_cast<std::size_t>(text.offsets[text.lines] - text.offsets[0]);
@@ -110,7 +110,7 @@ RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun
         IdBuffer& ids = parts[in_order ? 0 : run];
         if (!in_order) ids.room(kRunIds);
         check_lines(text, bounds[run], bounds[run + 1]);
-        encode(bounds[run], bounds[run + 1], thread, ids, rows.offsets.get() + 1);  // within the part, for now
+        encode(bounds[run], bounds[run + 1], thread, ids, rows.offsets.get() + 1);  // relative to the part, for now
     });
     if (in_order) {
         rows.values = parts[0].release();

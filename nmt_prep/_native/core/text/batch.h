@@ -1,4 +1,4 @@
-// From a column of lines to rows of ids on several threads: what every dialect's encode_batch shares.
+// Encodes a column of lines to rows of ids on several threads, for every dialect's encode_batch.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace nmt_prep {
 
-// Called now and then, and only on the thread that called into the core; ends the work by throwing.
+// Called periodically, only on the thread that called into the core; may throw to end the work.
 using Poll = std::function<void()>;
 
-// Lines as Arrow holds them: line i is data[offsets[i], offsets[i + 1]). Borrowed.
+// Borrowed lines in Arrow's layout: line i is data[offsets[i], offsets[i + 1]).
 struct TextView {
     const std::uint8_t* data;
     const std::int64_t* offsets;
@@ -24,7 +24,7 @@ struct TextView {
     std::size_t size(std::size_t i) const { return static_cast<std::size_t>(offsets[i + 1] - offsets[i]); }
 };
 
-// Ids in memory of `malloc`, which large arrays can grow and shrink in without being copied.
+// Ids in memory from `malloc`, so that large arrays can grow and shrink without a copy.
 struct FreeIds {
     void operator()(std::int32_t* ids) const { std::free(ids); }
 };
@@ -37,7 +37,7 @@ struct RaggedIds {
     std::size_t rows;
 };
 
-// Texts one after another, the output of decoding: text i is bytes[offsets[i], offsets[i + 1]).
+// Concatenated texts, the output of decoding: text i is bytes[offsets[i], offsets[i + 1]).
 struct Texts {
     std::string bytes;
     std::vector<std::int64_t> offsets;
@@ -46,7 +46,7 @@ struct Texts {
 // A growing row of ids that is written through a pointer.
 class IdBuffer {
    public:
-    // Room for `extra` more ids after those there are; `grow` then says how many were written.
+    // Returns room for `extra` more ids; `grow` then sets how many were written.
     std::int32_t* room(std::size_t extra) {
         if (capacity_ - size_ < extra) reserve(extra);
         return ids_.get() + size_;
@@ -58,7 +58,7 @@ class IdBuffer {
     }
     const std::int32_t* data() const { return ids_.get(); }
     std::size_t size() const { return size_; }
-    // The ids, in no more memory than they need.
+    // Returns the ids in memory shrunk to their size.
     IdArray release();
 
    private:
@@ -79,20 +79,20 @@ void check_utf8(const TextView& text, std::size_t i);
 // The same for lines [first, last), faster than one by one.
 void check_lines(const TextView& text, std::size_t first, std::size_t last);
 
-// Cuts lines into runs of about `bytes` bytes each: run r is lines [bounds[r], bounds[r + 1]).
+// Divides lines into runs of about `bytes` bytes each: run r is lines [bounds[r], bounds[r + 1]).
 std::vector<std::size_t> cut_lines(const TextView& text, std::size_t bytes);
 
-// Appends the ids of line `i` to `ids`. `thread` names scratch space that no other call uses at the same time.
+// Appends the ids of line `i` to `ids`. `thread` is the index of scratch space that no concurrent call uses.
 using EncodeLine = std::function<void(std::size_t i, std::size_t thread, IdBuffer& ids)>;
 
 // Rows of ids for all lines, in order, whatever the number of threads. Validates every line before it is encoded.
 RaggedIds encode_lines(const TextView& text, std::size_t threads, const EncodeLine& encode, const Poll& poll);
 
-// Appends the ids of lines [first, last), and writes to ends[i] how many there are after line i.
+// Appends the ids of lines [first, last), and writes to ends[i] the number of ids after line i.
 using EncodeRun =
     std::function<void(std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids, std::int64_t* ends)>;
 
-// Rows of ids as from encode_lines, for encoders that work at many lines at a time.
+// The same as encode_lines, for encoders that process many lines at a time.
 RaggedIds encode_runs(const TextView& text, std::size_t threads, const EncodeRun& encode, const Poll& poll);
 
 // Appends the text of `size` ids.

@@ -1,4 +1,4 @@
-// One hash for short byte strings, for tables that live no longer than the process.
+// Hash of short byte strings, for tables that are not stored.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t size) {
         std::memcpy(&word, data, 8);
         hash = mix_bits(hash ^ word, kOdd[1]);
     }
-    // The rest, as a number with the first byte lowest, at one stroke where bytes before it may be read as well.
+    // Loads the rest as a number with the first byte lowest, with one read if the preceding bytes are readable.
     std::uint64_t word = 0;
     if (whole >= 8 && size > 0) {
         std::memcpy(&word, data + size - 8, 8);

@@ -1,4 +1,4 @@
-// Distinct byte strings and how often each occurs.
+// Counts of distinct byte strings.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct TokenCount {
     std::int64_t count;
 };
 
-// A set of byte strings with a count each. Memory grows with the distinct strings alone.
+// A table of byte strings with counts. Its memory only depends on the distinct strings.
 class CountTable {
    public:
     CountTable();
@@ -45,7 +45,7 @@ class CountTable {
     std::size_t block_left_ = 0;
 };
 
-// Adds up tables of several threads in the first one, which there is afterwards in any case.
+// Merges the tables of several threads into the first one; creates that if there is none.
 CountTable& join_tables(std::vector<CountTable>& tables);
 
 }  // namespace nmt_prep

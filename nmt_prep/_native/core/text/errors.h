@@ -1,4 +1,4 @@
-// What the core throws when text or options are at fault. The bindings turn each into the exception of the same name in
+// Exceptions of the core for invalid text or options. The bindings convert each to the exception of the same name in
 // nmt_prep.errors; messages are complete sentences for the user.
 #pragma once
 
@@ -6,17 +6,17 @@
 
 namespace nmt_prep {
 
-// Bytes that are not text.
+// Bytes are not valid text.
 struct InvalidTextError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// A text that the vocabulary cannot express.
+// The vocabulary cannot encode a text.
 struct EncodeError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// A vocabulary that cannot be built from the text and options given.
+// A vocabulary cannot be built from the given text and options.
 struct TrainingError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -1,5 +1,5 @@
-// Ids of short units of text that come again: a bounded table for one thread at a time, where a new unit replaces what
-// was in its place. What it answers never depends on what it holds.
+// Cache of the ids of short units of text, bounded, for one thread at a time. A new unit replaces an old one in its
+// bucket. Results never depend on the content of the cache.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,11 @@ class IdCache {
         std::uint64_t low, high;
     };
 
-    // 2^bits places for two units each. Where no id is above 2^16 - 1, a unit may have eight ids, else four.
+    // 2^bits buckets of two units each. If no id exceeds 2^16 - 1, a unit may have eight ids, else four.
     explicit IdCache(std::size_t bits, bool small_ids = false)
         : places_(std::size_t{1} << bits), shift_(64 - bits), max_ids_(small_ids ? kMaxIds : kMaxIds / 2) {}
 
-    // Ids that a unit may have, kMaxIds at most.
+    // Maximum number of ids of a unit, up to kMaxIds.
     std::size_t max_ids() const { return max_ids_; }
 
     // `readable`: bytes from `data` that may be read, at least `size`. Requires 1 <= size <= kMaxBytes.
@@ -46,10 +46,10 @@ class IdCache {
         return {words[0], words[1] | std::uint64_t{size} << 56};
     }
 
-    // Asks for the memory where a unit is if it is here; what comes between this and `find` hides the wait.
+    // Prefetches the memory that `find` reads.
     void prefetch(const Key& key) const { __builtin_prefetch(&places_[index(key)], 1); }
 
-    // Writes the ids of a unit and returns how many, 0 if it is not here. Writes kMaxIds ids at most in either case.
+    // Writes the ids of a unit and returns how many, 0 if it is not cached. May write up to kMaxIds ids in either case.
     std::size_t find(const Key& key, std::int32_t* ids) {
         Place& place = places_[index(key)];
         if (!place.entries[0].holds(key)) {
@@ -67,7 +67,7 @@ class IdCache {
         return entry.size();
     }
 
-    // Takes in a unit that is not here; of the two in its place the one not used last goes. Requires
+    // Adds a unit that is not cached; replaces the least recently used one in its bucket. Requires
     // 1 <= size <= max_ids().
     void put(const Key& key, const std::int32_t* ids, std::size_t size) {
         Place& place = places_[index(key)];
@@ -85,7 +85,8 @@ class IdCache {
     }
 
    private:
-    // That many lowest bytes of a word, or all there are. Looked up, for the sizes of units are hard to foresee.
+    // Mask of that many lowest bytes of a word. From a table, since the sizes of units are not predictable for a
+    // branch.
     static constexpr std::array<std::uint64_t, kMaxBytes + 1> kLowBytes = [] {
         std::array<std::uint64_t, kMaxBytes + 1> masks{};
         for (std::size_t size = 1; size <= kMaxBytes; ++size) masks[size] = masks[size - 1] << 8 | 0xFF;
@@ -104,7 +105,7 @@ class IdCache {
     };
 
     struct alignas(64) Place {
-        Entry entries[2];  // the one used last comes first
+        Entry entries[2];  // the most recently used one is first
     };
 
     std::size_t index(const Key& key) const {
@@ -115,7 +116,7 @@ class IdCache {
     std::size_t shift_, max_ids_;
 };
 
-// Scratch space that calls borrow and give back, so that it stays warm without belonging to a thread.
+// Pool of scratch space that calls borrow and return, so that it is reused without being bound to a thread.
 template <class Scratch>
 class ScratchPool {
    public:

@@ -1,4 +1,4 @@
-// Running independent tasks on a few threads.
+// Runs independent tasks on threads.
 #pragma once
 
 #include <cstddef>

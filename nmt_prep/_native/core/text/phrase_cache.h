@@ -1,8 +1,8 @@
-// Ids of longer stretches of text that come again, the way IdCache holds those of short ones: bounded, written by one
-// thread at a time, and what it answers never depends on what it holds.
+// Cache of the ids of longer segments of text, like IdCache for short ones: bounded, for one thread at a time, and
+// results never depend on its content.
 //
-// Phrases lie one after another as they came, each with its ids, so that they take no more memory than they need; when
-// that is full, all are forgotten. Buckets of four slots, found by hash, say where they lie.
+// Phrases are stored one after another in order of insertion, each with its ids, so that they waste no memory; when the
+// memory is full, all are dropped. Buckets of four slots, indexed by hash, point to them.
 #pragma once
 
 #include <algorithm>
@@ -25,18 +25,17 @@ class PhraseCache {
     static constexpr std::size_t kMaxBytes = 255;
     static constexpr std::size_t kPadding = 3;  // ids that `find` may write beyond those it counts
 
-    // 2^bits buckets, and that many bytes for phrases and their ids, below 2^34.
+    // 2^bits buckets, and `bytes` bytes for phrases and their ids, below 2^34.
     PhraseCache(unsigned bits, std::size_t bytes)
         : buckets_(std::size_t{1} << bits),
           shift_(64 - bits),
           capacity_(bytes / sizeof(std::uint32_t)),
           words_(allocate(capacity_ + kLine)) {}
 
-    // Asks for the memory that says where a phrase is if it is here; what comes before `prefetch_phrase` hides the
-    // wait.
+    // Prefetches the bucket that `prefetch_phrase` reads.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
 
-    // Asks for the memory of the phrase itself; what comes before `find` hides the wait.
+    // Prefetches the phrase that `find` reads.
     void prefetch_phrase(std::uint64_t hash) const {
         for (const Slot& slot : buckets_[hash >> shift_]) {
             if (slot.tag != tag_of(hash)) continue;
@@ -45,7 +44,7 @@ class PhraseCache {
         }
     }
 
-    // Writes the ids of a phrase and returns how many, 0 if it is not here. `hash` is that of the bytes.
+    // Writes the ids of a phrase and returns how many, 0 if it is not cached. `hash` is that of the bytes.
     std::size_t find(std::uint64_t hash, const std::uint8_t* data, std::size_t size, std::int32_t* ids) const {
         for (const Slot& slot : buckets_[hash >> shift_]) {
             if (slot.tag != tag_of(hash)) continue;
@@ -58,7 +57,7 @@ class PhraseCache {
         return 0;
     }
 
-    // Takes in a phrase that is not here; of the four in its bucket the one that came first goes. Requires
+    // Adds a phrase that is not cached; replaces the oldest of the four in its bucket. Requires
     // 1 <= count <= size <= kMaxBytes.
     void put(std::uint64_t hash, const std::uint8_t* data, std::size_t size, const std::int32_t* ids,
              std::size_t count) {
@@ -78,12 +77,12 @@ class PhraseCache {
     }
 
    private:
-    static constexpr std::size_t kLine = 16;  // words that memory brings at a time
+    static constexpr std::size_t kLine = 16;  // words of a cache line
     static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
     struct Slot {
         std::uint32_t tag = 0;  // of the hash, 0 is free
-        std::uint32_t at = 0;   // word where the phrase begins: how many ids and bytes it has, then these
+        std::uint32_t at = 0;   // first word of the phrase: number of ids and of bytes, then both
     };
     using Bucket = std::array<Slot, 4>;
 
@@ -92,13 +91,12 @@ class PhraseCache {
     };
     using Words = std::unique_ptr<std::uint32_t[], Free>;
 
-    // In huge pages where the system has them: to touch ordinary ones for the first time takes longer than to fill
-    // them.
+    // Uses huge pages if available: page faults on ordinary pages take longer than filling them.
     static Words allocate(std::size_t count) {
         const std::size_t bytes = count * sizeof(std::uint32_t);
         Words words(static_cast<std::uint32_t*>(::operator new(bytes, std::align_val_t{kHugePage})));
 #if defined(__linux__)
-        // Advice that may go unheeded; whole pages only, for none is to be brought in for a last few bytes.
+        // Only a hint, for whole pages, so that no page is added for the last few bytes.
         madvise(words.get(), bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
         return words;

@@ -1,4 +1,4 @@
-// UTF-8: validation once at the border, then decoding that trusts it.
+// UTF-8: validation once on input, then decoding without checks.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace nmt_prep {
 // U+10FFFF), or `size` when all of it is well formed.
 std::size_t find_invalid_utf8(const std::uint8_t* data, std::size_t size);
 
-// Whether all of it is well formed; false as well where the processor lacks the instructions to say so in blocks.
+// True if all of it is well formed; also false if the processor lacks the instructions for blockwise validation.
 bool is_utf8_by_blocks(const std::uint8_t* data, std::size_t size);
 
-// How many bytes the character that begins with this one has.
+// Returns the number of bytes of the character that begins with this byte.
 inline std::size_t character_size(std::uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
 
-// Decodes the character at `at` and moves past it. Requires well-formed text.
+// Decodes the character at `at` and advances `at`. Requires well-formed text.
 inline char32_t next_utf8(const std::uint8_t*& at) {
     const char32_t lead = *at;
     if (lead < 0x80) {
@@ -39,7 +39,7 @@ inline char32_t next_utf8(const std::uint8_t*& at) {
     return point;
 }
 
-// Appends a code point; surrogates get the three bytes that the pattern gives them (Python's "surrogatepass").
+// Appends a code point; surrogates are encoded as three bytes (Python's "surrogatepass").
 void append_utf8(std::string& text, char32_t point);
 
 }  // namespace nmt_prep

@@ -1,6 +1,6 @@
 // Validation of UTF-8 sixteen bytes at a time, by the method of Keiser and Lemire ("Validating UTF-8 in less than one
-// instruction per byte", 2021): three lookups by half bytes say which errors a byte and the one before it may be, and
-// what all three say is one.
+// instruction per byte", 2021): three lookups by half bytes give the possible errors of a byte and its predecessor, and
+// an error is one that all three give.
 #include <cstring>
 
 #include "text/utf8.h"
@@ -14,8 +14,7 @@ namespace nmt_prep {
 #if defined(__x86_64__)
 namespace {
 
-// Errors of a byte and the one before it. That two continuations follow each other is one only where no lead asks for
-// it.
+// Errors of a byte and its predecessor. Two consecutive continuations are an error only if no lead byte requires them.
 enum Error : std::uint8_t {
     kTooShort = 1,  // no continuation after a lead
     kTooLong = 2,   // a continuation after ASCII
@@ -30,7 +29,7 @@ enum Error : std::uint8_t {
 constexpr std::uint8_t kAnyLow = kTooShort | kTooLong | kTwoContinue;
 constexpr std::uint8_t kLargeLow = kAnyLow | kTooLarge | kFarTooLarge;
 
-// By the upper half of the byte before, its lower half, and the upper half of the byte itself.
+// Tables by the upper half of the previous byte, its lower half, and the upper half of the byte itself.
 // clang-format off
 constexpr std::uint8_t kBeforeHigh[16] = {
     kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // ASCII
@@ -54,7 +53,7 @@ constexpr std::uint8_t kHigh[16] = {
     kTooShort, kTooShort, kTooShort, kTooShort};
 // clang-format on
 
-// The errors of each byte of a block, 0 for none; `one`, `two`, `three`: the bytes that many before it.
+// Returns the errors of each byte of a block, 0 for none; `one`, `two`, `three`: the block shifted by that many bytes.
 __attribute__((target("ssse3"))) __m128i errors_of(__m128i block, __m128i one, __m128i two, __m128i three) {
     const auto table = [](const std::uint8_t* of) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(of)); };
     const __m128i half = _mm_set1_epi8(0x0F);
@@ -64,7 +63,8 @@ __attribute__((target("ssse3"))) __m128i errors_of(__m128i block, __m128i one, _
     const __m128i named = _mm_and_si128(_mm_and_si128(_mm_shuffle_epi8(table(kBeforeHigh), before_high),
                                                       _mm_shuffle_epi8(table(kBeforeLow), before_low)),
                                         _mm_shuffle_epi8(table(kHigh), high));
-    // The highest bit where a lead asks for a second or third continuation: there and only there two are right.
+    // The highest bit is set where a lead byte requires a second or third continuation, the only place for consecutive
+    // ones.
     const __m128i asked =
         _mm_or_si128(_mm_subs_epu8(two, _mm_set1_epi8(0xE0 - 0x80)), _mm_subs_epu8(three, _mm_set1_epi8(0xF0 - 0x80)));
     return _mm_xor_si128(_mm_and_si128(asked, _mm_set1_epi8(static_cast<char>(kTwoContinue))), named);
@@ -75,7 +75,7 @@ __attribute__((target("ssse3"))) bool is_utf8_ssse3(const std::uint8_t* data, st
     __m128i previous = _mm_setzero_si128();
     bool last = false;
     for (std::size_t at = 0; !last; at += 16) {
-        // The last block goes on with zeros, at least one, so that a character that is cut off shows.
+        // The last block is padded with at least one zero, so that a truncated character is detected.
         last = size - at < 16;
         std::uint8_t rest[16] = {};
         if (last) std::memcpy(rest, data + at, size - at);

@@ -37,7 +37,7 @@ Flat = Callable[[Any], "np.ndarray[Any, np.dtype[np.int64]]"]
 
 
 def packages(path: Path, lines: list[str]) -> dict[str, tuple[Encode, Flat]]:
-    """A fresh encoder of each package, and how its result becomes one row of ids."""
+    """Returns a new encoder of each package, and a function that converts its result to one row of ids."""
     ours = ByteBPETokenizer.load(path)
     array = column(lines)
     vocabulary = ours.vocabulary

@@ -1,4 +1,4 @@
-"""Texts for the benchmarks of the BPE dialects: real lines, each once, so that no cache gets them for nothing."""
+"""Texts for the benchmarks of the BPE dialects: distinct real lines, so that caches give no unfair advantage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOY = REPOSITORY / "data" / "toy" / "training-parallel-toy.tgz"
 
 
 def texts(paths: list[Path]) -> dict[str, list[str]]:
-    """Name to distinct lines: of the files given, else of the real corpora beside the checkout, else toy ones."""
+    """Returns distinct lines by name: of the given files, else of real corpora beside the checkout, else toy ones."""
     if paths:
         return {path.name: _distinct([_unpacked(path.name, path.read_bytes())]) for path in paths}
     if not _SHARED.exists():
@@ -32,12 +32,12 @@ def texts(paths: list[Path]) -> dict[str, list[str]]:
 
 
 def column(lines: list[str]) -> pa.Array:
-    """Lines as Arrow holds them."""
+    """Returns lines as an Arrow array."""
     return pa.array(lines, pa.large_string())
 
 
 def megabytes(lines: list[str]) -> float:
-    """Size of the text in UTF-8, in units of 10^6 bytes."""
+    """Returns the size of the text in UTF-8, in units of 10^6 bytes."""
     return sum(len(line.encode()) for line in lines) / 1e6
 
 

@@ -1,4 +1,4 @@
-"""Runs of a config for the benchmark of engines: watched from outside, and harmed where that is asked for."""
+"""Runs of a config for the benchmark of engines: measured from outside, with optional fault injection."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _ROUNDS = {
 
 
 class Watched:
-    """A run of a config, in one process of ``nmt-prep`` or one after the other, and what it took.
+    """A run of a config, in one or several successive processes of ``nmt-prep``, and its measurements.
 
     Attributes:
-        seconds: by the clock.
-        peaks: the most bytes of memory that each process held, by whether it is a worker of another, and its id.
+        seconds: wall-clock time.
+        peaks: peak memory in bytes of each process, by whether it is a worker, and its id.
         harmed: processes that were killed or frozen.
     """
 
     def __init__(self, config: Path, cache: Path) -> None:
-        """Runs nothing yet.
+        """Stores the arguments.
 
         Args:
             config: the YAML file.
@@ -56,11 +56,11 @@ class Watched:
 
     @property
     def cpu(self) -> float:
-        """Seconds that the processor worked for all processes."""
+        """CPU seconds of all processes."""
         return sum(self._cpu.values())
 
     def run(self, *options: str, harm: Callable[[psutil.Process], None] | None = None) -> None:
-        """Runs ``nmt-prep run`` to its end, which must be a good one unless it was killed."""
+        """Runs ``nmt-prep run`` to its end; raises SystemExit if it failed without being killed."""
         command = [sys.executable, "-m", "nmt_prep", "run", str(self._config), "--quiet", "--log-json", str(self._log)]
         started = time.monotonic()
         with subprocess.Popen([*command, *options], env=self._environment) as process:
@@ -75,7 +75,7 @@ class Watched:
             raise SystemExit(f"{' '.join(command + list(options))} ended with {process.returncode}")
 
     def run_harmed(self, seconds: float) -> None:
-        """A run with Dask: every so many seconds a worker that is as old is killed, and once one is frozen."""
+        """Runs with Dask; kills a worker at regular intervals, and freezes one once."""
         draw = random.Random(1)
         last = time.monotonic()
 
@@ -97,7 +97,7 @@ class Watched:
         self.run("--no-preview", harm=harm)
 
     def run_array(self, members: int) -> None:
-        """A job array of so many members each round, in random order, two of them killed and repeated."""
+        """Runs a job array for each round, in random order; kills and repeats two members."""
         draw = random.Random(1)
         for name, above in _ROUNDS.items():
             self.run("--until", above, "--no-preview")
@@ -122,7 +122,7 @@ class Watched:
         return harm
 
     def stages(self) -> dict[str, tuple[float, float]]:
-        """Seconds of each stage, by the clock and of the processor."""
+        """Wall-clock and CPU seconds of each stage."""
         found: dict[str, tuple[float, float]] = {}
         began = 0.0
         for line in self._log.read_text(encoding="utf-8").splitlines():
@@ -155,7 +155,7 @@ class Watched:
 
 
 def _is_worker(process: psutil.Process) -> bool:
-    """Whether a process does tasks: beside those Python starts one that counts semaphores."""
+    """Returns True if a process is a worker, not Python's resource tracker."""
     try:
         return any("spawn_main" in argument for argument in process.cmdline())
     except psutil.NoSuchProcess:

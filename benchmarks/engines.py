@@ -1,4 +1,4 @@
-"""What engines cost and whether they leave the same bytes: one config, run on threads, on Dask, as a job array.
+"""Overhead of engines, and a check that they give the same bytes: one config on threads, on Dask, as a job array.
 
     python -m benchmarks.engines [--megabytes 1000] [--repeats 2] [RUN …]
 
@@ -39,12 +39,12 @@ def engine(kind: str, workers: int, memory: int) -> dict[str, Any]:
 
 
 def share_of(kind: str, workers: int, memory: int, below: bool) -> int:
-    """Bytes that a process may hold: the one that trains vocabularies may hold all, while workers are idle."""
+    """Returns the memory limit of a process; the one that trains vocabularies may use all, while workers are idle."""
     return memory // workers if below else memory
 
 
 def digests(run: Path) -> dict[str, str]:
-    """Of all files of a run but its lock."""
+    """Returns the digests of all files of a run except its lock."""
     found = {}
     for path in sorted(run.rglob("*")):
         if path.is_file() and path.name != "lock":
@@ -76,7 +76,7 @@ def show(name: str, watched: Watched, stages: bool) -> None:
 
 
 def show_memory(kind: str, workers: int, memory: int, watched: Watched) -> bool:
-    """Prints what processes held; returns whether all kept to their shares."""
+    """Prints the peak memory of processes; returns True if all kept to their shares."""
     kept = True
     for below, label in ((False, "main process"), (True, "worker")):
         peaks = sorted((peak for (part, _), peak in watched.peaks.items() if part == below), reverse=True)

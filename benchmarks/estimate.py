@@ -1,4 +1,4 @@
-"""How near ``nmt-prep plan --estimate`` comes: a run over some text is measured, and scaled to ten times as much.
+"""Accuracy of ``nmt-prep plan --estimate``: a measured run is scaled to ten times as much text.
 
     python -m benchmarks.estimate [--megabytes 1000] [--measured 100] [--kind t2t] [--workers N] [--directory DIR]
 

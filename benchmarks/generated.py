@@ -26,7 +26,7 @@ def write_generated(directory: Path, size: int) -> tuple[int, int]:
 
 
 def settings(root: Path, kind: str) -> dict[str, Any]:
-    """One corpus, and as many shards as a user would have."""
+    """Returns a config with one corpus and a realistic number of shards."""
     return {
         "name": "benchmark",
         "languages": {"source": "en", "target": "zh"},

@@ -37,7 +37,7 @@ CORES = 2
 
 
 class Counted(NamedTuple):
-    """What a batch holds; of packed rows the pairs in them."""
+    """Counts of a batch; for packed rows, the pairs in them."""
 
     pairs: int
     tokens: int
@@ -75,7 +75,7 @@ def peak_mb() -> int:
 
 
 def measure(name: str, make: Callable[[], Any]) -> tuple[float, float]:
-    """Runs an epoch, prints a line, and returns pairs a second, of the clock and of the CPU."""
+    """Runs an epoch, prints a line, and returns pairs per second of wall-clock and of CPU time."""
     reset_peak()
     started, cpu_started = time.perf_counter(), time.process_time()
     batches = []

@@ -35,7 +35,7 @@ Texts = tuple[list[str], list[str]]
 
 
 def read_text() -> tuple[str, Texts]:
-    """Name and both sides: words of the source, characters of the target, separated by spaces."""
+    """Returns the name and both sides: words of the source, characters of the target, separated by spaces."""
     archive = REPOSITORY.parent / "shared/corpora/wmt22-enzh/training-parallel-general-v22.tgz"
     if not archive.exists():
         archive = REPOSITORY / "data/toy/training-parallel-toy.tgz"
@@ -48,13 +48,13 @@ def read_text() -> tuple[str, Texts]:
 
 
 def vocabulary(lines: list[str]) -> dict[str, int]:
-    """The 8,192 most frequent tokens, the special ones first."""
+    """Returns the 8,192 most frequent tokens, after the special ones."""
     counts = Counter(token for line in lines for token in line.split())
     return {word: number for number, word in enumerate(SPECIAL + [word for word, _ in counts.most_common(8188)])}
 
 
 def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[str, int]], repeat: int) -> Path:
-    """What make_dataset reads of a run."""
+    """Writes the files of a run that make_dataset reads."""
     records = run / "records"
     records.mkdir(parents=True)
     (run / "vocab").write_bytes(b"")

@@ -1,4 +1,4 @@
-"""How fast corpora are read: pairs a second and peak memory of one thread, of nmt_prep and, where installed, of mtdata.
+"""Speed of reading corpora: pairs per second and peak memory of one thread, for nmt_prep and, if installed, mtdata.
 
     python benchmarks/readers.py [--pairs 300000] [--text SOURCE TARGET]
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def report(who: str, name: str, directory: Path) -> None:
-    """Measures in a process of its own, so that memory is that of this reading."""
+    """Measures in a separate process, so that the memory is that of this reader."""
     command = [sys.executable, __file__, "--one", who, name, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -73,7 +73,7 @@ def report(who: str, name: str, directory: Path) -> None:
 def measure(who: str, name: str, directory: Path) -> dict[str, float]:
     files = files_of(directory, name)
     reading = read_ours(name, files) if who == "nmt_prep" else read_mtdata(name, files)
-    pairs = next(reading)  # what is loaded before the first pair is not counted
+    pairs = next(reading)  # loading before the first pair is not counted
     forget_peak()
     before, started = peak_memory(), time.process_time()
     pairs += sum(reading)
@@ -84,7 +84,7 @@ def measure(who: str, name: str, directory: Path) -> dict[str, float]:
 
 
 def read_ours(name: str, files: dict[str, Path]) -> Iterator[int]:
-    """0, and then the numbers of pairs of all batches."""
+    """Yields 0, then the number of pairs of each batch."""
     kind = name.partition(" ")[0]
     fields: dict[str, Any] = {"fields": {"source": "t.en", "target": "t.zh"}} if kind == "jsonl" else {}
     url = {part: (path.name,) for part, path in files.items()}
@@ -95,7 +95,7 @@ def read_ours(name: str, files: dict[str, Path]) -> Iterator[int]:
 
 
 def read_mtdata(name: str, files: dict[str, Path]) -> Iterator[int]:
-    """0, and then 1 for each pair; mtdata yields them one by one."""
+    """Yields 0, then 1 for each pair, since mtdata yields single pairs."""
     if name not in ("plain", "tsv", "tmx"):
         raise SystemExit("mtdata has no reader of this format")
     from mtdata.parser import Parser  # noqa: PLC0415  (only where it is installed and asked for)
@@ -113,7 +113,7 @@ def read_mtdata(name: str, files: dict[str, Path]) -> Iterator[int]:
 
 
 def peak_memory() -> int:
-    """Bytes, the most that the process has held since :func:`forget_peak`."""
+    """Returns the peak memory in bytes since :func:`forget_peak`."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     return int(line.split()[1]) * 1024
 

@@ -40,7 +40,7 @@ def batches(rows: Ragged) -> Iterator[Ragged]:
 
 
 def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple[float, float, float]:
-    """Seconds of phase 1, of phase 2, and of reading all shards back."""
+    """Returns the seconds of phase 1, of phase 2, and of reading all shards."""
     pairs = len(inputs)
     estimate = 2 * (len(inputs.values) + len(targets.values)) + 60 * pairs
     plan = ShardPlan.within(GlobalShuffle(pairs, 1, "train"), shards, estimated_bytes=estimate, bucket_bytes=8 << 20)
@@ -62,7 +62,7 @@ def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple
 
 
 def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> float:
-    """Seconds of writing the same ids with TensorFlow."""
+    """Returns the seconds of writing the same ids with TensorFlow."""
     import tensorflow as tf  # noqa: PLC0415 - loads slowly, and must not count
 
     started = time.perf_counter()

@@ -24,7 +24,7 @@ from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
 def compare(name: str, model: bytes, lines: list[str], repeat: int) -> bool:
-    """Prints speeds; whether the ids are the same."""
+    """Prints speeds; returns True if the ids are the same."""
     size = megabytes(lines)
     array = column(lines)
     ours = SentencePieceTokenizer(model)

@@ -1,4 +1,4 @@
-"""What the Tensor2Tensor benchmarks share: their texts, and the peer."""
+"""Texts and the peer of the Tensor2Tensor benchmarks."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def _members(archive: Path, name: str) -> dict[str, bytes]:
 
 
 def corpora(paths: list[Path]) -> dict[str, list[str]]:
-    """Name to stripped lines, as Tensor2Tensor reads them; the defaults if no path is given."""
+    """Returns stripped lines by name, as Tensor2Tensor reads them; the defaults if no path is given."""
     texts = {path.name: _read(path) for path in paths} if paths else _default()
     return {name: [line.strip() for line in raw.decode().removesuffix("\n").split("\n")] for name, raw in texts.items()}
 
 
 def megabytes(lines: list[str]) -> float:
-    """Size of the text in UTF-8, in units of 10^6 bytes."""
+    """Returns the size of the text in UTF-8, in units of 10^6 bytes."""
     return sum(len(line.encode()) for line in lines) / 1e6
 
 
 def peer() -> Any:
-    """Upstream's class; importing it takes seconds."""
+    """Returns upstream's class; importing it takes seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return importlib.import_module("tensor2tensor.data_generators.text_encoder").SubwordTextEncoder

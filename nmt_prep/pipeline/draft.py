@@ -68,8 +68,8 @@ class Draft:
 
         A worker that was given up may still run a task; it then finds no draft, and its unfinished files are deleted.
         If the process is killed meanwhile, the stage's directory holds the old output, the new one, or none. The note
-        of what nmt_prep made is updated while there is none, so that it never describes another output than the one
-        there.
+        of what nmt_prep made is updated after the old output is moved away and before the new one is installed, so the
+        note always matches the directory.
 
         Args:
             final: directory of the stage; anything there must have been made by nmt_prep.

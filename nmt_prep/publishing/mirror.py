@@ -84,7 +84,7 @@ def _fetch_missing(
     foreign = sorted(name for name in missing if name not in ours and os.path.lexists(root / name))
     if foreign:
         raise OutputError(
-            f"{root} has files that no fetch put there, and that this one would overwrite: {some_of(foreign)}; fetch "
+            f"{root} contains files that were not fetched and would be overwritten: {some_of(foreign)}; fetch "
             "into another directory, or move them away"
         )
     begun = Journal(publication.number, "", dict.fromkeys(ours | publication.files.keys()))

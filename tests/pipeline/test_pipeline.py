@@ -191,7 +191,7 @@ def test_a_damaged_manifest_is_named(place: Path, damage: str) -> None:
     manifest = place / "run" / ".nmt_prep" / "manifests" / "read.json"
     fields = json.loads(manifest.read_bytes())
     manifest.write_text(json.dumps({**fields, damage: ["x"]}) if damage in fields else damage)
-    with pytest.raises(OutputError, match=r"read\.json is not a manifest.*delete it"):
+    with pytest.raises(OutputError, match=r"read\.json is not a valid manifest.*delete it"):
         ran(place)
 
 

@@ -111,7 +111,7 @@ def test_files_that_were_not_fetched_are_never_overwritten(scene: Scene) -> None
     with pytest.raises(OutputError) as raised:
         nmt_prep.fetch_run(URL, scene.directory)
     assert str(raised.value) == (
-        f"{scene.directory} has files that no fetch put there, and that this one would overwrite: report/summary.txt, "
+        f"{scene.directory} contains files that were not fetched and would be overwritten: report/summary.txt, "
         "vocab/vocab.json; fetch into another directory, or move them away"
     )
     assert tree(scene.directory) == before

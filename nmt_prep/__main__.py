@@ -10,7 +10,7 @@ def main() -> None:
     """Runs the command line; user errors give a message and exit status 1 or 2, never a traceback."""
     prepare_process()
     delay_heavy_libraries()
-    from nmt_prep.cli.app import run_app  # noqa: PLC0415  (takes most of a second to load)
+    from nmt_prep.cli.app import run_app  # noqa: PLC0415  (loads typer)
 
     sys.exit(run_app())
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +45,11 @@ def test_every_public_name_is_there_and_no_other() -> None:
 def test_the_input_function_loads_tensorflow_when_it_is_touched() -> None:
     program = "import sys, nmt_prep; nmt_prep.get_iterator; print('tensorflow' in sys.modules)"
     assert python(program) == "True\n"
+
+
+def test_imports_inside_functions_only_delay_heavy_libraries(repository: Path) -> None:
+    heavy = re.compile(r"\(.*\b(dask|langcodes|numpy|pyarrow|requests|sentencepiece|typer)\b.*\)")
+    lines = [line for path in (repository / "nmt_prep").rglob("*.py") for line in path.read_text("utf-8").split("\n")]
+    delayed = [line.partition("PLC0415")[2] for line in lines if "noqa: PLC0415" in line]
+    assert delayed
+    assert [comment for comment in delayed if not heavy.search(comment)] == []

@@ -53,7 +53,7 @@ def _stages(names: list[str] | None) -> list[str] | None:
         BadParameter: one is not the name of a stage.
     """
     if names:
-        from nmt_prep.stages import STAGES  # noqa: PLC0415  (takes as long to load as all the rest of --help)
+        from nmt_prep.stages import STAGES  # noqa: PLC0415  (loads pyarrow)
 
         known = [stage.name for stage in STAGES]
         unknown = next((name for name in names if name not in known), None)

@@ -138,7 +138,7 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
 
 def where_records_are(config: Config) -> str:
     """The shards of each split, in words."""
-    from nmt_prep.records import load_dataset_info  # noqa: PLC0415  (so that the command line starts without Arrow)
+    from nmt_prep.records import load_dataset_info  # noqa: PLC0415  (loads pyarrow)
 
     directory = config.run_dir / "records"
     lines = [f"records: {directory}"]

@@ -103,7 +103,7 @@ def fetch(
     quiet: QuietOption = False,
 ) -> None:
     """Copy what a run published at URL to DIRECTORY, verified; an interrupted copy goes on where it stopped."""
-    from nmt_prep.publishing.mirror import fetch_run  # noqa: PLC0415
+    from nmt_prep.publishing.mirror import fetch_run  # noqa: PLC0415  (loads pyarrow)
 
     console = open_console(quiet=quiet)
     given = {key: value for key, _, value in (option.partition("=") for option in options or ())}

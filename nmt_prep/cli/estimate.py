@@ -33,8 +33,8 @@ def print_estimate(
     console: Console, path: Path, config: Config, pairs: int | None, workers: int | None, cores: int | None
 ) -> None:
     """Prints what a run of a config will take; what is not given is as in the config, or as on this machine."""
-    from nmt_prep.estimates.estimate import Machines, advice, estimate, gigabytes, peak_disk  # noqa: PLC0415
-    from nmt_prep.estimates.workload import (  # noqa: PLC0415
+    from nmt_prep.estimates.estimate import Machines, advice, estimate, gigabytes, peak_disk  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.estimates.workload import (  # noqa: PLC0415  (loads pyarrow)
         BYTES_PER_PAIR,
         configured_corpora,
         given_corpora,

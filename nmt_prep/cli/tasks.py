@@ -22,7 +22,7 @@ def _shareable(name: str | None) -> str | None:
     """
     if name is None:
         return None
-    from nmt_prep.stages import STAGES  # noqa: PLC0415  (takes as long to load as all the rest of --help)
+    from nmt_prep.stages import STAGES  # noqa: PLC0415  (loads pyarrow)
 
     known = [round_.name for stage in STAGES for round_ in stage.rounds if round_.shareable]
     if name not in known:

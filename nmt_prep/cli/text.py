@@ -41,14 +41,14 @@ def encode(
     threads: ThreadsOption = None,
 ) -> None:
     """Encode the lines of standard input to standard output, without sos or eos."""
-    from nmt_prep.cli.text_filter import encode_stream  # noqa: PLC0415  (loads the tokenizers)
+    from nmt_prep.cli.text_filter import encode_stream  # noqa: PLC0415  (loads pyarrow)
 
     encode_stream(vocab, tag=tag, as_pieces=form is Form.PIECES, id_layout=id_layout.value, threads=threads)
 
 
 def decode(vocab: VocabOption, form: FormOption = Form.IDS, id_layout: LayoutOption = Layout.SENTENCEPIECE) -> None:
     """Decode lines of ids, or of pieces, from standard input to standard output."""
-    from nmt_prep.cli.text_filter import decode_stream  # noqa: PLC0415
+    from nmt_prep.cli.text_filter import decode_stream  # noqa: PLC0415  (loads pyarrow)
 
     decode_stream(vocab, as_pieces=form is Form.PIECES, id_layout=id_layout.value)
 
@@ -66,6 +66,6 @@ def vocab(
     id_layout: LayoutOption = Layout.SENTENCEPIECE,
 ) -> None:
     """Show a vocabulary, or those of a run: size, special ids, longest pieces, and how it covers a text."""
-    from nmt_prep.cli.text_filter import show_vocabulary  # noqa: PLC0415
+    from nmt_prep.cli.text_filter import show_vocabulary  # noqa: PLC0415  (loads pyarrow)
 
     show_vocabulary(path, text, id_layout=id_layout.value)

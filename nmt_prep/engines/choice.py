@@ -35,7 +35,7 @@ def open_engine(config: Config, executor: Executor | None, workers: int | None, 
         count = workers or _configured(config) or (known if isinstance(known, int) else available_cores())
         yield ExecutorEngine(executor, count, progress)
     elif isinstance(config.engine, DaskSettings):
-        from nmt_prep.engines.dask import DaskEngine  # noqa: PLC0415  (an optional dependency)
+        from nmt_prep.engines.dask import DaskEngine  # noqa: PLC0415  (for the optional dask)
 
         with DaskEngine(_with_workers(config.engine, workers), config.run_dir, progress) as engine:
             yield engine

@@ -51,7 +51,7 @@ def _end_with(parent: int) -> None:
 
 def _trained(lines: Iterator[bytes], settings: dict[str, Any]) -> tuple[str | None, bytes]:
     """The error, if there was one, and the bytes of the model."""
-    import sentencepiece  # noqa: PLC0415  (found by the parent's sys.path)
+    import sentencepiece  # noqa: PLC0415  (sentencepiece is found by the parent's sys.path)
 
     model = io.BytesIO()
     try:

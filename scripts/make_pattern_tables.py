@@ -54,7 +54,7 @@ def _rows(items: list[str], per_row: int) -> str:
 
 
 def source() -> str:
-    """The text of the C++ file."""
+    """Returns the text of the C++ file."""
     index, words = class_pages()
     return f"""// Written by scripts/make_pattern_tables.py from Unicode {unicode_version()}; do not edit.
 #include "byte_bpe/gpt2_classes.h"

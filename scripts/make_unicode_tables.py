@@ -34,7 +34,7 @@ def _rows(items: list[str], per_row: int) -> str:
 
 
 def source() -> str:
-    """The text of the C++ file."""
+    """Returns the text of the C++ file."""
     index, words = alphanumeric_pages()
     return f"""// Written by scripts/make_unicode_tables.py from Unicode {unicodedata.unidata_version}; do not edit.
 #include "text/unicode.h"
@@ -57,7 +57,7 @@ const std::uint64_t kAlphanumericWords[] = {{
 
 
 def main() -> int:
-    """Writes or checks the file; 1 if a check finds it out of date."""
+    """Writes or checks the file; returns 1 if a check finds it out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
     if parser.parse_args().check:

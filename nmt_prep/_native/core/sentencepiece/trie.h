@@ -35,8 +35,8 @@ class Trie {
         return next & -static_cast<Node>(label(next) == symbol);
     }
 
-    // The same in parts: the index in the array, whether there is such a child (from a table that stays in cache), and
-    // the node there.
+    // The parts of this step: the index in the array, a test for such a child by a table that stays in cache, and the
+    // node itself.
     static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
     std::uint32_t has_child(std::uint32_t place, std::uint32_t symbol) const { return labels_[place] == symbol; }
     Node child_at(std::uint32_t place) const { return units_[place]; }

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from nmt_prep.corpora.lines import Block
-from nmt_prep.corpora.pairs import PairBuilder
-from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader
-from nmt_prep.corpora.table import text_of
+from nmt_prep.corpora.lines import Block, text_of
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
 
 

@@ -19,8 +19,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.corpora.encodings import UTF8_MARK, decoded, text_error
-from nmt_prep.corpora.pieces import LineSlice, few_lines, raw_chunks, unreadable, whole_lines
+from nmt_prep.corpora.chunks import (
+    UTF8_MARK,
+    LineSlice,
+    decoded,
+    few_lines,
+    raw_chunks,
+    text_error,
+    unreadable,
+    whole_lines,
+)
 from nmt_prep.errors import CorpusError
 
 Faults: TypeAlias = "npt.NDArray[np.uint8]"
@@ -104,15 +112,15 @@ def iter_blocks(
     counts = Counter() if counts is None else counts
     position, end, line = lines or (0, None, 1)
     chunks = decoded(raw_chunks(path, position, end), policy.encoding, policy.invalid, path, counts, position, line)
-    for piece in few_lines(whole_lines(chunks, policy.max_line_bytes)):
-        data, size = piece.data, piece.size
+    for run in few_lines(whole_lines(chunks, policy.max_line_bytes)):
+        data, size = run.data, run.size
         if position == 0 and policy.mark == "strip" and data.startswith(UTF8_MARK):
             del data[: len(UTF8_MARK)]
             position, size = len(UTF8_MARK), size - len(UTF8_MARK)
             counts["byte_order_marks"] += 1
         if data:
             block = _block(data, line, position, path, policy, counts)
-            if piece.too_long:
+            if run.too_long:
                 block = Block(data, block.starts, block.ends, line, np.array([Fault.TOO_LONG], np.uint8))
             yield block
             line += len(block.starts)
@@ -176,6 +184,11 @@ def spans(data: bytearray, starts: Offsets, ends: Offsets) -> pa.Array:
     if len(starts) == 1:
         return spans_and_gaps
     return spans_and_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
+
+
+def text_of(block: Block, number: int) -> str:
+    """Returns a line of a block as text."""
+    return block.data[block.starts[number] : block.ends[number]].decode("utf-8")
 
 
 def strip_lines(array: pa.Array) -> pa.Array:

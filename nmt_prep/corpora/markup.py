@@ -15,11 +15,9 @@ from xml.parsers import expat
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.encodings import decoded
+from nmt_prep.corpora.chunks import decoded, unreadable
 from nmt_prep.corpora.lines import Fault
-from nmt_prep.corpora.pairs import PairBuilder
-from nmt_prep.corpora.pieces import unreadable
-from nmt_prep.corpora.reader import PairBatch, Reader
+from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
 
 CHUNK_BYTES = 1 << 16

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nmt_prep.corpora.lines import Fault, Faults
-from nmt_prep.corpora.pairs import PAIRS_PER_BATCH, longer, one_line
-from nmt_prep.corpora.reader import PairBatch, Reader, merged_faults
+from nmt_prep.corpora.reader import PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
 from nmt_prep.errors import CorpusError, InvalidTextError
 
 

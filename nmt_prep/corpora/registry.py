@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 BUILT_IN = {
     "plain": "nmt_prep.corpora.plain:PlainReader",
-    "tsv": "nmt_prep.corpora.tsv:TsvReader",
-    "csv": "nmt_prep.corpora.csv:CsvReader",
-    "sgm": "nmt_prep.corpora.sgm:SgmReader",
-    "wmt_xml": "nmt_prep.corpora.wmt_xml:WmtXmlReader",
-    "tmx": "nmt_prep.corpora.tmx:TmxReader",
-    "xliff": "nmt_prep.corpora.xliff:XliffReader",
+    "tsv": "nmt_prep.corpora.tables:TsvReader",
+    "csv": "nmt_prep.corpora.tables:CsvReader",
+    "sgm": "nmt_prep.corpora.wmt:SgmReader",
+    "wmt_xml": "nmt_prep.corpora.wmt:WmtXmlReader",
+    "tmx": "nmt_prep.corpora.memories:TmxReader",
+    "xliff": "nmt_prep.corpora.memories:XliffReader",
     "jsonl": "nmt_prep.corpora.jsonl:JsonlReader",
     "parquet": "nmt_prep.corpora.parquet:ParquetReader",
-    "po": "nmt_prep.corpora.po:PoReader",
-    "mo": "nmt_prep.corpora.mo:MoReader",
+    "po": "nmt_prep.corpora.gettext:PoReader",
+    "mo": "nmt_prep.corpora.gettext:MoReader",
 }
 """The readers of nmt_prep's own, module and class, imported when they are asked for."""
 

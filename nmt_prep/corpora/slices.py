@@ -16,8 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.corpora.encodings import UTF8_MARK
-from nmt_prep.corpora.pieces import LineSlice, changed, unreadable
+from nmt_prep.corpora.chunks import UTF8_MARK, LineSlice, changed, unreadable
 
 SLICE_BYTES = 64 << 20
 """Size of a slice of the larger file of a corpus; smaller files are not divided."""

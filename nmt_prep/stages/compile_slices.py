@@ -9,7 +9,7 @@ from pathlib import Path
 from nmt_prep.config import Corpus
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora import slices as limits
-from nmt_prep.corpora.encodings import one_byte_newlines
+from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.plain import unaligned
 from nmt_prep.corpora.slices import Bounds, LineIndex, RangeCounts, count_range, cut
 from nmt_prep.engines import Tick

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from nmt_prep.config import Side
 from nmt_prep.config.vocab import VocabOptions
+from nmt_prep.corpora.chunks import LineSlice
 from nmt_prep.corpora.lines import iter_lines, text_bytes
-from nmt_prep.corpora.pieces import LineSlice
 from nmt_prep.corpora.slices import line_from
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round

@@ -14,8 +14,8 @@ import pytest
 
 from nmt_prep.errors import AlignmentError
 from tests.corpora.builders import read
-from tests.corpora.test_catalogues import mo
-from tests.corpora.test_tmx import tmx, unit
+from tests.corpora.test_gettext import mo
+from tests.corpora.test_memories_tmx import tmx, unit
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
 FIELDS = {"fields": {"source": "s", "target": "t"}}

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.corpora.builders import faults_of, reader
 from tests.corpora.fuzzing import mutated, survives
 from tests.corpora.test_alignment import packed
-from tests.corpora.test_catalogues import ENTRIES, PO, mo
+from tests.corpora.test_gettext import ENTRIES, PO, mo
+from tests.corpora.test_memories_xliff import V12, V20
 from tests.corpora.test_wmt_xml import REF_A, REF_B, SRC, wmt
-from tests.corpora.test_xliff import V12, V20
 
 PAIRS = [(f"source {number}", f"目标 {number}") for number in range(40)]
 MARKUP = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import pieces as module
+from nmt_prep.corpora import chunks as module
 from nmt_prep.corpora.lines import AS_IS, TextPolicy, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
 from nmt_prep.errors import CorpusError, InvalidTextError
 from tests.reference import corpora as reference

@@ -10,7 +10,7 @@ import pytest
 from nmt_prep.corpora import open_corpus
 from nmt_prep.errors import CorpusError
 from tests.corpora.builders import LANGUAGES, corpus, pairs_of, read
-from tests.corpora.test_tmx import tmx, unit
+from tests.corpora.test_memories_tmx import tmx, unit
 
 GOOD = tmx(unit(en="a", zh="b"))
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>

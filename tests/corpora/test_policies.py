@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import open_corpus, pieces
+from nmt_prep.corpora import chunks, open_corpus
 from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import InvalidTextError
 from tests.corpora.builders import LANGUAGES, corpus, faults_of, pairs_of, reader
@@ -31,7 +31,7 @@ def test_nothing_but_a_mark(tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", [1, 5, 1 << 20])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "gb18030", "big5", "utf-8-sig"])
 def test_other_encodings(tmp_path: Path, encoding: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "BLOCK_BYTES", block)
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", block)
     sides = "a中\r\n\n國b".encode(encoding), "一\n二\n三".encode(encoding)
     opened = reader(tmp_path, "plain", *sides, encoding=encoding)
     assert pairs_of(opened) == [("a中", "一"), ("", "二"), ("國b", "三")]
@@ -69,7 +69,7 @@ def test_one_byte_encodings_and_marks_of_their_own(tmp_path: Path) -> None:
 def test_what_is_no_text_is_placed(
     tmp_path: Path, encoding: str, content: bytes, message: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "BLOCK_BYTES", block)
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", block)
     with pytest.raises(InvalidTextError, match=message):
         pairs_of(reader(tmp_path, "plain", content, "1\n".encode(encoding), encoding=encoding))
 
@@ -79,7 +79,7 @@ def test_what_is_no_text_is_placed(
 def test_invalid_lines_are_dropped_on_both_sides(
     tmp_path: Path, encoding: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "BLOCK_BYTES", block)
+    monkeypatch.setattr(chunks, "BLOCK_BYTES", block)
     bad = b"\0\xd8x\0" if encoding == "utf-16-le" else b"x\xff\xfey"
     source = "中\n".encode(encoding) + bad + "\nlast\n".encode(encoding)
     opened = reader(tmp_path, "plain", source, "1\n2\n3\n".encode(encoding), encoding=encoding, invalid="drop")
@@ -103,7 +103,7 @@ def test_long_lines_are_dropped_on_both_sides(
     if not newline and lines and lengths[-1][0]:
         sides[0] = sides[0][:-1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "BLOCK_BYTES", block)
+        patch.setattr(chunks, "BLOCK_BYTES", block)
         opened = reader(tmp_path_factory.mktemp("long"), "plain", *sides, max_line_bytes=limit)
         assert faults_of(opened) == [Fault.TOO_LONG * (max(pair) > limit) for pair in lengths]
         assert pairs_of(opened) == [pair for pair, sizes in zip(lines, lengths, strict=True) if max(sizes) <= limit]

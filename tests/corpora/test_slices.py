@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import Reader, open_corpus, pieces, reader_of, slices
-from nmt_prep.corpora.encodings import one_byte_newlines
+from nmt_prep.corpora import Reader, chunks, open_corpus, reader_of, slices
+from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.slices import LineIndex, LineStart, count_range, cut, line_slice
 from nmt_prep.errors import CorpusError
 from tests.corpora.builders import LANGUAGES, corpus, write
@@ -29,7 +29,7 @@ def sizes(step: int, steps_per_slice: int = 2, steps_per_range: int = 3, block: 
         patch.setattr(slices, "STEP_BYTES", step)
         patch.setattr(slices, "SLICE_BYTES", step * steps_per_slice)
         patch.setattr(slices, "COUNT_BYTES", step * steps_per_range)
-        patch.setattr(pieces, "BLOCK_BYTES", block)
+        patch.setattr(chunks, "BLOCK_BYTES", block)
         yield
 
 

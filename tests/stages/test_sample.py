@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from nmt_prep.config import Config
 from nmt_prep.corpora import plain
+from nmt_prep.corpora.plain import every_line
 from nmt_prep.corpora.reader import every
-from nmt_prep.corpora.strides import every_line
 from nmt_prep.stages.sample import affordable, stride_of
 from tests.reference.sampling import sample as reference
 from tests.stages.runs import config_of, manifest, run

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import pieces
+from nmt_prep.corpora import chunks
 from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError
 from tests.corpora.builders import faults_of, pairs_of, read, reader
@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_standard_library(
     written = io.StringIO(newline="")
     csv.writer(written, lineterminator="\n").writerows(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "BLOCK_BYTES", block)
+        patch.setattr(chunks, "BLOCK_BYTES", block)
         found = read(tmp_path_factory.mktemp("csv"), "csv", written.getvalue().encode())
     expected = [[" ".join(filter(None, (p.strip(" ") for p in text.split("\n")))) for text in row[:2]] for row in rows]
     plain = [

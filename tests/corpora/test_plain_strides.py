@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import plain, strides
+from nmt_prep.corpora import plain
+from nmt_prep.corpora.plain import every_line
 from nmt_prep.corpora.reader import every
-from nmt_prep.corpora.strides import every_line
 from nmt_prep.errors import CorpusError
 from tests.corpora.builders import reader
 
@@ -50,8 +50,8 @@ def test_lines_are_those_of_the_reader(
     opened = reader(directory, "plain", text.encode(), b"", crlf="keep")
     expected = [line for array in every(opened.lines("source"), stride) for line in array.to_pylist()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strides, "READ_BYTES", read)
-        patch.setattr(strides, "WINDOW_BYTES", window)
+        patch.setattr(plain, "READ_BYTES", read)
+        patch.setattr(plain, "WINDOW_BYTES", window)
         patch.setattr(plain, "WORTH_SKIPPING", 1)
         assert taken(directory / "a.en", stride) == expected
         arrays = opened.every("source", stride, sound=True)

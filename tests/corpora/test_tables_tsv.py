@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import pieces as module
+from nmt_prep.corpora import chunks as module
 from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError, InvalidTextError
 from tests.corpora.builders import faults_of, read, reader

@@ -1,0 +1,212 @@
+"""Reading of files as runs of whole lines in UTF-8, in bounded memory whatever the length of a line."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from nmt_prep.columns import LINES_PER_CHUNK
+from nmt_prep.errors import CorpusError, InvalidTextError
+
+BLOCK_BYTES = 2 << 20
+"""Size of the blocks that a file is read in; a longer line is a run by itself."""
+
+_SHORTEST_READ = 4  # ensures that the first chunk contains a whole byte order mark
+
+
+class LineSlice(NamedTuple):
+    """Consecutive whole lines of a file.
+
+    Attributes:
+        start: offset of the first line.
+        end: offset of the byte after the last line.
+        first_line: number of the first line in the file, counted from 1.
+    """
+
+    start: int
+    end: int
+    first_line: int
+
+
+class LineRun(NamedTuple):
+    """The bytes of consecutive whole lines.
+
+    Attributes:
+        data: the bytes; the last line of a file may lack its newline.
+        size: the number of bytes in the file.
+        too_long: true for a single line that was too long to keep; ``data`` is then just a newline.
+    """
+
+    data: bytearray
+    size: int
+    too_long: bool = False
+
+
+def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yields the bytes of a file from ``start`` to ``end`` (None: to its end), about a block at a time.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    at, end = start, sys.maxsize if end is None else end
+    try:
+        with path.open("rb", buffering=0) as file:
+            if start:  # a file without seek can still be read from the beginning
+                file.seek(start)
+            while chunk := file.read(min(max(BLOCK_BYTES, _SHORTEST_READ), end - at)):
+                at += len(chunk)
+                yield chunk
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[LineRun]:
+    """Regroups chunks so that each ends at a newline.
+
+    Args:
+        chunks: the bytes of a file.
+        limit: a line with more bytes than this and than a block is not kept; None for no limit.
+    """
+    pending = bytearray()
+    skipped = 0  # bytes of a line that is too long to keep
+    for chunk in chunks:
+        start = 0
+        if skipped:
+            start = chunk.find(b"\n") + 1
+            if not start:
+                skipped += len(chunk)
+                continue
+            yield LineRun(bytearray(b"\n"), skipped + start, too_long=True)
+            skipped = 0
+        first_end, last_end = chunk.find(b"\n", start) + 1, chunk.rfind(b"\n", start) + 1
+        long = len(pending) >= BLOCK_BYTES  # yielded alone, which avoids a copy
+        for end in sorted({first_end, last_end} if long else {last_end}):
+            if end:
+                pending += memoryview(chunk)[start:end]
+                yield LineRun(pending, len(pending))
+                pending, start = bytearray(), end
+        pending += memoryview(chunk)[start:]
+        if limit is not None and len(pending) > max(limit, BLOCK_BYTES):
+            skipped, pending = len(pending), bytearray()
+    if skipped:
+        yield LineRun(bytearray(b"\n"), skipped, too_long=True)
+    if pending:
+        yield LineRun(pending, len(pending))
+
+
+def few_lines(runs: Iterable[LineRun]) -> Iterator[LineRun]:
+    """Splits runs so that none has more than :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines."""
+    for run in runs:
+        data = run.data
+        if data.count(b"\n") <= LINES_PER_CHUNK:
+            yield run
+            continue
+        last_ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))[LINES_PER_CHUNK - 1 :: LINES_PER_CHUNK]
+        for start, end in pairwise(dict.fromkeys([0, *(last_ends + 1).tolist(), len(data)])):
+            yield LineRun(data[start:end], end - start)
+
+
+def unreadable(path: Path, error: OSError) -> CorpusError:
+    """Returns the error for a file of a corpus that cannot be read."""
+    return CorpusError(f"cannot read {path}: {error.strerror or error}; run again with --force extract")
+
+
+def changed(path: Path) -> CorpusError:
+    """Returns the error for a file of a corpus that changed since it was read before."""
+    return CorpusError(f"{path} changed while it was in use; run again with --force extract")
+
+
+UTF8_MARK = codecs.BOM_UTF8
+
+_MARKS_REMOVED_BY_DECODERS = {
+    "utf-8-sig": (codecs.BOM_UTF8,),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+# Without the EUC encodings and GB18030: their decoders accept a newline as part of some invalid sequences.
+_ONE_BYTE_NEWLINES = re.compile(
+    r"utf-8|ascii|iso8859-\d+|cp125\d|koi8-[rtu]|big5|big5hkscs|cp932|cp949|cp950|gb2312|gbk|shift_jis"
+)
+_MARK_AS_INVALID = "nmt_prep.mark_as_invalid"
+
+# Half a surrogate pair is invalid in UTF-8, so the later check of each line finds it.
+codecs.register_error(_MARK_AS_INVALID, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
+
+
+def one_byte_newlines(encoding: str) -> bool:
+    r"""Returns True if in an encoding exactly the bytes 0x0A are newlines, even next to invalid bytes."""
+    return _ONE_BYTE_NEWLINES.fullmatch(encoding) is not None
+
+
+def decoded(
+    chunks: Iterator[bytes],
+    encoding: str,
+    invalid: Literal["error", "drop"],
+    path: Path,
+    counts: Counter[str],
+    start: int = 0,
+    first_line: int = 1,
+) -> Iterator[bytes]:
+    """Yields the text as UTF-8; chunks in UTF-8 are yielded unchecked.
+
+    Args:
+        chunks: the bytes of a file.
+        encoding: a name of one of Python's codecs.
+        invalid: with ``error``, invalid bytes raise; with ``drop``, they become bytes that are not UTF-8.
+        path: the file that messages name.
+        counts: ``byte_order_marks`` is increased for a mark that the decoder removes.
+        start: offset of the first chunk in the file.
+        first_line: number of the line at that offset, counted from 1.
+
+    Raises:
+        InvalidTextError: the bytes are not text in the encoding.
+    """
+    if encoding == "utf-8":
+        yield from chunks
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("strict" if invalid == "error" else _MARK_AS_INVALID)
+    position, line = start, first_line
+    for number, chunk in enumerate(_with_end(chunks)):
+        if number == 0 and chunk.startswith(_MARKS_REMOVED_BY_DECODERS.get(encoding, (b"no such mark",))):
+            counts["byte_order_marks"] += 1
+        position += len(chunk)
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            before = bytes(error.object[: error.start]).decode(error.encoding, "ignore")
+            where = position - len(error.object) + error.start
+            raise text_error(path, line + before.count("\n"), where, error, encoding) from None
+        except UnicodeError as error:  # UTF-16 and UTF-32 without a mark
+            start = position - len(chunk)
+            raise InvalidTextError(
+                f"{path}:{line}: not {encoding.upper()} at byte {start} of the file ({error}); set encoding in the "
+                f"config, such as {encoding}-le"
+            ) from None
+        line += text.count("\n")
+        yield text.encode("utf-8", "surrogatepass")
+
+
+def text_error(path: Path, line: int, position: int, error: UnicodeDecodeError, encoding: str) -> InvalidTextError:
+    """Returns the error for invalid bytes; ``position`` is their offset in the file."""
+    bad = bytes(error.object[error.start : error.end]).hex(" ")
+    name = encoding.upper()
+    hint = ""
+    if encoding == "utf-8" and position == 0 and bytes(error.object[:1]) in (b"\xff", b"\xfe"):
+        hint = " (it may be UTF-16)"
+    return InvalidTextError(
+        f"{path}:{line}: not {name} at byte {position} of the file ({bad}: {error.reason}); "
+        f"set encoding in the config{hint}, fix the line, or set invalid: drop to leave such pairs out"
+    )
+
+
+def _with_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    yield from chunks
+    yield b""

@@ -1,0 +1,206 @@
+"""Readers of gettext catalogues: PO, the text form, and MO, the binary form.
+
+Source of the binary layout: the GNU gettext manual, "The Format of GNU MO Files".
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar
+
+from nmt_prep.corpora.chunks import raw_chunks, text_error
+from nmt_prep.corpora.lines import Fault, iter_blocks, read_bytes, text_of
+from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
+from nmt_prep.errors import CorpusError
+
+_CHARSET_FIELD = re.compile(rb"charset=([A-Za-z0-9_.:-]+)")
+
+
+def _charset(head: bytes, path: Path) -> str:
+    """Returns the encoding in the header of a catalogue, or UTF-8 if there is none.
+
+    Raises:
+        CorpusError: the encoding is unknown.
+    """
+    found = _CHARSET_FIELD.search(head)
+    if found is None or found[1] == b"CHARSET":
+        return "utf-8"
+    name = found[1].decode("ascii")
+    try:
+        "".encode(name)
+        known = codecs.lookup(name).name
+    except LookupError as error:
+        raise CorpusError(
+            f"{path}: its header states the unknown encoding {name}; set encoding in the config"
+        ) from error
+    return "utf-8" if known == "ascii" else known
+
+
+def _add_entry(builder: PairBuilder, text: str, plural: str | None, forms: Sequence[str], fault: int) -> None:
+    """Adds the pair of an entry, and for an entry with a plural a second pair with the last plural form.
+
+    Skips the header, whose text is empty.
+    """
+    if not text:
+        return
+    builder.add(text, forms[0] if forms else None, fault)
+    if plural is not None and len(forms) > 1:
+        builder.add(plural, forms[-1], fault)
+
+
+_LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr)(\[[0-9]{1,2}\])?\s*+)?"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*')
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))")
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+@dataclass
+class _Entry:
+    """An entry that is being read: its texts by keyword, and true if it is marked as fuzzy."""
+
+    fuzzy: bool = False
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def add_to(self, builder: PairBuilder) -> None:
+        if "msgid" in self.texts:
+            joined = {keyword: "".join(texts) for keyword, texts in self.texts.items()}
+            forms = [text for keyword, text in sorted(joined.items()) if keyword.startswith("msgstr")]
+            fault = Fault.FUZZY if self.fuzzy else 0
+            _add_entry(builder, joined["msgid"], joined.get("msgid_plural"), forms, fault)
+
+
+class PoReader(Reader):
+    """Reads PO: ``msgid`` is the source side. Drops fuzzy entries; skips obsolete ones and the header."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".po",)
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """Yields the pairs of all entries.
+
+        Raises:
+            InvalidTextError: the file is not text in the encoding of its header or the config.
+            CorpusError: a line does not belong in a catalogue, or the file cannot be read.
+        """
+        path = self.files["both"]
+        policy = replace(self.policy, encoding=self._encoding(path))
+        builder = PairBuilder(self.corpus.max_line_bytes, path)
+        entry, keyword, fuzzy = _Entry(), "", False
+        for block in iter_blocks(path, policy, self.counts):
+            for number in range(len(block.starts)):
+                where = f"{path}:{block.first_line + number}"
+                if block.faults is not None and block.faults[number]:
+                    raise CorpusError(f"{where}: the line is longer than max_line_bytes; this is not a catalogue")
+                line = text_of(block, number).strip(" \t\r")
+                if not line or line.startswith("#"):
+                    fuzzy = fuzzy or (line.startswith("#,") and "fuzzy" in line)
+                    continue
+                new, text = _parsed(line, where)
+                if new == "msgctxt" or (new == "msgid" and keyword != "msgctxt"):
+                    entry.add_to(builder)
+                    entry, fuzzy = _Entry(fuzzy), False
+                keyword = new or keyword
+                if not keyword:
+                    raise CorpusError(f"{where}: a text before any msgid; fix the line")
+                entry.texts.setdefault(keyword, []).append(text)
+            yield from builder.full()
+        entry.add_to(builder)
+        yield from builder.rest()
+
+    def _encoding(self, path: Path) -> str:
+        if "encoding" in self.corpus.model_fields_set:
+            return self.corpus.encoding
+        return _charset(next(raw_chunks(path), b"")[:65536], path)
+
+
+def _parsed(line: str, where: str) -> tuple[str, str]:
+    """Returns the keyword of a line (empty on a continuation line) and its text."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise CorpusError(f"{where}: not a line of a catalogue: {line[:60]!r}; fix it")
+    keyword, form, text = match.groups()
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda escape: _character(escape, where), text)
+    number = int(form[1:-1]) if form else 0
+    return (f"msgstr{number:02d}" if keyword == "msgstr" else keyword or ""), text
+
+
+def _character(escape: re.Match[str], where: str) -> str:
+    octal, hexadecimal, letter = escape.groups()
+    if letter:
+        return _LETTERS.get(letter, letter)
+    code = int(octal, 8) if octal else int(hexadecimal, 16)
+    if code >= 0x80:
+        raise CorpusError(f"{where}: {escape[0]} is a byte, not a character; write the character itself")
+    return chr(code)
+
+
+_MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
+_CONTEXT_END, _FORM_END = b"\x04", b"\0"
+
+
+class MoReader(Reader):
+    """Reads MO: the original strings are the source side; the header is skipped."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".mo",)
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    options: ClassVar[frozenset[str]] = frozenset({"encoding", "max_line_bytes"})
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """Yields the pairs of all entries, in the order of the file.
+
+        Raises:
+            InvalidTextError: a text is not in the encoding of the header or the config.
+            CorpusError: the file is not a catalogue, is damaged or too large, or cannot be read.
+        """
+        path = self.files["both"]
+        data = read_bytes(path)
+        originals, translations = _tables(data, path)
+        encoding = self.corpus.encoding
+        if "encoding" not in self.corpus.model_fields_set:
+            header = [data[at : at + length] for at, length in translations[:1]]
+            encoding = _charset(b"".join(header), path)
+        builder = PairBuilder(self.corpus.max_line_bytes, path)
+        for (place, length), (translated, translated_length) in zip(originals, translations, strict=True):
+            key = data[place : place + length]
+            start = place + key.find(_CONTEXT_END) + 1
+            texts = _texts(data, start, place + length, encoding, path)
+            forms = _texts(data, translated, translated + translated_length, encoding, path)
+            _add_entry(builder, texts[0], texts[1] if len(texts) > 1 else None, forms, 0)
+            yield from builder.full()
+        yield from builder.rest()
+
+
+def _tables(data: bytes, path: Path) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Returns offset and length of each original string and of each translation."""
+    order = _MAGIC.get(data[:4])
+    if order is None or len(data) < 28:
+        raise CorpusError(f"{path} does not begin like an MO catalogue; correct format in the config")
+    _, count, *starts = struct.unpack_from(f"{order}4I", data, 4)
+    tables: list[list[tuple[int, int]]] = []
+    for start in starts:
+        if start + 8 * count > len(data):
+            raise CorpusError(f"{path}: its tables end beyond the file; it is damaged or truncated: fetch it again")
+        numbers = struct.unpack_from(f"{order}{2 * count}I", data, start)
+        tables.append(list(zip(numbers[1::2], numbers[::2], strict=True)))
+    total = sum(length + 1 for table in tables for _, length in table)
+    if any(at + length > len(data) for table in tables for at, length in table) or total > len(data):
+        raise CorpusError(f"{path}: its strings end beyond the file or overlap; it is damaged: fetch it again")
+    return tables[0], tables[1]
+
+
+def _texts(data: bytes, start: int, end: int, encoding: str, path: Path) -> list[str]:
+    """Returns the plural forms of a string."""
+    texts: list[str] = []
+    for form in data[start:end].split(_FORM_END):
+        try:
+            texts.append(form.decode(encoding))
+        except UnicodeDecodeError as error:
+            raise text_error(path, 1, start + error.start, error, encoding) from None
+        start += len(form) + 1
+    return texts

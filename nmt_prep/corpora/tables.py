@@ -1,0 +1,242 @@
+"""Readers of text tables: TSV, and CSV with the quoting of RFC 4180."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from nmt_prep.config.corpus import Columns, Corpus
+from nmt_prep.corpora.lines import Block, Faults, spans, text_of
+from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
+from nmt_prep.errors import CorpusError
+
+
+class _Table:
+    """The columns of the two sides in one file.
+
+    Args:
+        corpus: gives their names or numbers.
+        path: the file, for messages.
+    """
+
+    def __init__(self, corpus: Corpus, path: Path) -> None:
+        columns = corpus.columns or Columns()
+        self.path = path
+        self._wanted = (columns.source, columns.target)
+        self.header = corpus.header or any(isinstance(column, str) for column in self._wanted)
+        self._numbers = [column for column in self._wanted if isinstance(column, int)]
+
+    def read_header(self, names: Sequence[str]) -> None:
+        """Finds the columns that are wanted by name.
+
+        Raises:
+            CorpusError: there is no column of a name, or there are two.
+        """
+        self._numbers = []
+        for column in self._wanted:
+            if isinstance(column, str) and names.count(column) != 1:
+                near = difflib.get_close_matches(column, names, n=3) or names[:10]
+                what = "no column" if column not in names else "several columns"
+                raise CorpusError(
+                    f"{self.path}:1: {what} named {column!r} (it has {', '.join(map(repr, near))}); "
+                    "correct columns in the config"
+                )
+            self._numbers.append(names.index(column) if isinstance(column, str) else column)
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        """Returns the column numbers of source and target, counted from 0."""
+        source, target = self._numbers
+        return source, target
+
+    def too_few(self, line: int, found: int) -> CorpusError:
+        """Returns the error for a line with too few columns."""
+        return CorpusError(
+            f"{self.path}:{line}: {found} column{'s' * (found != 1)}, but column {max(self.columns)} (counted from 0) "
+            "is needed; fix the line, or set columns in the config"
+        )
+
+    def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
+        """Returns the pairs of a block from line ``first`` on; no line may have quotes.
+
+        Raises:
+            CorpusError: a line has too few columns.
+        """
+        starts, ends = block.starts[first:], block.ends[first:]
+        faults: Faults | None = None if block.faults is None else block.faults[first:]
+        cuts = np.flatnonzero(np.frombuffer(block.data, np.uint8) == delimiter)
+        first_cut = np.searchsorted(cuts, starts)
+        cuts_in_line = np.searchsorted(cuts, ends) - first_cut
+        short = cuts_in_line < max(self.columns)
+        if faults is not None:
+            short &= faults == 0
+        if short.any():
+            line = int(np.argmax(short))
+            raise self.too_few(block.first_line + first + line, int(cuts_in_line[line]) + 1)
+        bounded = np.append(cuts, len(block.data))  # the last line has no cut at its end
+        sides: list[pa.Array] = []
+        for column in self.columns:
+            begin = starts if column == 0 else bounded[np.minimum(first_cut + column - 1, len(cuts))] + 1
+            end = np.where(column < cuts_in_line, bounded[np.minimum(first_cut + column, len(cuts))], ends)
+            if faults is not None:
+                begin, end = np.where(faults, starts, begin), np.where(faults, starts, end)
+            sides.append(spans(block.data, begin, end))
+        return PairBatch(sides[0], sides[1], faults)
+
+
+_COMMA = ord(",")
+_TAB = "\t"
+_FIELD = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^,"]*+))(,|\Z)')
+
+
+class CsvReader(Reader):
+    """Reads comma-separated columns by number or name; a quoted field may hold commas, quotes and line breaks."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    lines_apart: ClassVar[bool] = True
+    quote: ClassVar[bytes] = b'"'
+    options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """Yields the pairs of all records, without the header.
+
+        Most blocks have no quotation mark; these are split as a whole.
+
+        Raises:
+            CorpusError: a record has too few columns, quotes are malformed, a named column is missing, or the file is
+                not text in the encoding of the corpus or cannot be read.
+        """
+        path = self.files["both"]
+        table = _Table(self.corpus, path)
+        records = _Records(path, self.corpus.max_line_bytes)
+        builder = PairBuilder(self.corpus.max_line_bytes, path)
+        header = table.header
+        if header and self.slices and self.slices["both"].first_line > 1:
+            first = self.first_block("both")
+            table.read_header(_fields(_Record(1, text_of(first, 0), 0), path))
+            header = False
+        for block in self.blocks("both"):
+            if not records.open and not header and b'"' not in block.data:
+                yield from builder.rest()
+                yield table.batch(block, 0, _COMMA)
+                continue
+            for record in records.of(block):
+                if header:
+                    table.read_header(_fields(record, path))
+                    header = False
+                elif record.fault:
+                    builder.add("", "", record.fault)
+                else:
+                    fields = _fields(record, path)
+                    if len(fields) <= max(table.columns):
+                        raise table.too_few(record.line, len(fields))
+                    source, target = table.columns
+                    builder.add(fields[source], fields[target])
+            yield from builder.full()
+        records.end()
+        yield from builder.rest()
+
+
+class _Record(NamedTuple):
+    """One record: the number of its first line, its text, and its fault or 0."""
+
+    line: int
+    text: str
+    fault: int
+
+
+class _Records:
+    """Joins lines to records: a record ends at a line end with an even number of quotation marks before it."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self._path = path
+        self._limit = limit
+        self._line = 0
+        self._lines: list[str] = []
+        self._size = 0
+
+    @property
+    def open(self) -> bool:
+        """True if a record continues in the next block."""
+        return bool(self._lines)
+
+    def of(self, block: Block) -> Iterator[_Record]:
+        for number in range(len(block.starts)):
+            line = block.first_line + number
+            fault = 0 if block.faults is None else int(block.faults[number])
+            if fault:
+                if self.open:
+                    raise self._unended()
+                yield _Record(line, "", fault)
+                continue
+            text = text_of(block, number)
+            closes = text.count('"') % 2 == 0
+            if not self.open and closes:
+                yield _Record(line, text, 0)
+            elif self.open and not closes:
+                yield _Record(self._line, "\n".join([*self._lines, text]), 0)
+                self._lines, self._size = [], 0
+            else:
+                self._line = self._line if self.open else line
+                self._lines.append(text)
+                self._size += len(text) + 1
+                if self._size > self._limit:
+                    raise self._unended()
+
+    def end(self) -> None:
+        if self.open:
+            raise self._unended()
+
+    def _unended(self) -> CorpusError:
+        return CorpusError(
+            f"{self._path}:{self._line}: a quoted field does not end within max_line_bytes = {self._limit}; fix the "
+            "quotation marks (one within a field is doubled), or use format tsv, which has no quoting"
+        )
+
+
+def _fields(record: _Record, path: Path) -> list[str]:
+    fields: list[str] = []
+    position = 0
+    while match := _FIELD.match(record.text, position):
+        quoted, bare, end = match.groups()
+        fields.append(bare if quoted is None else quoted.replace('""', '"'))
+        position = match.end()
+        if not end:
+            return fields
+    raise CorpusError(
+        f"{path}:{record.line}: a quotation mark inside field {len(fields)} (counted from 0); quote the whole field "
+        "and double the marks inside it, or use format tsv, which has no quoting"
+    )
+
+
+class TsvReader(Reader):
+    """Reads tab-separated columns by number or name. A field is the raw text between tabs: there is no quoting."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".tsv",)
+    parts: ClassVar[tuple[str, ...]] = ("both",)
+    lines_apart: ClassVar[bool] = True
+    options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
+
+    def pairs(self) -> Iterator[PairBatch]:
+        """Yields the pairs of all lines, without the header.
+
+        Raises:
+            CorpusError: a line has too few columns, a named column is missing, or the file is not text in the encoding
+                of the corpus or cannot be read.
+        """
+        table = _Table(self.corpus, self.files["both"])
+        if table.header and self.slices and self.slices["both"].first_line > 1:
+            table.read_header(text_of(self.first_block("both"), 0).split(_TAB))
+        for block in self.blocks("both"):
+            first = int(table.header and block.first_line == 1)
+            if first:
+                table.read_header(text_of(block, 0).split(_TAB))
+            if len(block.starts) > first:
+                yield table.batch(block, first, ord(_TAB))

@@ -15,9 +15,8 @@ import pytest
 import nmt_prep
 from nmt_prep import subwords
 from nmt_prep.columns import Lines, Ragged, text_columns
-from nmt_prep.config import Config
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.errors import TrainingError, VocabularyError
+from nmt_prep.errors import ConfigError, TrainingError, VocabularyError
 from nmt_prep.stages import vocab_counts
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect
@@ -123,15 +122,10 @@ def one_more_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subwords, "DIALECTS", (CharacterDialect(), *subwords.DIALECTS))
 
 
-def config_of_characters(place: Path, **options: object) -> Config:
-    config = corpus_config(place / "run")
-    return config.model_copy(update={"vocab": CharacterVocab.model_validate({"size": 90, **options})})
-
-
 def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocab_counts, "SLICE_BYTES", 100)  # the sample is large, but there is nothing to count
     write_corpus(tmp_path)
-    config = config_of_characters(tmp_path, reserved=("<2zh>",))
+    config = corpus_config(tmp_path / "run", vocab={"kind": "characters", "size": 90, "reserved": ["<2zh>"]})
     nmt_prep.run(config, base_dir=tmp_path, workers=2)
     names = sorted(path.name for path in (tmp_path / "run/vocab").iterdir())
     assert names == ["vocab.json", "vocab.small.90.en.characters", "vocab.small.90.zh.characters"]
@@ -158,6 +152,6 @@ def test_what_commands_ask(tmp_path: Path) -> None:
         subwords.dialect_named("words")
 
 
-def test_options_are_checked_by_the_dialect() -> None:
-    with pytest.raises(TrainingError, match="lower is not supported"):
-        subwords.dialect_of(CharacterVocab(lower=True)).check(CharacterVocab(lower=True))
+def test_options_are_checked_by_the_dialect(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"vocab\.lower is not supported"):
+        corpus_config(tmp_path / "run", vocab={"kind": "characters", "lower": True})

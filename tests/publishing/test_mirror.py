@@ -118,7 +118,7 @@ def test_files_that_were_not_fetched_are_never_overwritten(scene: Scene) -> None
     for name in mine:
         (scene.directory / name).unlink()
     (scene.directory / "report" / "summary.txt").symlink_to("nowhere")
-    with pytest.raises(OutputError, match=r"would overwrite: report/summary\.txt; fetch into another directory"):
+    with pytest.raises(OutputError, match=r"would be overwritten: report/summary\.txt; fetch into another directory"):
         nmt_prep.fetch_run(URL, scene.directory)
     assert (scene.directory / "report" / "summary.txt").readlink() == Path("nowhere")
 
@@ -134,7 +134,7 @@ def test_a_name_that_only_a_newer_publication_has_may_be_taken(scene: Scene) -> 
     name = next(name for name in scene.expected() if name.endswith("-00001-of-00002"))
     (scene.directory / name).write_text("mine")
     before = tree(scene.directory)
-    with pytest.raises(OutputError, match=f"would overwrite: {name}; fetch into another directory"):
+    with pytest.raises(OutputError, match=f"would be overwritten: {name}; fetch into another directory"):
         scene.fetched()
     assert tree(scene.directory) == before
     (scene.directory / name).unlink()

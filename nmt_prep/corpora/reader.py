@@ -104,7 +104,7 @@ class Reader(ABC):
         self.counts: Counter[str] = Counter()
 
     def own_options(self, section: type[S]) -> S:
-        """Returns what the config has below ``options`` of the corpus, as the model that the reader declares."""
+        """Returns the ``options`` of the corpus as the model that the reader declares."""
         return section.model_validate(self.corpus.options)
 
     @abstractmethod

@@ -69,7 +69,7 @@ class Ground:
         write_corpus(place, pairs=120, dev=5)
 
     def run(self, at: int = 0, error: int = 0, mode: int = ONCE) -> dict[str, Any]:
-        """How a run ends in a fork, where its at-th change fails; at 0 none does."""
+        """Runs in a fork whose at-th change fails (0: none), and returns how it ended."""
         here, there = os.pipe()
         child = os.fork()
         if child == 0:
@@ -104,7 +104,7 @@ def _outcome(work: Callable[[], object]) -> dict[str, Any]:
 
 
 def fault_of(ended: dict[str, Any], found: dict[str, str], expected: dict[str, str]) -> str:
-    """What is wrong with how a disturbed run ended; empty where nothing is."""
+    """Returns the faults in how a disturbed run ended; empty if there are none."""
     if ended["ended"] == "success":
         found.pop(".nmt_prep/lock.holder", None)  # which could not be removed, and says nothing without a lock
         return "" if found == expected else "success, but " + differing(found, expected)

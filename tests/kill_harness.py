@@ -70,7 +70,7 @@ def die_at(number: int) -> None:
 
 
 def check(place: Path, expected: dict[str, str], output: Path) -> bool:
-    """Whether a plain run in what is left gives what an undisturbed one gave."""
+    """Returns True if a plain run over the remains gives the same as an undisturbed one."""
     status = in_child(lambda: prepare(place, output))
     found = tree(output)
     same = status == 0 and found == expected

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Answer:
-    """What to send.
+    """The response to send.
 
     Attributes:
         length: what Content-Length claims; -1 is the truth, None is nothing.

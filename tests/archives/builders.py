@@ -44,7 +44,7 @@ def zip_of(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
 def extract(
     directory: Path, content: bytes, *members: str, name: str = "x.tgz", limits: Limits = LIMITS
 ) -> dict[str, bytes]:
-    """What the members of an archive with this content hold."""
+    """Returns the contents of the members of an archive with this content."""
     path = directory / name
     path.write_bytes(content)
     archive = Archive(path, name, hashlib.sha256(content).hexdigest())

@@ -14,7 +14,7 @@ from nmt_prep.errors import ConfigError
 
 
 def corpus(url: Any, languages: tuple[str, str] = ("en", "zh"), **more: Any) -> dict[str, Any]:
-    """What a corpus of this url is taken for."""
+    """Returns how a corpus with this url is resolved."""
     data = {
         "name": "t",
         "languages": {"source": languages[0], "target": languages[1]},

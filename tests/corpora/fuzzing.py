@@ -38,7 +38,7 @@ def mutated(content: bytes, tokens: list[bytes], seed: int) -> bytes:
 
 
 def survives(work: Callable[[], object]) -> bool:
-    """Whether work ended well or in an error of the tree, within bounded memory; other errors pass through."""
+    """Returns True if work stayed within bounded memory; ignores errors of nmt_prep, and lets other errors pass."""
     tracemalloc.start()
     try:
         work()

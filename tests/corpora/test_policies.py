@@ -1,4 +1,4 @@
-"""What becomes of bytes that are no plain UTF-8 lines."""
+"""Treatment of bytes that are not plain UTF-8 lines."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def read(readers: list[Reader]) -> tuple[list[tuple[str, str, int]], Counter[str
 
 
 def both_ways(directory: Path, kind: str, contents: list[bytes], **options: Any) -> tuple[Any, Any, int]:
-    """What reading a corpus as a whole and in slices gives, and the number of slices; 0 where it cannot be cut."""
+    """Returns the pairs read as a whole and in slices, and the number of slices; 0 if it cannot be divided."""
     entry = corpus(kind, **options)
     files = write(directory, kind, *contents)
     whole = read([open_corpus(entry, [files], LANGUAGES)])

@@ -38,7 +38,7 @@ def slow_square(task: Number, tick: Tick) -> dict[str, Any]:
 
 
 def tries(task: Number) -> int:
-    """How often the task was begun, this time included."""
+    """Returns how often the task was started, including this time."""
     assert task.place is not None
     with (task.place / task.key).open("a") as file:
         file.write("x")

@@ -1,4 +1,4 @@
-"""What Dask makes of a config's clusters: no batch system and no Kubernetes is asked."""
+"""The clusters that Dask builds from a config, without contacting a batch system or Kubernetes."""
 
 from __future__ import annotations
 

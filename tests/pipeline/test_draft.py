@@ -50,7 +50,7 @@ def killed_at(number: int, monkeypatch: pytest.MonkeyPatch, *, backwards: bool) 
 
 
 def fill(draft: Draft) -> None:
-    """What tasks do: a file, then the note of it."""
+    """Imitates a task: writes a file, then its note."""
     for number in range(3):
         (draft.output / f"file-{number}").write_text("x")
         (draft.notes / f"task-{number}.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""What a run leaves for training code, written as the encode stage does."""
+"""Builders of run directories for loaders, written as by the encode stage."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Scene:
         return fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
 
     def attempt(self, url: str, **options: Any) -> tuple[bytes | None, str]:
-        """What a fetch brings, or None and the fault."""
+        """Returns the result of a fetch, or None and the error."""
         try:
             return self.fetch(url, **options).path.read_bytes(), ""
         except DownloadError as error:

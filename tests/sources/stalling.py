@@ -16,7 +16,7 @@ SAID = {
     "chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n5",
     "retry": b"HTTP/1.1 503 Busy\r\nRetry-After: 300\r\nContent-Length: 0\r\n\r\n",
 }
-"""What is sent at each point before the silence."""
+"""The bytes sent before the server falls silent, for each point."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def run(config: Config, until: str = "sample", workers: int = 2, force: Collecti
 
 
 def steps(config: Config) -> list[Step]:
-    """What :func:`run` would do."""
+    """Returns the plan for :func:`run`."""
     return _pipeline(config).plan()
 
 

@@ -68,7 +68,7 @@ def scene(finished: Path, tmp_path: Path) -> Iterator[Scene]:
 
 
 def assert_all_that_a_manifest_names_is_there(there: dict[str, bytes]) -> None:
-    """What a reader relies on at any time."""
+    """Asserts what readers rely on at any time."""
     if MANIFEST in there:
         for name, facts in json.loads(there[MANIFEST])["files"].items():
             content = there[name]

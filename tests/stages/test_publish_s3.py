@@ -76,7 +76,7 @@ class Scene:
         run(self.config(shards, **publish), base_dir=self.place, workers=2)
 
     def failure(self, shards: int, **publish: Any) -> str:
-        """What a run says that fails; empty where it does not."""
+        """Returns the message of a run that fails; empty if it succeeds."""
         try:
             self.run(shards, **publish)
         except NmtPrepError as error:
@@ -93,7 +93,7 @@ class Scene:
         return found
 
     def assert_sound(self) -> bool:
-        """What a reader relies on at any time; returns whether there is a manifest."""
+        """Asserts what readers rely on at any time; returns True if there is a manifest."""
         there = self.there()
         if MANIFEST not in there:
             return False

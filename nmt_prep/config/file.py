@@ -10,6 +10,9 @@ from nmt_prep.config.problems import describe
 from nmt_prep.config.yaml_text import KeyPath, parse_yaml
 from nmt_prep.errors import ConfigError
 
+_MAX_BYTES = 16 << 20
+"""A larger file, or an endless one such as /dev/zero, is no config."""
+
 
 def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
     """Reads a config file.
@@ -25,7 +28,11 @@ def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any]
         ConfigError: the file cannot be read or is not YAML, or an override does not fit.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise ConfigError(f"{path} is larger than {_MAX_BYTES >> 20} MiB; is this a config?")
+        text = content.decode("utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

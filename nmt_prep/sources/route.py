@@ -65,6 +65,9 @@ class Route:
                 response = self._session.get(
                     self.url, headers=headers, timeout=timeout, stream=True, allow_redirects=False, verify=True
                 )
+            if self.watch.overdue:  # a head that is cut off between two lines or within a header still parses
+                response.close()
+                raise requests.exceptions.ReadTimeout
             location = self._session.get_redirect_target(response)
             if location is None:
                 return response

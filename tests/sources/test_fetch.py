@@ -220,6 +220,25 @@ def test_a_head_that_drips(server: WebServer, scene: Scene) -> None:
         scene.fetch(url, stall_seconds=0.2, retries=0)
 
 
+def test_a_head_that_drips_within_its_headers(scene: Scene) -> None:
+    """What came of the headers until the deadline parses as a head."""
+
+    def answer(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(10_000)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Slow: ")
+            while True:
+                connection.sendall(b"a")
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=lambda: answer(listening.accept()[0]))
+        thread.start()
+        with pytest.raises(DownloadError, match=r"a: no answer within 0\.2 s; .* \(tried 1 times\)$"):
+            scene.fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/a", stall_seconds=0.2, retries=0)
+        thread.join()
+
+
 def test_a_page_that_drips(server: WebServer, scene: Scene) -> None:
     page = Answer(b"x" * 4000, 404, {"Content-Type": "text/plain"}, slow=0.02)
     with pytest.raises(DownloadError, match=r"status 404 Not Found.*; check the url"):

@@ -16,7 +16,7 @@ import yaml
 
 from nmt_prep import stages
 from nmt_prep.checks import check_config
-from nmt_prep.config import Download, PublishSettings
+from nmt_prep.config import DownloadSettings, PublishSettings
 from nmt_prep.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
@@ -69,8 +69,8 @@ def test_the_publish_section_shows_the_defaults() -> None:
 
 def test_the_download_section_shows_the_defaults() -> None:
     [shown] = [block["download"] for block in blocks("corpora.md") if "download" in block]
-    assert config(download=shown).download == Download()
-    assert set(shown) == set(Download.model_fields)
+    assert config(download=shown).download == DownloadSettings()
+    assert set(shown) == set(DownloadSettings.model_fields)
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design.md"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError
 
 ALWAYS_ALLOWED = 64 << 20

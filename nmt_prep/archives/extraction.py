@@ -24,7 +24,7 @@ from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name
 from nmt_prep.archives.tar import is_tar, tar_entries
 from nmt_prep.archives.zip import STARTS, zip_entries
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError
 from nmt_prep.file_kinds import file_kind
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from nmt_prep.archives.compression import decompressed
 from nmt_prep.archives.entry import Archive, Budget
 from nmt_prep.archives.extraction import damage_errors, entries_of
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError
 
 _CHUNK = 1 << 20

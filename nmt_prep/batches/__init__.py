@@ -2,15 +2,15 @@
 
 from nmt_prep.batches.options import BatchOptions, EpochOptions, MixOptions, Options, ShardOptions
 from nmt_prep.batches.plan import BatchPlan, cut_window, plan_batches
-from nmt_prep.batches.reader import PairBatch, read_batches, read_records
+from nmt_prep.batches.reader import IdBatch, read_batches, read_records
 
 __all__ = [
     "BatchOptions",
     "BatchPlan",
     "EpochOptions",
+    "IdBatch",
     "MixOptions",
     "Options",
-    "PairBatch",
     "ShardOptions",
     "cut_window",
     "plan_batches",

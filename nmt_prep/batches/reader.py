@@ -20,7 +20,7 @@ from nmt_prep.records.reader import PairColumns, read_span
 
 
 @dataclass(frozen=True, slots=True)
-class PairBatch:
+class IdBatch:
     """One batch of pairs; ``source, target = batch`` unpacks the ids.
 
     Attributes:
@@ -42,7 +42,7 @@ class PairBatch:
 
 def read_records(
     run_dir: str | Path, split: str, *, check: Literal["full", "quick"] = "full", **options: Unpack[Keywords]
-) -> Iterator[PairBatch]:
+) -> Iterator[IdBatch]:
     """Returns the batches of one epoch of a split, from the shards that a run wrote, without TensorFlow.
 
     With the same options the batches, their order and the order of their pairs are those of
@@ -65,7 +65,7 @@ def read_records(
     return read_batches(plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS))
 
 
-def read_batches(plan: BatchPlan) -> Iterator[PairBatch]:
+def read_batches(plan: BatchPlan) -> Iterator[IdBatch]:
     """Returns the batches of a plan.
 
     Raises:
@@ -82,7 +82,7 @@ def read_batches(plan: BatchPlan) -> Iterator[PairBatch]:
     return islice(batches, plan.batches_left)
 
 
-def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int) -> Iterator[PairBatch]:
+def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int) -> Iterator[IdBatch]:
     pairs = _read(plan, window)
     corpora, row_pairs = pairs.corpora, pairs.row_pairs
     lengths = pairs.inputs.lengths, pairs.targets.lengths
@@ -98,7 +98,7 @@ def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int) 
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
         source, target = (_rows(side, chosen, plan.rule.max_length) for side in (pairs.inputs, pairs.targets))
-        yield PairBatch(source, target, rows, width)
+        yield IdBatch(source, target, rows, width)
 
 
 def _read(plan: BatchPlan, window: Window) -> PairColumns:

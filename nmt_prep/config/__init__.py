@@ -3,7 +3,7 @@
 from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.schema import Config, Download, Extract, Input, Records, Sample
+from nmt_prep.config.schema import Config, DownloadSettings, ExtractSettings, Input, Records, SampleSettings
 from nmt_prep.config.section import SIDES, Languages, Section, Side
 from nmt_prep.config.url import Checksums, Urls
 from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
@@ -17,16 +17,16 @@ __all__ = [
     "Config",
     "Corpus",
     "DaskSettings",
-    "Download",
+    "DownloadSettings",
     "EngineSettings",
-    "Extract",
+    "ExtractSettings",
     "Fields",
     "Input",
     "Languages",
     "LocalSettings",
     "PublishSettings",
     "Records",
-    "Sample",
+    "SampleSettings",
     "Section",
     "SentencePieceVocab",
     "Side",

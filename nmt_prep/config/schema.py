@@ -27,7 +27,7 @@ CheckedCorpus = Annotated[Corpus, checked_above("corpus")]
 CheckedVocab = Annotated[Vocab, checked_above("vocab")]
 
 
-class Download(Section):
+class DownloadSettings(Section):
     """How files are fetched. Nothing here changes a byte of any result."""
 
     parallel: Count = Field(4, ge=1, le=64, description="an integer from 1 to 64: how many files are fetched at once")
@@ -60,7 +60,7 @@ class Download(Section):
     )
 
 
-class Extract(Section):
+class ExtractSettings(Section):
     """Limits that protect against hostile archives. Nothing here changes a byte of any result."""
 
     max_member_bytes: Amount = Field(
@@ -76,7 +76,7 @@ class Extract(Section):
     )
 
 
-class Sample(Section):
+class SampleSettings(Section):
     """The sample of lines that the vocabularies are built from."""
 
     bytes_per_corpus: Count = Field(
@@ -134,10 +134,14 @@ class Config(Section):
     splits: dict[Name, Annotated[tuple[CheckedCorpus, ...], Field(min_length=1)]] = Field(
         description="lists of corpora by split: the data; train is required, others such as dev and test are optional"
     )
-    download: Download = Field(default_factory=lambda: Download(), description="a mapping: how files are fetched")
-    extract: Extract = Field(default_factory=lambda: Extract(), description="a mapping: limits on archives")
-    sample: Sample = Field(
-        default_factory=lambda: Sample(), description="a mapping: which lines the vocabularies are built from"
+    download: DownloadSettings = Field(
+        default_factory=lambda: DownloadSettings(), description="a mapping: how files are fetched"
+    )
+    extract: ExtractSettings = Field(
+        default_factory=lambda: ExtractSettings(), description="a mapping: limits on archives"
+    )
+    sample: SampleSettings = Field(
+        default_factory=lambda: SampleSettings(), description="a mapping: which lines the vocabularies are built from"
     )
     vocab: CheckedVocab = Field(
         default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"

@@ -30,7 +30,7 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 @dataclass(frozen=True)
-class Report(Generic[R]):
+class TaskReport(Generic[R]):
     """A worker's report on a task: its result, or its failure (the error itself only for an NmtPrepError)."""
 
     worker: str
@@ -93,7 +93,7 @@ class ExecutorEngine:
             EngineError: the workers are lost, or a task failed three times.
         """
         remaining = iter(tasks)
-        running: dict[Future[Report[R]], _Attempt[T]] = {}
+        running: dict[Future[TaskReport[R]], _Attempt[T]] = {}
         failure: Exception | None = None
         try:
             while True:
@@ -124,14 +124,14 @@ class ExecutorEngine:
         if failure is not None:
             raise failure
 
-    def _ended(self, running: Iterable[Future[Report[R]]]) -> set[Future[Report[R]]]:
+    def _ended(self, running: Iterable[Future[TaskReport[R]]]) -> set[Future[TaskReport[R]]]:
         """Waits for finished tasks; may return none, so that ``watch`` is called regularly."""
         if self._watch is None:
             return wait(running, return_when=FIRST_COMPLETED).done
         self.workers = self._watch()
         return wait(running, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED).done
 
-    def _submit(self, function: Work[T, R], task: T) -> Future[Report[R]]:
+    def _submit(self, function: Work[T, R], task: T) -> Future[TaskReport[R]]:
         try:
             return self._executor.submit(perform, function, task)
         except Exception as error:  # each executor library has its own errors
@@ -140,7 +140,7 @@ class ExecutorEngine:
                 "start them again and run the same command: finished tasks are kept"
             ) from error
 
-    def _failed(self, attempt: _Attempt[T], report: Report[Any]) -> Exception | None:
+    def _failed(self, attempt: _Attempt[T], report: TaskReport[Any]) -> Exception | None:
         """Returns the error that ends the run after a failure; None if the task is to be run again."""
         error = report.error
         final = attempt.number >= ATTEMPTS or not (error is None or isinstance(error, OutputError))
@@ -165,7 +165,7 @@ class ExecutorEngine:
         )
 
 
-def perform(function: Work[T, R], task: T) -> Report[R]:
+def perform(function: Work[T, R], task: T) -> TaskReport[R]:
     """Runs a task on a worker; returns its result or failure as plain data."""
     amount = 0
 
@@ -180,8 +180,8 @@ def perform(function: Work[T, R], task: T) -> Report[R]:
         seconds = time.monotonic() - started
         # Errors of other libraries may not be picklable, so only their text is returned.
         ours = error if isinstance(error, NmtPrepError) else None
-        return Report(name, seconds, amount, None, _in_words(error), traceback.format_exc(), ours)
-    return Report(name, time.monotonic() - started, amount, result)
+        return TaskReport(name, seconds, amount, None, _in_words(error), traceback.format_exc(), ours)
+    return TaskReport(name, time.monotonic() - started, amount, result)
 
 
 def worker_name() -> str:
@@ -191,7 +191,7 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}{suffix}"
 
 
-def _cancel(running: dict[Future[Report[R]], _Attempt[T]]) -> dict[Future[Report[R]], _Attempt[T]]:
+def _cancel(running: dict[Future[TaskReport[R]], _Attempt[T]]) -> dict[Future[TaskReport[R]], _Attempt[T]]:
     """Cancels the tasks that have not started; returns the others."""
     return {future: attempt for future, attempt in running.items() if not future.cancel()}
 
@@ -200,7 +200,7 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _report(future: Future[Report[R]]) -> Report[R]:
+def _report(future: Future[TaskReport[R]]) -> TaskReport[R]:
     """Returns the report on a task; makes one if its worker was lost."""
     if future.cancelled():
         raise EngineError(
@@ -215,4 +215,4 @@ def _report(future: Future[Report[R]]) -> Report[R]:
     # Dask's KilledWorker has the worker's name.
     worker = getattr(error, "last_worker", None)
     name = getattr(worker, "address", None) or "unknown"
-    return Report(name, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))
+    return TaskReport(name, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))

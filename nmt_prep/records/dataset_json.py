@@ -80,7 +80,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
-class Languages(_Model):
+class LanguageCodes(_Model):
     """Codes of the two languages, as in the config."""
 
     source: str
@@ -259,7 +259,7 @@ class DatasetInfo(_Model):
     layout: Layout = "example"
     row_length: int | None = None
     seed: int
-    languages: Languages
+    languages: LanguageCodes
     vocab: Vocabularies
     input: InputInfo | None = None
     corpora: dict[str, tuple[CorpusInfo, ...]]

@@ -25,7 +25,7 @@ from nmt_prep.records import (
     DatasetInfo,
     GlobalShuffle,
     InputInfo,
-    Languages,
+    LanguageCodes,
     PairStats,
     ShardInfo,
     ShardPlan,
@@ -73,7 +73,7 @@ class PlanTask:
 
 
 @dataclass(frozen=True)
-class Buckets:
+class BucketCount:
     """The number of buckets that each shard of a split is cut into."""
 
     per_shard: int
@@ -142,7 +142,7 @@ def bucket_share(memory: int) -> int:
     return max(memory // 3, _SMALLEST_BUFFER)
 
 
-def plan_buckets(task: PlanTask, tick: object) -> Buckets:
+def plan_buckets(task: PlanTask, tick: object) -> BucketCount:
     """Returns the number of buckets for the memory of this process. Any number gives the same shards."""
     del tick
     plan = ShardPlan.within(
@@ -151,7 +151,7 @@ def plan_buckets(task: PlanTask, tick: object) -> Buckets:
         estimated_bytes=task.text_bytes + _BYTES_PER_RECORD * task.plan.rows,
         bucket_bytes=bucket_share(task.memory),
     )
-    return Buckets(plan.buckets_per_shard)
+    return BucketCount(plan.buckets_per_shard)
 
 
 def encode_part(task: SpillTask, tick: Tick) -> PairStats:
@@ -190,7 +190,7 @@ def order_shard(task: ShardTask, tick: Tick) -> ShardInfo:
     return shard
 
 
-PLAN = Round("plan", plan_buckets, Buckets, by_all=True)
+PLAN = Round("plan", plan_buckets, BucketCount, by_all=True)
 ENCODE = Round("encode", encode_part, PairStats, made=lambda task, _: [task.spill])
 SHUFFLE = Round("shuffle", order_shard, ShardInfo, made=lambda task, _: [task.output, index_path(task.output)])
 
@@ -359,7 +359,7 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
         layout=config.records.layout,
         row_length=_row_length(config),
         seed=config.seed,
-        languages=Languages(source=config.languages.source, target=config.languages.target),
+        languages=LanguageCodes(source=config.languages.source, target=config.languages.target),
         vocab=Vocabularies(**vocabularies),
         input=_input_info(config),
         corpora={split: _corpora(config.splits[split], listed) for split, listed in parts.items()},

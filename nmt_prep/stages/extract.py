@@ -22,7 +22,7 @@ from nmt_prep.archives import (
     without_suffix,
 )
 from nmt_prep.config import Config, Corpus
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.corpora import parts_of
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.engines import Tick

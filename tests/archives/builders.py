@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from nmt_prep.archives import Archive, Extracted, extract_members
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 
 LIMITS = Limits()
 TEXT = b"one\ntwo\n" * 5000

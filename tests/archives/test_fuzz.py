@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from tests.archives.builders import PACKERS, TEXT, extract, tar_of, zip_of
 from tests.corpora.fuzzing import mutated, survives
 

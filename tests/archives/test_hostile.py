@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.archives import WHOLE_FILE, entry, extraction
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError, OutputError
 from tests.archives.builders import PACKERS, extract, outputs, tar_of, zip_of, zstd
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.archives import damage_of
-from nmt_prep.config import Extract as Limits
+from nmt_prep.config import ExtractSettings as Limits
 from tests.archives.builders import PACKERS, tar_of, zip_of
 
 NOISE = b"".join(hashlib.sha256(bytes([i % 256, i // 256])).digest() for i in range(3000))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nmt_prep
-from nmt_prep.batches import BatchOptions, EpochOptions, MixOptions, PairBatch, ShardOptions, read_records
+from nmt_prep.batches import BatchOptions, EpochOptions, IdBatch, MixOptions, ShardOptions, read_records
 from nmt_prep.errors import ConfigError
 from nmt_prep.records import InputInfo, load_dataset_info, write_dataset_info
 
@@ -16,11 +16,11 @@ Pair = tuple[list[int], list[int]]
 PAIRS: list[Pair] = [([100 + i, *[2] * (i * 7 % 20), 1], [100 + i, *[3] * (i * 5 % 19), 1]) for i in range(1200)]
 
 
-def pairs_in(batches: list[PairBatch]) -> list[Pair]:
+def pairs_in(batches: list[IdBatch]) -> list[Pair]:
     return [pair for batch in batches for pair in zip(batch.source.to_lists(), batch.target.to_lists(), strict=True)]
 
 
-def same(batches: list[PairBatch], others: list[PairBatch]) -> bool:
+def same(batches: list[IdBatch], others: list[IdBatch]) -> bool:
     return list(map(pairs_in, ([b] for b in batches))) == list(map(pairs_in, ([b] for b in others)))
 
 

@@ -16,7 +16,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
-    Languages,
+    LanguageCodes,
     PairStats,
     ShardInfo,
     SplitInfo,
@@ -83,7 +83,7 @@ def write_run(tmp_path: Path) -> Callable[..., Path]:
             name="toy",
             config_fingerprint="",
             seed=1,
-            languages=Languages(source="en", target="de"),
+            languages=LanguageCodes(source="en", target="de"),
             vocab=Vocabularies(source=vocabulary, target=vocabulary),
             corpora={"train": (CorpusInfo(name="toy", pairs=len(pairs)),)},
             splits={"train": SplitInfo.of(PairStats.of(sources, targets), infos)},

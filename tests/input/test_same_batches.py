@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nmt_prep.batches import PairBatch, read_records
+from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.columns import Ragged
 from nmt_prep.input import make_dataset
 
@@ -38,7 +38,7 @@ def padded(side: Ragged, width: int | None) -> list[list[int]]:
     return [[*row, *[PADDING] * (most - len(row))] for row in side.to_lists()]
 
 
-def as_batched_input(batch: PairBatch) -> list[Any]:
+def as_batched_input(batch: IdBatch) -> list[Any]:
     outputs = padded(batch.target, batch.width)
     inputs = [
         [SOS, *row[: length - 1], *[PADDING] * (len(row) - length)]
@@ -48,7 +48,7 @@ def as_batched_input(batch: PairBatch) -> list[Any]:
     return [padded(batch.source, batch.width), inputs, outputs, *lengths]
 
 
-def as_features(batch: PairBatch) -> dict[str, Any]:
+def as_features(batch: IdBatch) -> dict[str, Any]:
     """Tensor2Tensor's features of packed rows, pair by pair."""
     assert batch.row_pairs is not None
     assert batch.width is not None

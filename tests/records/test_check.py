@@ -13,7 +13,7 @@ from nmt_prep.errors import RecordsError
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
-    Languages,
+    LanguageCodes,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
@@ -48,7 +48,7 @@ def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             name="toy",
             config_fingerprint="abc",
             seed=1,
-            languages=Languages(source="en", target="zh"),
+            languages=LanguageCodes(source="en", target="zh"),
             vocab=Vocabularies(source=vocabulary, target=vocabulary),
             corpora={"train": (CorpusInfo(name="made", pairs=50),)},
             splits={"train": SplitInfo.of(written.stats, written.shards)},

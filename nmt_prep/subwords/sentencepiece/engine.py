@@ -68,7 +68,7 @@ class Sampling:
         return cls(dropout or 0.0, alpha or 0.0, nbest or 0, seed)
 
 
-class Engine:
+class NativeModel:
     """A model at work.
 
     Attributes:

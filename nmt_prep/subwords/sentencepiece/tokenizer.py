@@ -16,7 +16,7 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, text_columns
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime.cores import available_cores
-from nmt_prep.subwords.sentencepiece.engine import Engine, Sampling
+from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 from nmt_prep.subwords.vocabulary_file import read_vocabulary
@@ -39,7 +39,7 @@ class SentencePieceTokenizer(Tokenizer):
             VocabularyError: the bytes are no model, or do not fit the layout.
         """
         self._model_bytes = bytes(model)
-        self._engine = Engine(self._model_bytes, id_layout)
+        self._engine = NativeModel(self._model_bytes, id_layout)
         self._special_ids = self._engine.special_ids()
         self.id_layout: IdLayout = id_layout
 

@@ -54,13 +54,21 @@ class Answer:
 
 @dataclass
 class WebServer:
-    """Answers by path, the last one again and again; ``asked`` lists the paths in order."""
+    """Answers by path, the last one again and again.
+
+    Attributes:
+        asked: the paths in order.
+        headers: of each request.
+        closing: set when the server is to end.
+        stalled: called again and again with a client's address, from when the server stalls until the client hangs up.
+    """
 
     url: str
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
+    stalled: Callable[[tuple[str, int]], None] | None = None
 
     def give(self, path: str, *answers: Answer | bytes) -> str:
         self.answers[path] = [answer if isinstance(answer, Answer) else Answer(answer) for answer in answers]
@@ -100,7 +108,19 @@ class _Handler(BaseHTTPRequestHandler):
                 self.running.closing.wait(answer.slow)
         except OSError:
             return  # the other side has heard enough
-        self.running.closing.wait(answer.stall)
+        if answer.stall:
+            self.stall(answer.stall)
+
+    def stall(self, seconds: float) -> None:
+        if self.running.stalled is None:
+            self.running.closing.wait(seconds)
+            return
+        self.connection.settimeout(0.01)
+        while not self.running.closing.is_set():
+            self.running.stalled(self.client_address)
+            with suppress(TimeoutError, ConnectionError):
+                if not self.connection.recv(1):
+                    return
 
     def send_head(self, slow: float) -> None:
         if not slow:

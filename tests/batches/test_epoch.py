@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, ConfigError
 from nmt_prep.records import CorpusInfo, DatasetInfo, ShardIndex
+from tests.guard import must_end
 
 INFO = DatasetInfo.model_construct()
 
@@ -154,12 +154,10 @@ def test_temperature() -> None:
 def test_a_hundred_million_pairs_resume_in_seconds(row_length: int | None) -> None:
     shard = split_index([1_000_000])
     index = SplitIndex(shard.paths * 100, shard.shards * 100, packed=False)
-    started = time.process_time()
     rule = BatchRule(4096, 16 if row_length else None, max_length=256, row_length=row_length)
     plan = BatchPlan(INFO, EpochOrder(index, 1), rule, skip_batches=1 << 40)
-    with pytest.raises(ArgumentError, match="skip_batches is"):
+    with must_end(), pytest.raises(ArgumentError, match="skip_batches is"):
         _ = plan.start
-    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize("corpus", ["multi30k", "general-v22"])

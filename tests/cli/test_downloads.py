@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.guard import PATIENCE
 from tests.interrupting import interruptible
 from tests.server import Answer, WebServer, web_server
 from tests.sources.stalling import stalling
@@ -132,7 +133,7 @@ def interrupted(config: Path, reached: Callable[[], object], start: str = "") ->
         try:
             reached()
             process.send_signal(signal.SIGINT)
-            _, error = process.communicate(timeout=60)
+            _, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert (process.returncode, error) == (130, "interrupted; run the same command again to go on where it stopped\n")

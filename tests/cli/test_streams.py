@@ -11,6 +11,7 @@ import pytest
 
 from nmt_prep.subwords import T2TTokenizer
 from tests.corpus import write_config
+from tests.guard import PATIENCE
 from tests.interrupting import interruptible
 
 NMT_PREP = f"{sys.executable} -m nmt_prep"
@@ -108,7 +109,7 @@ def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
     paths = os.pathsep.join([str(place), *filter(None, sys.path)])
     command = [sys.executable, "-m", "nmt_prep", "run", str(place / "config.yaml"), "--no-preview"]
     process = interruptible(command, environment(PYTHONPATH=paths))
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output, errors) == (130, "", "interrupted\n")
 
 

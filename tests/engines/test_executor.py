@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -102,14 +102,23 @@ def test_bad_data_is_not_tried_again(threads: Executor, tmp_path: Path) -> None:
     assert (tmp_path / "number-2").stat().st_size == 1
 
 
-def test_a_file_that_a_worker_does_not_see_yet_is_looked_for_again(threads: Executor, tmp_path: Path) -> None:
+def test_a_file_that_a_worker_does_not_see_yet_is_looked_for_again(
+    threads: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ticks: list[int] = []
-    writer = threading.Timer(0.2, (tmp_path / "spill").touch)
-    writer.start()
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            (tmp_path / "spill").touch()
+
+    monkeypatch.setattr("nmt_prep.engines.unseen.time", SimpleNamespace(sleep=pause))
     (done,) = ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], ticks.append)
     assert done.result == {"square": 4}
     assert ticks == [2]
-    assert 2 <= (tmp_path / "number-2").stat().st_size <= 4
+    assert pauses == [0.1, 0.4]
+    assert (tmp_path / "number-2").stat().st_size == 3
 
 
 def test_a_file_that_never_comes_is_bad_data(

@@ -16,15 +16,16 @@ import pytest
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.lock import is_running, run_lock
 from nmt_prep.pipeline.manifest import Workspace
+from tests.guard import PATIENCE
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.manifest import Workspace
 with run_lock(Workspace(Path(sys.argv[1])), wait=False, waiting=print):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -54,16 +55,19 @@ def test_the_second_waits_and_then_goes_on(tmp_path: Path) -> None:
     thread = threading.Thread(target=second)
     with run_lock(workspace, wait=False, waiting=never):
         thread.start()
-        assert told.wait(10)
+        assert told.wait(PATIENCE)
         assert not held.is_set()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert held.is_set()
 
 
 def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
     assert process.stdout is not None
-    with process.stdout:
+    with process.stdin, process.stdout:
         assert process.stdout.readline() == b"held\n"
         with (
             pytest.raises(OutputError, match=f"in use by process {process.pid} on"),
@@ -71,7 +75,7 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
         ):
             pass
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(PATIENCE)
     with run_lock(Workspace(tmp_path), wait=False, waiting=never):
         pass
 

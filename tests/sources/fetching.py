@@ -1,8 +1,10 @@
-"""Fetches of a test: with a clock that does not wait, and little patience."""
+"""Fetches of a test: with a clock that does not wait for the next try, and patience for a machine that is busy."""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +14,7 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
 from nmt_prep.sources.limits import Clock, Limits
+from tests.guard import PATIENCE
 
 TODAY = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 
@@ -22,17 +25,30 @@ def sha256(content: bytes) -> str:
 
 @dataclass
 class Scene:
-    """A directory to fetch into; ``pauses`` are those that a fetch would have made."""
+    """A directory to fetch into; ``pauses`` are those that a fetch would have made, ``now`` is its time."""
 
     directory: Path
-    limits: Limits = field(default_factory=lambda: Limits(connect_seconds=2.0, stall_seconds=2.0, retries=2))
+    limits: Limits = field(default_factory=lambda: Limits(PATIENCE, PATIENCE, retries=2))
     pauses: list[float] = field(default_factory=list)
+    now: Callable[[], float] = time.monotonic
+    fetcher: Fetcher | None = None
 
     def fetch(self, *mirrors: str, expected: str | None = None, **limits: Any) -> Fetched:
-        clock = Clock(sleep=self.pauses.append, today=lambda: TODAY, chance=lambda: 1.0)
+        clock = Clock(now=self.now, sleep=self.pauses.append, today=lambda: TODAY, chance=lambda: 1.0)
         changed = replace(self.limits, **limits)
-        fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
-        return fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
+        self.fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
+        return self.fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
+
+    def lose_patience(self, address: tuple[str, int]) -> None:
+        """Ends the time for the next bytes on the connection of that local address, if they are waited for."""
+        assert self.fetcher is not None
+        with self.fetcher._stop._lock:
+            watches = [*self.fetcher._stop._watches]
+        for watch in watches:
+            with watch._state:
+                if watch._due is not None and address in [connection.getsockname() for connection in watch._sockets]:
+                    watch._due = 0.0
+                    watch._state.notify()
 
     def attempt(self, url: str, **options: Any) -> tuple[bytes | None, str]:
         """Returns the result of a fetch, or None and the error."""

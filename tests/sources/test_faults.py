@@ -29,6 +29,11 @@ RESUMABLE = {"etag", "date", "both"}
 CHANGED = {"ETag": '"new"', "Last-Modified": "Sat, 31 Jan 2026 12:00:00 GMT"}
 
 
+@pytest.fixture(autouse=True)
+def no_patience_with_stalls(server: WebServer, scene: Scene) -> None:
+    server.stalled = scene.lose_patience
+
+
 def old(headers: dict[str, str], **more: object) -> Answer:
     return replace(Answer(OLD, headers=headers, ranges=True), **more)  # type: ignore[arg-type]
 
@@ -48,7 +53,7 @@ SECOND: dict[str, Callable[[dict[str, str]], Answer]] = {
     "another cut": lambda known: old(known, cut=500),
     "a cut in chunks": lambda known: Answer(OLD, headers=known, chunked=True, cut=17_000),
     "nothing": lambda known: old(known, cut=0),
-    "a stall": lambda known: old(known, cut=100, stall=0.4),
+    "a stall": lambda known: old(known, cut=100, stall=3600),
     "status 416": lambda known: Answer(b"", 416, {"Content-Range": "bytes */30000"}),
     "status 416 without a range": lambda known: Answer(b"sorry", 416),
     "status 429": lambda known: Answer(b"", 429, {"Retry-After": "3"}),
@@ -82,7 +87,7 @@ def test_two_faults_and_then_the_file(server: WebServer, scene: Scene, first: st
     fault = SECOND[second](known)
     honest = fault if fault.body in {NEW, LONGER, SHORTER} else old(known)
     url = server.give("/a.tgz", begun, fault, honest)
-    content, error = scene.attempt(url, stall_seconds=0.15, retries=3)
+    content, error = scene.attempt(url, retries=3)
     if validator not in RESUMABLE and fault.status == 206:
         # A part that nobody asked for is no transient fault: there is no telling what it is of.
         assert error == f"{url}: sent only a part of the file without being asked to; use another mirror"
@@ -135,7 +140,7 @@ def test_with_a_checksum_only_that_file_will_do(server: WebServer, scene: Scene,
     known = VALIDATORS["date"]
     fault = SECOND[second](known)
     url = server.give("/a.tgz", old(known, cut=cut), fault, old(known), old(known))
-    content, error = scene.attempt(url, expected=sha256(OLD), stall_seconds=0.15, retries=4)
+    content, error = scene.attempt(url, expected=sha256(OLD), retries=4)
     if fault.body in {NEW, LONGER, SHORTER}:
         assert f"expected SHA-256 {sha256(OLD)}, found" in error
     else:
@@ -147,7 +152,7 @@ def test_the_same_fault_again_and_again_ends(server: WebServer, scene: Scene, se
     known = VALIDATORS["etag"]
     fault = SECOND[second](known)
     url = server.give("/a.tgz", old(known, cut=10_000), fault)
-    content, error = scene.attempt(url, stall_seconds=0.1, retries=2)
+    content, error = scene.attempt(url, retries=2)
     assert len(server.asked) <= 5
     assert content in {OLD, NEW, LONGER, SHORTER} or error.startswith(f"{url}: ")
 
@@ -163,7 +168,7 @@ def test_faults_by_chance(server: WebServer, scene: Scene, seed: int) -> None:
     draw.shuffle(both)
     url = server.give("/a.tgz", *both, old(known))
     for _ in range(3):  # as a user would: run it again
-        content, error = scene.attempt(url, stall_seconds=0.15, retries=draw.randrange(8))
+        content, error = scene.attempt(url, retries=draw.randrange(8))
         assert content == OLD or error.startswith(f"{url}: ")
 
 

@@ -19,6 +19,7 @@ from nmt_prep.sources.parallel import get_all
 from nmt_prep.sources.supply import Supply, WantedFile
 from nmt_prep.sources.watch import FetchStoppedError
 from nmt_prep.store import Stored
+from tests.guard import PATIENCE
 from tests.sources.stalling import stalling
 
 
@@ -28,15 +29,20 @@ class FakeSupply:
     def __init__(self, place: Path) -> None:
         self.fetcher = Fetcher(place, place, Limits(), Progress())
         self.got: list[str] = []
+        self.waiting = threading.Event()
         self.released = threading.Event()
 
     def get(self, file: WantedFile) -> Stored:
+        if file.name == "missing":  # the other file is under way then
+            self.waiting.wait()
         self.got.append(file.name)
+        if file.name in ("stuck", "never"):
+            self.waiting.set()
         if file.name == "stuck":
-            self.fetcher._stop.wait(60)
+            self.fetcher._stop.wait(3600)
             self.fetcher.check()
         if file.name == "never":
-            self.released.wait(60)
+            self.released.wait()
         if file.name == "missing":
             raise DownloadError("missing: no such file")
         return Stored(file.name, "0" * 64, 1)
@@ -100,10 +106,11 @@ def interrupted_at(line: int, supply: FakeSupply) -> bool:
         if count == line:
             sys.settrace(None)
             raise KeyboardInterrupt
+        if "ended.get()" in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+            supply.waiting.wait()
+            supply.fetcher.stop()  # ends a run that was not interrupted
         return trace
 
-    timer = threading.Timer(0.2, supply.fetcher.stop)  # ends a run that was not interrupted
-    timer.start()
     before = sys.gettrace()
     sys.settrace(trace)
     try:
@@ -114,7 +121,6 @@ def interrupted_at(line: int, supply: FakeSupply) -> bool:
         return False
     finally:
         sys.settrace(before)
-        timer.cancel()
     raise AssertionError("files came that should not")
 
 
@@ -153,9 +159,9 @@ def test_a_stop_ends_a_fetch_wherever_it_is(tmp_path: Path, monkeypatch: pytest.
 
         thread = threading.Thread(target=fetch, daemon=True)
         thread.start()
-        assert server.reached.acquire(timeout=60)
+        assert server.reached.acquire(timeout=PATIENCE)
         fetcher.stop()
-        thread.join(60)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         assert isinstance(ended[0], FetchStoppedError | DownloadError)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import tempfile
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -59,7 +59,7 @@ OLD = st.characters(exclude_categories=["Cs", "Cn", "Co"], max_codepoint=0x7F0)
 TEXTS = st.lists(st.one_of(st.sampled_from(TELLING), st.sampled_from(LINES), OLD), max_size=14).map("".join)
 
 
-@cache
+@lru_cache(maxsize=1)
 def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, Tokenizer]:
     """Our tokenizer and one loaded from what it saves; tokenizers' own of the file and of what we save."""
     with tempfile.TemporaryDirectory() as directory:

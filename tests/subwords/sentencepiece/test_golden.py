@@ -62,7 +62,7 @@ def model_of(name: str) -> bytes:
     return trained(LINES * 3, 420 if "bytes" in name else 150, **OPTIONS[name])
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)
 def loaded(file: bytes) -> tuple[SentencePieceTokenizer, SentencePieceProcessor]:
     return SentencePieceTokenizer(file), library(file)
 

@@ -144,7 +144,13 @@ def _require_ours(path: Path) -> None:
 def _require_content_of_ours(path: Path, content: bytes | None) -> None:
     if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
         return
-    if not _BEGINNING.match(content) or (b'"sha256"' not in content and b'"version"' not in content):
+    try:
+        value = parse_json(content)
+    except ValueError:  # damaged
+        ours = _BEGINNING.match(content) is not None and b'"sha256"' in content
+    else:
+        ours = isinstance(value, dict) and {"files", "version"} <= value.keys()
+    if not ours:
         raise ConfigError(
             f"{path} is not a lock file of nmt_prep, which needs that name for the lock file of the config; rename the "
             f"config, or move {path.name} away"

@@ -4,7 +4,7 @@ import atexit
 import base64
 import sys
 import tempfile
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def write(path: Path) -> Path:
     return path
 
 
-@cache
+@lru_cache(maxsize=1)
 def loaded(pattern: str) -> tuple[tiktoken.Encoding, ByteBPETokenizer]:
     """Tiktoken's encoding, and ours of a file of its ranks."""
     with tempfile.TemporaryDirectory() as directory:

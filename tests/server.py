@@ -23,6 +23,7 @@ class Answer:
         claim: what Content-Range says in place of the truth; empty is no such header.
         slow: seconds between pieces, whose size is ``piece``.
         slow_head: seconds between the bytes of the head.
+        waits_for: returns once the answer may be sent.
     """
 
     body: bytes = b""
@@ -37,6 +38,7 @@ class Answer:
     slow: float = 0.0
     piece: int = 1
     slow_head: float = 0.0
+    waits_for: Callable[[], object] | None = None
 
     def ranged(self, asked: dict[str, str]) -> Answer:
         """The part that was asked for, where ranges are honoured."""
@@ -84,6 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
         server.headers.append(dict(self.headers))
         waiting = server.answers.get(self.path, [Answer(b"no such file", 404, {"Content-Type": "text/plain"})])
         answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        if answer.waits_for is not None:
+            answer.waits_for()
         self.send(answer.ranged(dict(self.headers)))
         self.close_connection = True
 

@@ -225,16 +225,24 @@ def test_nothing_waits_for_the_answer_of_a_worker_that_is_gone_since(tmp_path: P
         Roster(client, tmp_path, 1, 10, Progress()) as roster,
     ):
         (worker,) = client.run(os.getpid).values()
-        wakes = threading.Timer(8, os.kill, (worker, signal.SIGCONT))
+        woken = threading.Event()
+
+        def wake() -> None:
+            woken.set()
+            os.kill(worker, signal.SIGCONT)
+
+        wakes = threading.Timer(60, wake)
         try:
-            time.sleep(1)
-            assert roster.look() == 1  # asks
-            time.sleep(1)
+            while roster.look() == 0:  # asks
+                time.sleep(0.1)
+            for question in roster._asked.values():
+                question.result()  # the answer is here
             os.kill(worker, signal.SIGSTOP)
             wakes.start()
-            started = time.monotonic()
-            roster.look()  # reads the answer
-            assert time.monotonic() - started < 5
+            while roster._asked and not woken.is_set():
+                roster.look()  # reads the answer
+                time.sleep(0.1)
+            assert not woken.is_set()
         finally:
             os.kill(worker, signal.SIGCONT)
             wakes.cancel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -265,8 +266,15 @@ def test_an_interrupted_file_goes_on_in_the_next_run(server: WebServer, tmp_path
 
 
 def test_one_that_cannot_be_had_ends_the_others_and_they_go_on_later(server: WebServer, tmp_path: Path) -> None:
-    slow = server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True, cut=5000, stall=60))
-    missing = server.give("/missing", Answer(b"abcdef", 404, {"Content-Type": "text/plain"}, slow=0.05), b"abc")
+    slow = server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True, cut=5000, stall=3600))
+    incoming = config_of(tmp_path, corpus(slow, slow)).run_dir / "downloads" / ".incoming"
+
+    def slow_has_begun() -> None:
+        while not any(incoming.glob("*.json")):
+            time.sleep(0.01)
+
+    answer = Answer(b"abcdef", 404, {"Content-Type": "text/plain"}, waits_for=slow_has_begun)
+    missing = server.give("/missing", answer, b"abc")
     config = config_of(tmp_path, corpus(slow, missing))
     with pytest.raises(DownloadError, match=r"/missing: status 404"):
         download(config, None)

@@ -22,6 +22,7 @@ from nmt_prep.progress import Fields, Listener, Meter, Progress
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.engines.numbers import bad_data, dies, dies_once, numbers, pid, square
 from tests.engines.test_executor import Events
+from tests.guard import must_end
 
 distributed = pytest.importorskip("distributed")
 
@@ -170,13 +171,15 @@ def test_workers_that_are_all_gone_in_the_middle_are_an_error_in_the_end(tmp_pat
         results = dask.map(square, numbers(100), lambda amount: None)
         next(results)
         cluster.scale(0)
+        while cluster.scheduler.workers:
+            time.sleep(0.01)
         with pytest.raises(EngineError, match=r"the Dask cluster has had no worker for 0\.3 s"):
             list(results)
 
 
 def test_a_scheduler_that_goes_away_is_an_error(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
-        dask = engine(tmp_path, scheduler=cluster.scheduler_address, connect_seconds=0.3)
+        dask = engine(tmp_path, scheduler=cluster.scheduler_address, connect_seconds=10)
         with dask:
             results = dask.map(square, numbers(1000), lambda amount: None)
             next(results)
@@ -269,8 +272,7 @@ def test_workers_of_somebody_elses_scheduler_cannot_be_set(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_a_frozen_worker_keeps_no_run_from_ending(tmp_path: Path) -> None:
     changes = {"cluster": {"kind": "local", "workers": 2}, "frozen_seconds": 10}
-    started = time.monotonic()
-    with engine(tmp_path, **changes) as dask:
+    with must_end(), engine(tmp_path, **changes) as dask:
         found = {each.result["pid"] for each in dask.map(pid, numbers(20), lambda amount: None)}
         assert len(found) == 2
         frozen = found.pop()
@@ -278,7 +280,6 @@ def test_a_frozen_worker_keeps_no_run_from_ending(tmp_path: Path) -> None:
         done = list(dask.map(square, numbers(20), lambda amount: None))
     assert sorted(each.result["square"] for each in done) == [number**2 for number in range(20)]
     assert not Path(f"/proc/{frozen}").exists()
-    assert time.monotonic() - started < 60
 
 
 def test_the_sections_keys_fit_a_whole_config(tmp_path: Path) -> None:

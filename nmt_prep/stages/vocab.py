@@ -1,4 +1,4 @@
-"""vocab: from the sampled lines to one subword vocabulary a side, or one for both."""
+"""vocab: trains one subword vocabulary per side, or a shared one, from the sampled lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nmt_prep.subwords import Tokenizer, dialect_named, dialect_of
 from nmt_prep.subwords.counts import TextCounts, read_counts
 from nmt_prep.subwords.tokenizer import IdLayout
 
-_FAR_FROM_ASKED = 10  # per cent
+_FAR_FROM_ASKED = 10  # percent
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class VocabularyTask:
     """One vocabulary to train.
 
     Attributes:
-        key: names the task, and the vocabulary: ``source``, ``target`` or ``shared``.
-        samples: files of lines that it is trained on.
-        sample_bytes: bytes of all these files.
-        counted: files of counts of their lines; empty if the lines are not counted yet.
+        key: name of the task and of the vocabulary: ``source``, ``target`` or ``shared``.
+        samples: files of the lines to train from.
+        sample_bytes: total size of these files, in bytes.
+        counted: files with the counts of these lines; empty if the lines are not counted yet.
         output: file to write.
-        options: of the vocabulary.
+        options: options of the vocabulary.
         threads: native threads to use.
-        memory: bytes that the training may take.
+        memory: bytes of memory that training may use.
     """
 
     key: str
@@ -59,16 +59,16 @@ class VocabularyFacts:
     """A trained vocabulary, as ``vocab.json`` and ``dataset.json`` describe it.
 
     Attributes:
-        file: its name in the stage's directory.
-        kind: the dialect.
-        id_layout: numbering of a SentencePiece model's pieces; None for other dialects.
+        file: name of its file in the stage's directory.
+        kind: name of the dialect.
+        id_layout: id layout of a SentencePiece model; None for other dialects.
         size: number of pieces.
-        fingerprint: of the tokenizer.
-        unicode_version: of the character classes in use, where the dialect depends on them.
-        pad_id: None if there is no such piece; so too the other ids.
-        eos_id: of the piece that ends a sentence.
-        bos_id: of the piece that begins a sentence.
-        unk_id: of the piece for what cannot be expressed.
+        fingerprint: fingerprint of the tokenizer.
+        unicode_version: Unicode version of the character classes; None if the dialect does not depend on it.
+        pad_id: id of padding; None if there is no such piece.
+        eos_id: id of the end of sentence; None if there is no such piece.
+        bos_id: id of the start of sentence; None if there is no such piece.
+        unk_id: id of unknown text; None if there is no such piece.
     """
 
     file: str
@@ -88,8 +88,8 @@ class TrainedVocabulary:
     """The result of a training task.
 
     Attributes:
-        facts: of the vocabulary.
-        pieces: ids of the pieces that the config asks for (``vocab.reserved`` and the like), which frames may use.
+        facts: description of the vocabulary.
+        pieces: ids of the pieces that the config names (such as ``vocab.reserved``); frames may use them.
     """
 
     facts: VocabularyFacts
@@ -97,25 +97,25 @@ class TrainedVocabulary:
 
 
 def vocabulary_name(config: Config, key: str) -> str:
-    """File name of a side's vocabulary, with the language where there is one a side."""
+    """Returns the file name of a vocabulary; it contains the language unless the sides share the vocabulary."""
     side = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
     return dialect_of(config.vocab).file_name(f"vocab.{config.name}.{config.vocab.size}", side)
 
 
 def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
-    """Returns the sides that each vocabulary serves: one vocabulary for both, or one a side."""
+    """Returns the sides that use each vocabulary: both sides of a shared one, or one side each."""
     return {"shared": SIDES} if config.vocab.shared else {side: (side,) for side in SIDES}
 
 
 def side_suffix(config: Config, side: Side) -> str:
-    """What tells a side's files from the other's: its language, or the side where both have the same."""
+    """Returns the file suffix of a side: its language, or the name of the side if both languages are the same."""
     same = config.languages.source == config.languages.target
     return f".{side if same else getattr(config.languages, side)}"
 
 
 @dataclass(frozen=True)
 class BuiltVocabulary:
-    """Where a vocabulary is, and how to tell that it is the right one: what tasks have of it."""
+    """Location and fingerprint of a trained vocabulary, from which tasks load it."""
 
     path: Path
     kind: str
@@ -123,10 +123,10 @@ class BuiltVocabulary:
     fingerprint: str
 
     def load(self) -> Tokenizer:
-        """The tokenizer, which a process loads only once.
+        """Returns the tokenizer; each process loads it only once.
 
         Raises:
-            VocabularyError: the file does not read back as it was built.
+            VocabularyError: the file cannot be read, or does not match the fingerprint.
         """
         return _loaded(self)
 
@@ -135,15 +135,17 @@ class BuiltVocabulary:
 def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
     tokenizer = dialect_named(vocabulary.kind).load(vocabulary.path, id_layout=vocabulary.id_layout)
     if tokenizer.fingerprint != vocabulary.fingerprint:
-        raise VocabularyError(f"{vocabulary.path} does not read back as it was built; run again with --force vocab")
+        raise VocabularyError(
+            f"{vocabulary.path} does not match its recorded fingerprint; run again with --force vocab"
+        )
     return tokenizer
 
 
 def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
-    """Trains and writes one vocabulary; the meter counts steps of the training.
+    """Trains one vocabulary and writes it; the meter counts steps of the training.
 
     Raises:
-        TrainingError: the vocabulary cannot be trained from these lines, or not within the memory.
+        TrainingError: the vocabulary cannot be trained from these lines, or training needs more memory.
         OutputError: the file cannot be written.
     """
     dialect = dialect_of(task.options)
@@ -166,7 +168,7 @@ def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
 
 
 def _own_pieces(tokenizer: Tokenizer, options: VocabOptions) -> Iterator[tuple[str, int]]:
-    """Yields the pieces that the config asks for, with their ids, as far as they are single pieces."""
+    """Yields the pieces that the config names, with their ids; skips those that are not single pieces."""
     for piece in options.own_pieces:
         with suppress(VocabularyError):
             yield piece, tokenizer.piece_id(piece)
@@ -181,12 +183,12 @@ def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
 
 
 def _filled(counts: TextCounts, task: VocabularyTask, meter: Meter) -> TextCounts:
-    """Fills empty counts: with those of the tasks that counted, or from the samples."""
+    """Fills empty counts from the files of the count round, or from the samples if there are none."""
     if not task.counted:
         counts.add(_lines(task, meter), task.threads)
     for counted in task.counted:
         counts.add_counted(read_counts(counted))
-        counts.check_memory(task.memory)  # before they fill it by themselves
+        counts.check_memory(task.memory)  # before the counts themselves exhaust the memory
     return counts
 
 
@@ -203,12 +205,12 @@ TRAIN = Round("train", build_vocabulary, TrainedVocabulary, unit="steps", made=l
 
 @dataclass(frozen=True)
 class VocabOutput:
-    """The vocabulary of each side; the same twice if it is shared.
+    """The vocabulary of each side; both are the same if it is shared.
 
     Attributes:
-        source: of the source side.
-        target: of the target side.
-        pieces: by side, the ids of the pieces that the config asks for.
+        source: vocabulary of the source side.
+        target: vocabulary of the target side.
+        pieces: for each side, the ids of the pieces that the config names.
     """
 
     source: VocabularyFacts
@@ -221,7 +223,7 @@ class VocabOutput:
 
 
 class Vocabulary(Stage[VocabOutput, VocabOutput]):
-    """Trains the vocabularies, and describes them in ``vocab.json``."""
+    """Trains the vocabularies and describes them in ``vocab.json``."""
 
     name = "vocab"
     directory = "vocab"
@@ -245,7 +247,7 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
         counting = {key: tuple(count_tasks(files, config.vocab, job.scratch)) for key, files in samples.items()}
         slices = [task for tasks in counting.values() for task in tasks]
         yield from COUNT.run(slices, sum(task.end - task.start for task in slices))
-        # One after another: each may need most of the memory.
+        # These run one after another, because each may need most of the memory.
         tasks = [
             VocabularyTask(
                 key=key,
@@ -275,7 +277,7 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
 
 
 def size_warnings(config: Config, built: VocabOutput) -> list[str]:
-    """Returns a warning for each vocabulary whose size is far from what the config asks for."""
+    """Returns a warning for each vocabulary whose size differs from the configured size by more than 10%."""
     asked, warnings = config.vocab.size, list[str]()
     served: tuple[Side, ...] = ("source",) if config.vocab.shared else SIDES
     for key in served:
@@ -284,14 +286,14 @@ def size_warnings(config: Config, built: VocabOutput) -> list[str]:
             few = size < asked
             advice = "sample more text (sample.bytes_per_corpus) or ask for fewer" if few else "ask for more"
             warnings.append(
-                f"the {'shared' if config.vocab.shared else key} vocabulary has {size:,} pieces where {asked:,} were "
+                f"the {'shared' if config.vocab.shared else key} vocabulary has {size:,} pieces, but {asked:,} were "
                 f"asked for (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
             )
     return warnings
 
 
 def built_vocabularies(job: Job) -> dict[Side, BuiltVocabulary]:
-    """Returns the vocabularies that the vocab stage trained, for the stages below it."""
+    """Returns the vocabularies that the vocab stage trained, for the stages that depend on it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
     return {
         side: BuiltVocabulary(directory / facts.file, facts.kind, facts.id_layout, facts.fingerprint)

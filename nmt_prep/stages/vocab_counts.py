@@ -1,4 +1,4 @@
-"""The first round of vocab: counts the texts of a large sample, a slice at a time."""
+"""The first round of vocab: counts the texts of a large sample, one slice per task."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from nmt_prep.subwords import dialect_of
 from nmt_prep.subwords.counts import write_counts
 
 SLICE_BYTES = 64 << 20
-"""How much of a sample is counted by one task; a vocabulary from no more than that has no such tasks."""
+"""Bytes of a sample that one task counts; a sample that is no larger needs no such tasks."""
 
 
 @dataclass(frozen=True)
 class SampleFile:
-    """The sampled lines of a side: the file, and its bytes."""
+    """The file with the sampled lines of a side; ``size`` is in bytes."""
 
     side: Side
     path: Path
@@ -38,14 +38,14 @@ class CountedTexts:
 
 @dataclass(frozen=True)
 class CountTask:
-    """A slice of a sample: the lines that begin from ``start`` on and before ``end``.
+    """A slice of a sample to count: the lines that start at or after byte ``start`` and before byte ``end``.
 
     Attributes:
-        key: names the task.
-        sample: the file.
-        start: a byte of it.
-        end: another.
-        options: of the vocabulary.
+        key: name of the task.
+        sample: file with the sampled lines.
+        start: byte offset in the file, inclusive.
+        end: byte offset in the file, exclusive.
+        options: options of the vocabulary.
         output: file to write.
     """
 
@@ -58,7 +58,7 @@ class CountTask:
 
 
 def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: Path) -> Iterator[CountTask]:
-    """Yields the slices of the samples that one vocabulary is trained on; none if they are small."""
+    """Yields tasks that count the samples of one vocabulary; none if they are small or the dialect needs no counts."""
     if sum(sample.size for sample in samples) <= SLICE_BYTES or dialect_of(options).new_counts(options) is None:
         return
     for sample in samples:
@@ -68,7 +68,7 @@ def count_tasks(samples: Sequence[SampleFile], options: VocabOptions, scratch: P
 
 
 def count_slice(task: CountTask, tick: Tick) -> CountedTexts:
-    """Counts the texts of a slice, and writes the counts. Ticks are bytes.
+    """Counts the texts of a slice and writes the counts; ``tick`` gets bytes.
 
     Raises:
         OutputError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Progress of the training of a vocabulary: an event for each report of the trainer, a meter for each step."""
+"""Progress of vocabulary training: one event for each report of the trainer, one meter for each step."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from nmt_prep.progress import Meter
 
 
 class TrainingMeters:
-    """A trainer's progress callback, to use in a ``with`` statement, which ends the last meter."""
+    """A progress callback for trainers. Use it as a context manager, which ends the last meter."""
 
     def __init__(self, whole: Meter, key: str) -> None:
-        """Shows nothing yet.
+        """Starts without a meter.
 
         Args:
-            whole: the meter of the training. It advances by 1 for each report, which ends the training of a run that is
-                being stopped.
-            key: names the vocabulary.
+            whole: the meter of the whole training. It advances by 1 for each report; if the run is being stopped, this
+                raises and so ends the training.
+            key: name of the vocabulary.
         """
         self._whole = whole
         self._key = key

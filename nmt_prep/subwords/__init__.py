@@ -30,14 +30,14 @@ __all__ = [
 ]
 
 DIALECTS: tuple[Dialect[Any], ...] = (BYTE_BPE, SENTENCEPIECE, T2T)
-"""All dialects, in the order in which they are asked whether a file is theirs; T2T, which takes any, is the last."""
+"""All dialects, in the order in which they are tried on a file. T2T is last, because it accepts any file."""
 
 
 def dialect_named(kind: str) -> Dialect[Any]:
-    """Returns the dialect with a name.
+    """Returns the dialect with a given name.
 
     Raises:
-        VocabularyError: there is none.
+        VocabularyError: there is no such dialect.
     """
     for dialect in DIALECTS:
         if dialect.kind == kind:
@@ -47,22 +47,22 @@ def dialect_named(kind: str) -> Dialect[Any]:
 
 
 def dialect_of(options: VocabOptions) -> Dialect[Any]:
-    """Returns the dialect that options of a config are for."""
+    """Returns the dialect that the config's vocabulary options belong to."""
     return dialect_named(options.kind)
 
 
 def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> Tokenizer:
-    """Loads a vocabulary file of any dialect, which it tells from the file.
+    """Loads a vocabulary file of any dialect, and detects the dialect.
 
-    A directory, a JSON file, files with OpenAI's names and tiktoken's ranks are byte-level BPE; a protocol buffer is
-    SentencePiece; other text is Tensor2Tensor's.
+    Directories, JSON files, files with OpenAI's file names and tiktoken's ranks are byte-level BPE. Protocol buffers
+    are SentencePiece models. Any other text is a Tensor2Tensor vocabulary.
 
     Args:
         path: the file, or a directory with the files of byte-level BPE.
-        id_layout: of a SentencePiece model, which does not say it.
+        id_layout: id layout of a SentencePiece model, which its file does not record.
 
     Raises:
-        VocabularyError: the file cannot be read, or is no vocabulary that nmt_prep knows.
+        VocabularyError: the file cannot be read, or is not a vocabulary that nmt_prep supports.
     """
     path = Path(path)
     dialect = next(dialect for dialect in DIALECTS if dialect.recognises(path, _head(path)))

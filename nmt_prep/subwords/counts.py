@@ -1,4 +1,4 @@
-"""Counted texts: what a vocabulary is trained from, as columns, and as files that other processes wrote."""
+"""Text counts, which vocabularies are trained from: as columns in memory, and as files shared between processes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class CountColumns:
     """Distinct texts and how often each occurs.
 
     Attributes:
-        texts: none of them empty.
-        counts: 1 or more, int64, shape ``[texts]``.
+        texts: the distinct texts; none is empty.
+        counts: number of occurrences of each text, 1 or more; int64, shape ``[texts]``.
     """
 
     texts: TextColumn
@@ -30,27 +30,27 @@ class CountColumns:
 
 @runtime_checkable
 class TextCounts(Protocol):
-    """Distinct texts of a sample and how often each occurs, which a dialect trains a vocabulary from."""
+    """Distinct texts of a sample and how often each occurs; a dialect trains a vocabulary from them."""
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
         """Counts the texts of lines.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
+            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; discard the counts then.
         """
 
     def add_counted(self, columns: CountColumns) -> None:
-        """Adds texts that another process counted."""
+        """Adds the counts of another process."""
 
     def columns(self) -> CountColumns:
         """Returns all texts and their counts, in no particular order."""
         ...
 
     def check_memory(self, memory: int | None) -> None:
-        """Checks that a training from these counts fits the memory, in bytes; None is no bound.
+        """Checks that training from these counts fits into ``memory`` bytes; None means no limit.
 
         Raises:
-            TrainingError: it does not.
+            TrainingError: it does not fit.
         """
 
 
@@ -73,7 +73,7 @@ def write_counts(path: Path, columns: CountColumns) -> None:
 
 
 def read_counts(path: Path) -> CountColumns:
-    """Reads what :func:`write_counts` wrote, without copying it.
+    """Reads a file that :func:`write_counts` wrote, memory-mapped.
 
     Raises:
         OutputError: the file cannot be read.
@@ -87,21 +87,26 @@ def read_counts(path: Path) -> CountColumns:
 
 
 def check_memory(needed: int, allowed: int | None, what: str) -> None:
-    """Refuses a training that would not fit the memory.
+    """Raises if training needs more memory than allowed.
+
+    Args:
+        needed: bytes that training needs.
+        allowed: bytes that it may use; None means no limit.
+        what: what training needs the memory for, for the message.
 
     Raises:
-        TrainingError: it would not.
+        TrainingError: it needs more than that.
     """
     if allowed is not None and needed > allowed:
         need, have = sizes_apart(needed, allowed)
         raise TrainingError(
-            f"{what} of these lines need about {need} to train from, but {have} are allowed; allow more "
-            "(engine.memory), or give fewer lines (sample.bytes_per_corpus)"
+            f"training from {what} of these lines needs about {need} of memory, but {have} are allowed; allow more "
+            "(engine.memory), or use fewer lines (sample.bytes_per_corpus)"
         )
 
 
 def sizes_apart(larger: int, smaller: int) -> tuple[str, str]:
-    """Two numbers of bytes in one unit, with as many decimals as it takes to tell them apart."""
+    """Formats two numbers of bytes in the same unit, with enough decimals to make the two texts differ."""
     units = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
     unit, name = next(((unit, name) for unit, name in units if smaller >= unit), (1, "bytes"))
     for decimals in range(min(unit - 1, 1), 10):

@@ -1,7 +1,7 @@
-"""The interface of a subword dialect: what stages and commands ask about it.
+"""The interface of a subword dialect, as stages and commands use it.
 
-A dialect is a folder with one instance of a subclass, which ``nmt_prep.subwords.DIALECTS`` lists, and a class of
-options in ``nmt_prep.config.vocab``.
+To add a dialect, make a folder with one instance of a subclass of :class:`Dialect`, list the instance in
+``nmt_prep.subwords.DIALECTS``, and add a class of options to ``nmt_prep.config.vocab``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Speed:
     """Typical times and memory, for estimates on machines where no run has measured them.
 
     Attributes:
-        encoding: bytes of text encoded per second and worker.
-        sample: bytes of the sample that the next two were measured with.
-        seconds: time to train a vocabulary.
-        memory: bytes of memory to train a vocabulary.
+        encoding: encoding speed, in bytes of text per second and worker.
+        sample: size in bytes of the sample that ``seconds`` and ``memory`` were measured with.
+        seconds: time that training took, in seconds.
+        memory: memory that training took, in bytes.
     """
 
     encoding: float = 50e6
@@ -37,12 +37,12 @@ class Speed:
 
 
 class Dialect(ABC, Generic[Options]):
-    """A kind of vocabulary: its options, its training and its files.
+    """A subword dialect: its options, its training and its vocabulary files.
 
     Attributes:
-        kind: its name, the value of ``vocab.kind`` in a config and of :attr:`Tokenizer.dialect`.
-        options: class of its options in a config.
-        speed: for estimates.
+        kind: name of the dialect: the value of ``vocab.kind`` in a config, and of :attr:`Tokenizer.dialect`.
+        options: class of the dialect's options in a config.
+        speed: typical times and memory, for estimates.
     """
 
     kind: ClassVar[str]
@@ -50,14 +50,14 @@ class Dialect(ABC, Generic[Options]):
     speed: ClassVar[Speed] = Speed()
 
     def check(self, options: Options) -> None:
-        """Checks options as far as that takes more than the config's types, such as a library's own rules.
+        """Checks the options against rules that the config's types cannot express, such as those of a library.
 
         Raises:
-            NmtPrepError: a value is not possible; the message names its key.
+            NmtPrepError: a value is invalid; the message names its key.
         """
 
     def new_counts(self, options: Options) -> TextCounts | None:
-        """Returns empty counts, to be filled with the sample by several tasks; None if training reads lines."""
+        """Returns empty counts, which tasks fill from the sample; None if the dialect trains from lines."""
         return None
 
     @abstractmethod
@@ -68,13 +68,13 @@ class Dialect(ABC, Generic[Options]):
 
         Args:
             text: the filled counts of :meth:`new_counts`, or lines if it returns None.
-            options: of the vocabulary.
-            progress: called with steps of the training.
-            memory: bytes that the training may take.
+            options: options of the vocabulary.
+            progress: called with the steps of the training.
+            memory: bytes of memory that training may use.
 
         Raises:
             InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: the vocabulary cannot be trained from this text, or not within the memory.
+            TrainingError: the vocabulary cannot be trained from this text, or training needs more memory.
         """
 
     @abstractmethod
@@ -82,17 +82,17 @@ class Dialect(ABC, Generic[Options]):
         """Returns the name of a vocabulary file.
 
         Args:
-            stem: the beginning, ``vocab.<name>.<size>``.
-            side: suffix of a side, such as ``.en``; empty if both sides share the vocabulary.
+            stem: start of the name, ``vocab.<name>.<size>``.
+            side: suffix of the side, such as ``.en``; empty if both sides share the vocabulary.
         """
 
     def id_layout(self, options: Options) -> IdLayout | None:
-        """Returns the numbering of a SentencePiece model's pieces; None for other dialects."""
+        """Returns the id layout of a SentencePiece model; None for other dialects."""
         return None
 
     @abstractmethod
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Tells whether a file is a vocabulary of this dialect.
+        """Returns True if a file is a vocabulary of this dialect.
 
         Args:
             path: the file, or a directory.
@@ -108,5 +108,5 @@ class Dialect(ABC, Generic[Options]):
         """
 
     def variant(self, options: Options) -> str:
-        """Returns the kind, with the options that the time of training depends on; measurements are kept under it."""
+        """Returns the key for speed measurements: the kind, and the options that training time depends on."""
         return self.kind

@@ -1,6 +1,6 @@
-"""Special pieces round the ids of a row, such as a tag before them and the end of the sentence behind them.
+"""Special pieces around the ids of a row, such as a tag before them and the end of sentence after them.
 
-They are put there as ids. No dialect makes them from text, so that a text that looks like a tag stays text.
+They are added as ids. No dialect reads them from text, so text that looks like a tag stays text.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from nmt_prep.subwords.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The ids before and after those of the text, the same for each row.
+    """Ids before and after those of the text, the same for each row.
 
     Attributes:
-        before: ids that begin a row.
-        after: ids that end a row.
+        before: ids at the start of a row.
+        after: ids at the end of a row.
     """
 
     before: tuple[int, ...] = ()
@@ -31,26 +31,26 @@ class Frame:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, tag: str | None = None, *, eos: bool = True) -> Self:
-        """The usual frame: the tag, the text, the end of the sentence.
+        """Returns the usual frame: the tag, the text, the end of sentence.
 
         Args:
-            tokenizer: whose pieces they are.
+            tokenizer: the tokenizer that gives the ids.
             tag: a piece, as :meth:`Tokenizer.piece_id` takes it; None for no tag.
-            eos: False leaves out the end of the sentence.
+            eos: False leaves out the end of sentence.
 
         Raises:
-            VocabularyError: the tag is no piece of the vocabulary, or there is no eos piece.
+            VocabularyError: the tag is not a piece of the vocabulary, or there is no eos piece.
         """
         if eos and tokenizer.eos_id is None:
-            raise VocabularyError("the vocabulary has no eos piece, with which every row must end; build it with one")
+            raise VocabularyError("the vocabulary has no eos piece, but every row must end with one; train it with one")
         before = () if tag is None else (tokenizer.piece_id(tag),)
         return cls(before, (tokenizer.eos_id,) if eos and tokenizer.eos_id is not None else ())
 
     def around(self, rows: Ragged) -> Ragged:
-        """The rows, each within the frame.
+        """Returns the rows, each within the frame.
 
         Raises:
-            ValueError: the offsets do not ascend within the values.
+            ValueError: the offsets do not increase, or exceed the number of values.
         """
         if not self.before and not self.after:
             return rows
@@ -59,7 +59,7 @@ class Frame:
         )
 
     def inside(self, ids: Sequence[int]) -> Sequence[int] | None:
-        """The ids within the frame; None where the row does not begin and end with its ids."""
+        """Returns the ids within the frame; None if the row does not start and end with the ids of the frame."""
         end = len(ids) - len(self.after)
         if end < len(self.before) or tuple(ids[end:]) != self.after or tuple(ids[: len(self.before)]) != self.before:
             return None

@@ -1,4 +1,4 @@
-"""Pieces as words of a plain-text file: one line a sentence, pieces between spaces, as most toolkits read them."""
+"""Pieces as words of a text file: one sentence per line, pieces separated by spaces, as most toolkits read them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WHITE = re.compile(r"\s")
 
 
 class PieceText:
-    """Ids to lines of pieces and back.
+    """Converts ids to lines of pieces, and back.
 
     Attributes:
-        tokenizer: whose pieces they are.
-        texts: the text of each piece, in the order of ids.
+        tokenizer: the tokenizer of these pieces.
+        texts: the text of each piece, in order of ids.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -32,23 +32,23 @@ class PieceText:
         self._white = np.array([_WHITE.search(text) is not None for text in self.texts], dtype=np.bool_)
 
     def words(self) -> list[str]:
-        """All texts, each of which can be a line of a vocabulary list.
+        """Returns the texts of all pieces, for a vocabulary list with one piece per line.
 
         Raises:
-            VocabularyError: a piece holds white space.
+            VocabularyError: a piece contains white space.
         """
         if self._white.any():
             number = int(self._white.argmax())
             raise VocabularyError(
-                f"piece {number}, {self.texts[number]!r}, holds white space, so it cannot stand in a text file"
+                f"piece {number}, {self.texts[number]!r}, contains white space, so it cannot be written to a text file"
             )
         return self.texts
 
     def lines(self, rows: Ragged) -> pa.Array:
-        """Each row as one line, its pieces between spaces: a ``large_string`` array.
+        """Returns one line per row, with pieces separated by spaces, as a ``large_string`` array.
 
         Raises:
-            EncodeError: an id is not in the vocabulary, or its piece holds white space.
+            EncodeError: an id is not in the vocabulary, or its piece contains white space.
         """
         if len(rows.values) and not 0 <= int(rows.values.min()) <= int(rows.values.max()) < len(self.texts):
             raise EncodeError(f"ids must be from 0 to {len(self.texts) - 1}")
@@ -56,13 +56,13 @@ class PieceText:
         if white.any():
             number = int(rows.values[int(white.argmax())])
             raise EncodeError(
-                f"the text has piece {number}, {self.texts[number]!r}, which holds white space and so cannot stand "
-                "among pieces; write ids, or leave those characters out of the text"
+                f"the text has piece {number}, {self.texts[number]!r}, which contains white space, so it cannot be "
+                "written as a piece; write ids, or remove those characters from the text"
             )
         return _joined(rows, self._column.take(pa.array(rows.values)))
 
     def rows(self, lines: Iterable[str]) -> Ragged:
-        """Lines of pieces as rows of ids; pieces stand between single spaces.
+        """Returns the ids of each line of pieces; spaces separate the pieces.
 
         Raises:
             EncodeError: a piece is not in the vocabulary.
@@ -70,19 +70,19 @@ class PieceText:
         try:
             return Ragged.from_lists([[self._ids[piece] for piece in line.split(" ") if piece] for line in lines])
         except KeyError as error:
-            raise EncodeError(f"{error.args[0]!r} is no piece of this vocabulary") from None
+            raise EncodeError(f"{error.args[0]!r} is not a piece of this vocabulary") from None
 
 
 def id_lines(rows: Ragged) -> pa.Array:
-    """Each row as one line, its ids between spaces: a ``large_string`` array."""
+    """Returns one line per row, with ids separated by spaces, as a ``large_string`` array."""
     return _joined(rows, pa.array(rows.values).cast(pa.large_string()))
 
 
 def id_rows(lines: Iterable[str]) -> Ragged:
-    """Lines of ids as rows.
+    """Parses lines of ids.
 
     Raises:
-        EncodeError: a word is not a number that an id can be.
+        EncodeError: a word is not an integer from 0 to 2**31 - 1.
     """
     rows = []
     for line in lines:

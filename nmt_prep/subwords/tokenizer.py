@@ -1,4 +1,4 @@
-"""What every subword dialect offers to the rest of the package."""
+"""The interface of a tokenizer, the same for every subword dialect."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nmt_prep.columns import Lines, Ragged
 from nmt_prep.errors import VocabularyError
 
 IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
-"""How the special pieces of a SentencePiece model are numbered."""
+"""The numbering of a SentencePiece model's pieces."""
 
 ProgressCallback: TypeAlias = Callable[[str, Mapping[str, int | float | str]], None]
-"""Called during training with an event's name and its numbers, e.g. ``("bisection", {"min_count": 500, "size": 812})``.
+"""Called during training with the name of an event and its fields: ``("bisection", {"min_count": 500, "size": 812})``.
 
-An exception that it raises ends the training and reaches the caller.
+If it raises an exception, training ends and the exception reaches the caller.
 """
 
 
 class Tokenizer(ABC):
-    """Text to ids and back. Instances do not change once made, and may be used from several threads."""
+    """Converts text to ids and back. Instances are immutable and thread-safe."""
 
     dialect: str
     """Name of the dialect, as ``vocab.kind`` in a config: ``t2t``, ``byte_bpe`` or ``sentencepiece``."""
@@ -45,15 +45,15 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """Ids of one text, without sos or eos."""
+        """Returns the ids of one text, without bos or eos."""
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """Text of one sequence of ids."""
+        """Returns the text of one sequence of ids."""
 
     @abstractmethod
     def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Ids of many lines, without sos or eos, in order.
+        """Returns the ids of many lines, without bos or eos, in order.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
@@ -65,26 +65,26 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode_batch(self, rows: Ragged) -> list[str]:
-        """Texts of many sequences of ids, in order."""
+        """Returns the texts of many sequences of ids, in order."""
 
     @property
     @abstractmethod
     def pieces(self) -> Sequence[str]:
-        """The vocabulary in the order of ids."""
+        """The pieces, in order of ids."""
 
     def words(self) -> list[str]:
-        """Texts of the pieces in the order of ids, without white space if the dialect has a way to write that."""
+        """Returns the texts of the pieces, in order of ids; white space is escaped if the dialect can do so."""
         return list(self.pieces)
 
     def __len__(self) -> int:
         return len(self.pieces)
 
     def piece_id(self, piece: str) -> int:
-        """Id of a piece, such as a reserved one, that has this text as a whole; of equal ones the first.
+        """Returns the id of the piece with exactly this text, such as a reserved piece; the first of equal pieces.
 
         Args:
-            piece: its text as in :attr:`pieces`. Of Tensor2Tensor's dialect also a reserved token as it was given; the
-                vocabulary holds it escaped and with an underscore at its end.
+            piece: the text, as in :attr:`pieces`. Tensor2Tensor's dialect also takes a reserved token as the user wrote
+                it; its vocabulary stores the token escaped, with an underscore at the end.
 
         Raises:
             VocabularyError: there is no such piece.
@@ -94,34 +94,34 @@ class Tokenizer(ABC):
             if spelt in pieces:
                 return pieces.index(spelt)
         raise VocabularyError(
-            f"{piece!r} is no single piece of the vocabulary; reserve it (vocab.reserved) when the vocabulary is built"
+            f"{piece!r} is not a piece of the vocabulary; reserve it (vocab.reserved) before training"
         )
 
     def _spellings(self, piece: str) -> Sequence[str]:
-        """How the vocabulary may spell a piece, the likeliest first."""
+        """Returns the spellings that a piece may have in the vocabulary, most likely first."""
         return (piece,)
 
     @property
     @abstractmethod
     def pad_id(self) -> int | None:
-        """Id of padding, None where the vocabulary has none."""
+        """Id of padding; None if the vocabulary has none."""
 
     @property
     @abstractmethod
     def eos_id(self) -> int | None:
-        """Id that ends a sentence, None where the vocabulary has none."""
+        """Id of the end of sentence; None if the vocabulary has none."""
 
     @property
     @abstractmethod
     def bos_id(self) -> int | None:
-        """Id that begins a sentence, None where the vocabulary has none."""
+        """Id of the start of sentence; None if the vocabulary has none."""
 
     @property
     @abstractmethod
     def unk_id(self) -> int | None:
-        """Id of what cannot be expressed, None where the dialect expresses everything."""
+        """Id of unknown text; None if the dialect can encode any text."""
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of what decides the ids: dialect, pieces, options, Unicode version. Equal ones encode alike."""
+        """SHA-256 (hex) of all that determines the ids: dialect, pieces, options, Unicode version."""

@@ -1,4 +1,4 @@
-"""Reading vocabulary files, of whatever dialect."""
+"""Reading vocabulary files of any dialect."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _MAX_BYTES = 1 << 28
 
 
 def read_vocabulary(path: Path) -> bytes:
-    """The bytes of a vocabulary file.
+    """Returns the bytes of a vocabulary file.
 
     Raises:
-        VocabularyError: the file cannot be read, or is larger than any vocabulary.
+        VocabularyError: the file cannot be read, or is larger than 256 MiB.
     """
     try:
         with path.open("rb") as file:
@@ -24,6 +24,6 @@ def read_vocabulary(path: Path) -> bytes:
         ) from error
     if len(data) > _MAX_BYTES:
         raise VocabularyError(
-            f"{path} is larger than {_MAX_BYTES >> 20} MiB, which no vocabulary is; check that this is its file"
+            f"{path} is larger than {_MAX_BYTES >> 20} MiB, too large for a vocabulary; check the path"
         )
     return data

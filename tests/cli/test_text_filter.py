@@ -87,7 +87,7 @@ def test_a_tag_that_is_no_piece_is_an_error_before_any_line(vocabulary: Path) ->
     result = run_filter("some text\n", "encode", "--vocab", str(vocabulary), "--tag", "<2fr>")
     assert (result.returncode, result.stdout) == (1, b"")
     message = " ".join(result.stderr.decode().split())
-    assert f"--tag: {vocabulary}: '<2fr>' is no single piece of the vocabulary" in message
+    assert f"--tag: {vocabulary}: '<2fr>' is not a piece of the vocabulary" in message
 
 
 def test_vocab_shows_what_it_is_and_how_it_covers_a_text(vocabulary: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_vocab_shows_what_it_is_and_how_it_covers_a_text(vocabulary: Path, tmp_p
         ),
         ("decode", b"2 3\n2  x3 4\n", "standard input, line 2, column 4: not a line of ids: '2  x3 4'\n"),
         ("decode", b"2 3\n\n2 99999999999\n", "standard input, line 3, column 3: "),
-        ("decode --as pieces", b"a_ b_\na_ nope b_\n", "standard input, line 2, column 4: 'nope' is no piece of this"),
+        ("decode --as pieces", b"a_ b_\na_ nope b_\n", "standard input, line 2, column 4: 'nope' is not a piece of"),
     ],
 )
 def test_what_is_wrong_with_the_input_is_told_by_line_and_column(

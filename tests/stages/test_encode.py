@@ -74,7 +74,7 @@ def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, m
     other = T2TTokenizer.train(["something else"], 100)
     vocab._loaded.cache_clear()
     monkeypatch.setattr(vocab, "load_tokenizer", lambda path, **options: other)
-    with pytest.raises(VocabularyError, match="does not read back as it was built"):
+    with pytest.raises(VocabularyError, match="does not match its recorded fingerprint"):
         nmt_prep.run(corpus_config(place / "run"), base_dir=place)
 
 

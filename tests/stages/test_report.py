@@ -22,7 +22,7 @@ def test_the_report_in_words(tmp_path: Path) -> None:
         "  source: 112 pieces, t2t, vocab.small.200.subwords.en",
     ]
     warning = (
-        "the source vocabulary has 112 pieces where 200 were asked for (vocab.size): the sample gives no more; "
+        "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
         "sample more text (sample.bytes_per_corpus) or ask for fewer"
     )
     assert f"  warning: {warning}" in lines

@@ -87,12 +87,12 @@ def test_names(tmp_path: Path, languages: tuple[str, str], names: tuple[str, str
         (
             False,
             (179, 221),
-            ["the source vocabulary has 179 pieces where 200", "the target vocabulary has 221 pie"],
+            ["the source vocabulary has 179 pieces, but 200", "the target vocabulary has 221 pie"],
         ),
         (
             True,
             (1200, 1200),
-            ["the shared vocabulary has 1,200 pieces where 200 were asked for (vocab.size): "],
+            ["the shared vocabulary has 1,200 pieces, but 200 were asked for (vocab.size): "],
         ),
     ],
 )

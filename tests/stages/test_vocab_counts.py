@@ -88,5 +88,5 @@ def test_only_large_samples_are_sliced_and_only_for_dialects_that_count(
 def test_what_would_not_fit_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     monkeypatch.setattr("nmt_prep.subwords.t2t.training._BYTES_PER_CHARACTER", 10**6)
-    with pytest.raises(TrainingError, match=r"tokens of these lines need about \d+\.\d GB .*\(engine\.memory\)"):
+    with pytest.raises(TrainingError, match=r"tokens of these lines needs about \d+\.\d GB .*\(engine\.memory\)"):
         vocabularies(tmp_path, "run")

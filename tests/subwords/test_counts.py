@@ -111,7 +111,8 @@ def test_a_training_that_would_not_fit_is_refused() -> None:
     lines = [f"{number} words" for number in range(2000)]
     for train, what in ((T2TTokenizer.train, "tokens"), (ByteBPETokenizer.train, "words")):
         with pytest.raises(
-            TrainingError, match=rf"the distinct {what} of these lines need about \d+\.\d kB to train from, but 1\.0 kB"
+            TrainingError,
+            match=rf"training from the distinct {what} of these lines needs about \d+\.\d kB of memory, but 1\.0 kB",
         ):
             train(lines, 300, memory=1000)
         assert train(lines, 300, memory=10**7).fingerprint == train(lines, 300).fingerprint

@@ -113,7 +113,7 @@ def test_tagged_rows_of_tensor2tensor_begin_with_the_reserved_token() -> None:
 @pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("tag", ["<2fr>", "the cat", ""])
 def test_a_tag_that_is_no_piece_is_refused(kind: str, tag: str) -> None:
-    with pytest.raises(VocabularyError, match=rf"^'{tag}' is no single piece of the vocabulary; reserve it"):
+    with pytest.raises(VocabularyError, match=rf"^'{tag}' is not a piece of the vocabulary; reserve it"):
         Frame.of(tokenizer(kind), tag)
 
 

@@ -35,12 +35,12 @@ def test_lines_of_pieces_where_no_piece_of_the_text_has_white_space(with_white_p
 def test_a_piece_of_white_space_in_the_text_is_named(with_white_pieces: SentencePieceTokenizer, white: str) -> None:
     text = PieceText(with_white_pieces)
     number = list(with_white_pieces.pieces).index(white)
-    with pytest.raises(EncodeError, match=rf"the text has piece {number}, .* holds white space"):
+    with pytest.raises(EncodeError, match=rf"the text has piece {number}, .* contains white space"):
         text.lines(with_white_pieces.encode_batch([f"cats{white}"]))
 
 
 def test_a_vocabulary_list_has_no_piece_of_white_space(with_white_pieces: SentencePieceTokenizer) -> None:
-    with pytest.raises(VocabularyError, match="holds white space, so it cannot stand in a text file"):
+    with pytest.raises(VocabularyError, match="contains white space, so it cannot be written to a text file"):
         PieceText(with_white_pieces).words()
 
 

@@ -32,5 +32,5 @@ def test_file_too_large_for_a_vocabulary(dialect: type[Tokenizer], tmp_path: Pat
         file.truncate((1 << 28) + 1)
     with pytest.raises(VocabularyError) as caught:
         dialect.load(path)
-    message = f"{path} is larger than 256 MiB, which no vocabulary is; check that this is its file"
+    message = f"{path} is larger than 256 MiB, too large for a vocabulary; check the path"
     assert str(caught.value) == message

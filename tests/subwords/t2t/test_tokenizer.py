@@ -31,7 +31,7 @@ def test_reserved_tokens_come_first_and_can_match() -> None:
     tokenizer = T2TTokenizer.train(["x <sep> yend", "end"], 40, reserved=["<sep>", "end", "a_b"])
     assert tokenizer.pieces[:5] == ("<pad>_", "<EOS>_", "<sep>_", "end_", "a\\ub_")
     assert [tokenizer.piece_id(token) for token in ("<pad>", "<EOS>", "<sep>", "end", "a_b")] == [0, 1, 2, 3, 4]
-    with pytest.raises(VocabularyError, match="'x y' is no single piece"):
+    with pytest.raises(VocabularyError, match="'x y' is not a piece"):
         tokenizer.piece_id("x y")
 
 

@@ -1,7 +1,7 @@
-"""Added tokens: those that are found in the text by their names, before it is cut into pretokens.
+"""Added tokens, which are found in the text by name, before pre-tokenisation.
 
-Special ones are found only where the caller allows them, as in tiktoken; ordinary ones wherever they are, as in
-tokenizers. How they are found is what tokenizers does: of two that begin alike the longer one is taken.
+Special tokens are found only if the caller allows them, as in tiktoken; ordinary added tokens are always found, as in
+tokenizers. The search is the same as in tokenizers: if several tokens match at a position, the longest is taken.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SpecialNames: TypeAlias = "Collection[str] | Literal['all']"
 
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """A token that text has by name.
+    """A token that is found in text by name.
 
     Attributes:
-        id: its id.
-        special: whether it is found only where it is allowed.
-        normalized: whether it is looked for after the text was normalised, and its name too, instead of before.
-        lstrip: whether it takes in the white space before it.
-        rstrip: whether it takes in the white space behind it.
-        single_word: whether it is found only where no letter, digit or underscore touches it.
+        id: id of the token.
+        special: True if it is found only when allowed.
+        normalized: True if its normalised name is searched in normalised text; False if its name is searched before.
+        lstrip: True if it includes the white space before it.
+        rstrip: True if it includes the white space after it.
+        single_word: True if it is found only without an adjacent letter, digit or underscore.
     """
 
     id: int
@@ -43,42 +43,42 @@ class AddedToken:
 def allowed_specials(
     text: str, added: Mapping[str, AddedToken], allowed: SpecialNames, disallowed: SpecialNames
 ) -> frozenset[str]:
-    """Names of the special tokens that may be found in a text.
+    """Returns the names of the special tokens to recognise in a text.
 
     Args:
         text: the text.
         added: all added tokens.
-        allowed: names that are read as special tokens, or "all".
-        disallowed: names that must not be in the text, or "all" of those not allowed. The rest is ordinary text.
+        allowed: names to recognise as special tokens, or "all".
+        disallowed: names that the text must not contain, or "all" for those not allowed. Other names are ordinary text.
 
     Raises:
-        EncodeError: a disallowed one is in the text.
+        EncodeError: the text contains a disallowed name.
     """
     known = frozenset(name for name, token in added.items() if token.special)
     allowed_names = known if allowed == "all" else known & frozenset(allowed)
     disallowed_names = known - allowed_names if disallowed == "all" else frozenset(disallowed)
     if disallowed_names and (found := _any_of(disallowed_names).search(text)):
         raise EncodeError(
-            f"the text holds the special token {found[0]!r} at character {found.start()}; allow it with "
+            f"the text contains the special token {found[0]!r} at character {found.start()}; allow it with "
             "allowed_special={…} to get its id, or pass disallowed_special=() to encode it as ordinary text"
         )
     return allowed_names
 
 
 class AddedTokenFinder:
-    """Looks for some added tokens at once, those that are looked for before or after normalisation."""
+    """Finds several added tokens in one pass, either before or after normalisation."""
 
     def __init__(self, tokens: Mapping[str, AddedToken]) -> None:
-        """Prepares to look for tokens.
+        """Compiles the search.
 
         Args:
-            tokens: by the text that they are found by; must not be empty.
+            tokens: added tokens by the text to search for; at least one.
         """
         self._tokens = tokens
         self._names = _any_of(tokens)
 
     def cut(self, text: str) -> Iterator[str | int]:
-        """What lies between the tokens, and the tokens' ids, in turn."""
+        """Yields the ids of the tokens and the text between them, in order."""
         at = 0
         for found in self._names.finditer(text):
             token = self._tokens[found[0]]
@@ -100,13 +100,13 @@ class AddedTokenFinder:
 def finder(
     added: Mapping[str, AddedToken], allowed: frozenset[str], normalized: bool, normal: Callable[[str], str]
 ) -> AddedTokenFinder | None:
-    """Finder of ordinary tokens and allowed special ones; None where there are none.
+    """Returns a finder of ordinary and allowed special tokens; None if there are none.
 
     Args:
         added: all added tokens.
-        allowed: names of special tokens that are looked for.
-        normalized: take those that are looked for in normalised text, or the others.
-        normal: how text is normalised.
+        allowed: names of the special tokens to find.
+        normalized: True for tokens to find in normalised text, False for the others.
+        normal: function that normalises text.
     """
     wanted = {
         normal(name) if normalized else name: token

@@ -1,4 +1,4 @@
-"""Byte-level BPE as the pipeline sees it."""
+"""The byte-level BPE dialect for the pipeline."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NAMES = ("encoder.json", "vocab.json", "vocab.bpe", "merges.txt", "tokenizer.js
 
 
 class ByteBPEDialect(Dialect[ByteBPEVocab]):
-    """GPT-2's dialect, saved as ``tokenizer.json``."""
+    """GPT-2's dialect; vocabularies are saved as ``tokenizer.json``."""
 
     kind: ClassVar[str] = "byte_bpe"
     options = ByteBPEVocab
     speed: ClassVar[Speed] = Speed(encoding=59e6, sample=50e6, seconds=1.8, memory=454e6)
 
     def check(self, options: ByteBPEVocab) -> None:
-        """Refuses a pattern that tokenizers, which reads the vocabulary's file too, does not accept.
+        """Checks that the pattern is valid in ``tokenizers``, which also reads the vocabulary file.
 
         Raises:
-            VocabularyError: it does not, or is not installed.
+            VocabularyError: ``tokenizers`` does not accept the pattern, or is not installed.
         """
         try:
             self.new_counts(options)
@@ -61,7 +61,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
         return f"{stem}{side}.tokenizer.json"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Takes a directory, files with OpenAI's names, JSON objects, and tiktoken's ranks whatever their name."""
+        """Accepts directories, files with OpenAI's file names, JSON objects, and tiktoken's ranks under any name."""
         if path.is_dir() or path.name in _NAMES or path.suffix == ".tiktoken" or _RANK.match(head):
             return True
         return (path.suffix == ".json" and head[:1] != b"\n") or _opens_json(head)
@@ -71,7 +71,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
 
 
 def _opens_json(head: bytes) -> bool:
-    """Tells whether text opens as a JSON object does; a bare piece that begins with a brace does not go on so."""
+    """Returns True if text starts with ``{"``, as a JSON object does; a vocabulary piece may start with ``{`` alone."""
     text = head.lstrip()
     return text[:1] == b"{" and text[1:].lstrip()[:1] == b'"'
 

@@ -1,4 +1,4 @@
-"""Byte-level BPE in files: OpenAI's encoder.json and vocab.bpe, Hugging Face's tokenizer.json, tiktoken's ranks."""
+"""Byte-level BPE files: OpenAI's encoder.json and vocab.bpe, Hugging Face's tokenizer.json, tiktoken's ranks."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ _OPENAI_NAMES = (("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"))
 def load_vocabulary(
     path: Path, pattern: str | None = None, specials: Mapping[str, int] | None = None
 ) -> ByteBPEVocabulary:
-    """Reads a file of any of the formats, or the one that a directory holds.
+    """Reads a vocabulary in any of the formats.
 
     Args:
-        path: the file, either of OpenAI's two, or a directory with one of the formats under its usual name.
-        pattern: of tiktoken's ranks, which do not say it, unless the file has the name of one of tiktoken's encodings;
-            of OpenAI's files, which do not say it either, if it is not GPT-2's.
-        specials: id of each special token, likewise; of OpenAI's files, beside those that no merge makes.
+        path: the file (either of OpenAI's two), or a directory with the files of one format under their usual names.
+        pattern: regular expression that matches pretokens. Tiktoken's ranks need it unless the file has the name of one
+            of tiktoken's encodings; OpenAI's files need it if it is not GPT-2's.
+        specials: id of each special token, for the same files; for OpenAI's files, in addition to the tokens that no
+            merge produces.
 
     Raises:
-        VocabularyError: nothing there can be read as byte-level BPE, or the file itself says how text is cut.
+        VocabularyError: there is no supported byte-level BPE vocabulary, or the file defines its own pattern.
     """
     path = _file_in(path)
     for pair in _OPENAI_NAMES:
@@ -51,16 +52,16 @@ def load_vocabulary(
     data = read_vocabulary(path)
     if data.lstrip()[:1] == b"{":
         if pattern is not None or specials is not None:
-            raise VocabularyError(f"{path} says itself how text is cut and what is special; load it without")
+            raise VocabularyError(f"{path} defines its own pattern and special tokens; omit pattern= and specials=")
         return from_tokenizer_json(_parse_json(path, data), str(path))
     return _from_ranks(path, data, pattern, specials)
 
 
 def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Format) -> None:
-    """Writes a file; OpenAI's two go into the directory ``path``.
+    """Writes a vocabulary file; for "openai", ``path`` is the directory of the two files.
 
     Raises:
-        VocabularyError: the format cannot say what the vocabulary is.
+        VocabularyError: the format cannot express this vocabulary.
         OutputError: the file cannot be written.
         ValueError: there is no such format.
     """
@@ -105,7 +106,7 @@ def _text(path: Path, data: bytes) -> str:
 
 def _whole_lines(path: Path, text: str) -> list[str]:
     if not text.endswith("\n"):
-        raise VocabularyError(f"{path}: the last line has no end, so the file is cut short; fetch it again")
+        raise VocabularyError(f"{path}: the last line has no line end, so the file is truncated; fetch it again")
     return text.removesuffix("\n").split("\n")
 
 
@@ -113,7 +114,7 @@ def _parse_json(path: Path, data: bytes) -> dict[str, object]:
     try:
         parsed = json.loads(_text(path, data))
     except (json.JSONDecodeError, RecursionError) as error:
-        raise VocabularyError(f"{path} is not whole JSON ({error}); fetch the file again") from error
+        raise VocabularyError(f"{path} is not valid JSON ({error}); fetch the file again") from error
     if not isinstance(parsed, dict):
         raise VocabularyError(f"{path} is JSON, but not an object; check that this is the vocabulary")
     return parsed
@@ -125,11 +126,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, int]) -> ByteBPEVocabulary:
-    """Tokens that are neither a byte nor made by a merge are special: so the file has ``<|endoftext|>``."""
+    """Reads OpenAI's files. Tokens that are not bytes and that no merge produces are special (``<|endoftext|>``)."""
     ids = _parse_json(encoder, read_vocabulary(encoder))
     for name, number in ids.items():
         if not isinstance(number, int) or isinstance(number, bool):
-            raise VocabularyError(f"{encoder}: token {name!r} has the id {number!r}, no number; fetch the file again")
+            raise VocabularyError(f"{encoder}: token {name!r} has the id {number!r}, not a number; fetch it again")
     pairs: list[tuple[str, str]] = []
     lines = _whole_lines(merges, _text(merges, read_vocabulary(merges)))
     for number, line in enumerate(lines, 1):
@@ -138,7 +139,7 @@ def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, 
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
             raise VocabularyError(
-                f"{merges}, line {number}: expected two tokens with a space between, found {line[:40]!r}; "
+                f"{merges}, line {number}: expected two tokens separated by a space, found {line[:40]!r}; "
                 "fetch the file again"
             )
         pairs.append((parts[0], parts[1]))
@@ -149,8 +150,8 @@ def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, 
     for name in specials:
         if any(name[:at] in known and name[at:] in known for at in range(1, len(name))):
             raise VocabularyError(
-                f"{merges}: no merge makes {name!r}, although both its halves are tokens: the merges are cut short; "
-                "fetch the file again"
+                f"{merges}: no merge produces {name!r}, although both its halves are tokens: the file is truncated; "
+                "fetch it again"
             )
     how = Pretokenization.by_pattern(pattern)
     return build_vocabulary(numbers, pairs, _specials({**specials, **named}), f"{encoder} and {merges.name}", how)
@@ -173,12 +174,12 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
                 "fetch the file again, or check that this is a byte-level BPE vocabulary"
             ) from error
     if len(ranks) != len(lines):
-        raise VocabularyError(f"{path}: {len(lines)} lines name {len(ranks)} tokens; each must come once")
+        raise VocabularyError(f"{path}: {len(lines)} lines have {len(ranks)} distinct tokens; list each token once")
     known = TIKTOKEN_ENCODINGS.get(path.name, RankEncoding(None, {}))
     pattern = known.pattern if pattern is None else pattern
     if pattern is None:
         raise VocabularyError(
-            f"{path} holds tiktoken's ranks, which do not say how text is cut; load it with pattern=… "
+            f"{path} contains tiktoken's ranks, which have no pattern; load it with pattern=… "
             "(GPT2_PATTERN for GPT-2's) and specials={name: id}"
         )
     added = _specials(known.specials if specials is None else specials)
@@ -195,7 +196,7 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
 
 def _refuse_to_save(path: Path, what: str, reason: str | None) -> None:
     if reason is not None:
-        raise VocabularyError(f"cannot write {path}: {what} cannot say that {reason}; use format='tokenizer.json'")
+        raise VocabularyError(f"cannot write {path}: {what} cannot express that {reason}; use format='tokenizer.json'")
 
 
 def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
@@ -206,14 +207,14 @@ def _not_plain(vocabulary: ByteBPEVocabulary) -> str | None:
 
 
 def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
-    """What is done to text before it is cut, if anything."""
+    """Returns what changes or splits text before pre-tokenisation, for a message; None if nothing does."""
     if vocabulary.pretokenization.add_prefix_space:
-        return "a space is put before each line"
+        return "a space is added before each line"
     if vocabulary.pretokenization.normalizer is not None:
         return "text is normalised"
     for name, token in vocabulary.added.items():
         if replace(token, normalized=False) != AddedToken(token.id):
-            return f"the added token {name!r} is found in ordinary text, or takes in what is around it"
+            return f"the added token {name!r} is recognised in ordinary text, or depends on the text around it"
     return None
 
 
@@ -225,7 +226,7 @@ def _not_by_merges(vocabulary: ByteBPEVocabulary) -> str | None:
     made = {*vocabulary.merges[:, 2].tolist(), *vocabulary.specials.values()}
     for number, token in enumerate(vocabulary.tokens):
         if len(token) > 1 and number not in made:
-            return f"{spelled(token)!r} is a token although no merge makes it"
+            return f"{spelled(token)!r} is a token although no merge produces it"
     return None
 
 
@@ -237,9 +238,10 @@ def _follows_one_pattern(how: Pretokenization) -> bool:
 
 
 def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
-    """Ranks give the same ids if each token's own merge is in the list, and the merges go in the order of ids.
+    """Returns why ranks would not give the same ids, for a message; None if they would.
 
-    For when all tokens are reachable, a pair that makes a token can only be the last pair on the way to it alone.
+    Ranks give the same ids if the merges that the ranks imply are the merges of the vocabulary, in order of ids. Other
+    merges of the same tokens never apply, because all tokens are reachable.
     """
     how = vocabulary.pretokenization
     if reason := _not_before(vocabulary):
@@ -250,11 +252,11 @@ def _not_by_ranks(vocabulary: ByteBPEVocabulary) -> str | None:
     if len(single) != 256:
         return f"{256 - len(single)} bytes have no token"
     if not vocabulary.whole_words and not all(_reachable(vocabulary)):
-        return "some tokens are never used, because no merges lead to them"
+        return "some tokens are never used, because no sequence of merges produces them"
     by_rank = byte_bpe_rank_merges(list(vocabulary.tokens)).reshape(-1, 3)
     order = {tuple(rule): rank for rank, rule in enumerate(vocabulary.merges.tolist())}
     places = np.array([order.get(tuple(rule), -1) for rule in by_rank.tolist()], np.int64)
     made = len(set(vocabulary.merges[:, 2].tolist()))
     if len(places) != made or (places < 0).any() or (np.diff(places) < 0).any():
-        return "merges go in another order than ids"
+        return "the order of merges differs from the order of ids"
     return None

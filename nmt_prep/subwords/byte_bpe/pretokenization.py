@@ -1,7 +1,7 @@
-"""From lines to pretokens: natively by GPT-2's pattern, otherwise with the library that defines the file.
+"""Splits lines into pretokens: natively for GPT-2's pattern, otherwise with the library that defines the format.
 
-The normalizer and the pre-tokenizer of a ``tokenizer.json`` are run by ``tokenizers``, unless the pre-tokenizer is one
-that the native core knows. The ``tokenizers`` package is imported only when a vocabulary needs it.
+``tokenizers`` runs the normalizer and the pre-tokenizer of a ``tokenizer.json``, unless the native core implements the
+pre-tokenizer. The ``tokenizers`` package is imported only when a vocabulary needs it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finde
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-"""GPT-2's pattern, which the native scanner implements. What it matches is a pretoken; no merge crosses its ends."""
+"""GPT-2's pattern, which the native scanner implements. Each match is a pretoken; no merge crosses its boundaries."""
 
-# As tiktoken words it: the same matches.
+# The form that tiktoken uses; it has the same matches.
 _SAME_AS_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 
 _NOTHING: frozenset[str] = frozenset()
 
 
 def is_native_pattern(pattern: str) -> bool:
-    """Tells whether the native core cuts by a pattern: GPT-2's, in OpenAI's wording or in tiktoken's."""
+    """Returns True if the native core implements a pattern: GPT-2's, as OpenAI or as tiktoken writes it."""
     return pattern in (GPT2_PATTERN, _SAME_AS_GPT2)
 
 
@@ -45,11 +45,11 @@ def needed_library(name: str, what: str) -> Any:
     """Imports ``tokenizers`` or ``tiktoken``, which are extras of the same names.
 
     Args:
-        name: of the library.
-        what: needs it, for the message.
+        name: name of the library.
+        what: what needs the library, for the message.
 
     Raises:
-        VocabularyError: it is not installed; the message says how to install it.
+        VocabularyError: the library is not installed; the message says how to install it.
     """
     try:
         return import_module(name)
@@ -59,14 +59,14 @@ def needed_library(name: str, what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Pretokenization:
-    """How a line is cut into pretokens.
+    """Settings for splitting lines into pretokens.
 
     Attributes:
-        normalizer: the normalizer of a ``tokenizer.json``, as JSON; None leaves text as it is.
-        pre_tokenizer: its pre-tokenizer, as JSON; None if the native core cuts.
-        gpt2: the native core cuts by GPT-2's pattern, or takes lines as they are.
-        add_prefix_space: the native core puts a space before a part that does not begin with one.
-        ranks_pattern: pattern in tiktoken's syntax, by which tiktoken itself encodes; None for other vocabularies.
+        normalizer: the normalizer of a ``tokenizer.json``, as JSON; None leaves text unchanged.
+        pre_tokenizer: its pre-tokenizer, as JSON; None if the native core splits text.
+        gpt2: True if the native core splits text by GPT-2's pattern; False if it does not split its input.
+        add_prefix_space: True if the native core adds a space before a part that does not start with one.
+        ranks_pattern: pattern in tiktoken's syntax, if tiktoken itself encodes; None for other vocabularies.
     """
 
     normalizer: str | None = None
@@ -77,7 +77,7 @@ class Pretokenization:
 
     @classmethod
     def by_pattern(cls, pattern: str) -> Pretokenization:
-        """Returns how text is cut into the matches of a pattern and what lies between them.
+        """Returns settings that split text into the matches of a pattern and the text between them.
 
         Args:
             pattern: in the syntax of ``tokenizers``, which is Oniguruma's.
@@ -89,12 +89,12 @@ class Pretokenization:
 
     @classmethod
     def by_ranks(cls, pattern: str) -> Pretokenization:
-        """Returns how text is cut by a pattern in tiktoken's syntax."""
+        """Returns settings that split text by a pattern in tiktoken's syntax."""
         return cls() if is_native_pattern(pattern) else cls(gpt2=False, ranks_pattern=pattern)
 
     @classmethod
     def by_steps(cls, normalizer: object, pre_tokenizer: object) -> Pretokenization:
-        """Returns how text is cut by two parts of a ``tokenizer.json``, natively if the core knows how."""
+        """Returns settings for two parts of a ``tokenizer.json``; native if the core implements them."""
         normal = None if normalizer is None or steps_of(normalizer) == [] else _written(normalizer)
         match steps_of(pre_tokenizer):
             case [{"type": "ByteLevel"} as step]:
@@ -109,26 +109,26 @@ class Pretokenization:
 
     @property
     def byte_cuts(self) -> bool:
-        """Whether parts are cut after their bytes were spelt, and so perhaps inside a character."""
+        """True if steps after ByteLevel split text; they may then split inside a character."""
         if self.pre_tokenizer is None:
             return False
         return bool(steps_of(json.loads(self.pre_tokenizer))[-1].get("type") != "ByteLevel")
 
     @property
     def libraries(self) -> list[str]:
-        """Names of the packages that take part."""
+        """Names of the packages that these settings need."""
         by_tokenizers = self.normalizer is not None or self.pre_tokenizer is not None
         return ["tokenizers"] * by_tokenizers + ["tiktoken"] * (self.ranks_pattern is not None)
 
     def fingerprint(self) -> bytes:
-        """Returns what tells one way of cutting from another, except for ``add_prefix_space``."""
+        """Returns bytes that identify these settings, except for ``add_prefix_space``."""
         if not self.libraries:
             return (GPT2_PATTERN if self.gpt2 else "").encode()
         return repr((self.normalizer, self.pre_tokenizer, self.gpt2, self.ranks_pattern)).encode()
 
 
 def steps_of(part: object) -> list[Any]:
-    """Returns the steps of a normalizer or pre-tokenizer, with those of sequences in their places."""
+    """Returns the steps of a normalizer or pre-tokenizer, with nested sequences flattened."""
     if isinstance(part, dict) and part.get("type") == "Sequence":
         steps = part.get("pretokenizers", part.get("normalizers"))
         return [step for nested in (steps if isinstance(steps, list) else [steps]) for step in steps_of(nested)]
@@ -141,13 +141,13 @@ def _written(part: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pretokens:
-    """The parts that lines were cut into.
+    """The parts that lines were split into.
 
     Attributes:
-        column: each part as a line of its own; those that stand for added tokens are empty.
-        firsts: int64, shape ``[lines + 1]``: number of each line's first part.
-        places: int64, shape ``[n]``: numbers of the parts that stand for added tokens, ascending.
-        ids: int32, shape ``[n]``: ids of those tokens.
+        column: one entry per part; parts that represent added tokens are empty.
+        firsts: index of the first part of each line, then the number of parts; int64, shape ``[lines + 1]``.
+        places: indices of the parts that represent added tokens, ascending; int64, shape ``[n]``.
+        ids: ids of these tokens; int32, shape ``[n]``.
     """
 
     column: TextColumn
@@ -156,7 +156,7 @@ class Pretokens:
     ids: npt.NDArray[np.int32]
 
     def joined(self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]) -> Ragged:
-        """Returns the ids of the lines, from the ids of the parts."""
+        """Returns the ids of the lines, given the ids of the parts."""
         if len(self.places):
             values = np.insert(values, offsets[self.places], self.ids)
             lengths = np.diff(offsets)
@@ -166,10 +166,10 @@ class Pretokens:
 
 
 class Pretokenizer:
-    """Cuts lines as a vocabulary says."""
+    """Splits lines as a vocabulary requires."""
 
     def __init__(self, how: Pretokenization, added: Mapping[str, AddedToken] | None = None) -> None:
-        """Prepares the library, if one is needed.
+        """Loads ``tokenizers`` if the settings need it.
 
         Raises:
             VocabularyError: tokenizers is not installed, or does not accept the normalizer or the pre-tokenizer.
@@ -188,11 +188,11 @@ class Pretokenizer:
         self._finders = cache(self._make_finders)
 
     def cut(self, column: TextColumn, allowed: frozenset[str] = _NOTHING) -> Pretokens | None:
-        """Cuts lines into the parts that the native core encodes; None if it takes each line as it is.
+        """Splits lines into parts for the native core; returns None if the core takes whole lines.
 
         Args:
             column: the lines.
-            allowed: names of special tokens that are found in them.
+            allowed: names of special tokens to recognise.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -240,12 +240,12 @@ class Pretokenizer:
 
 
 def _peer(how: Pretokenization) -> Any:
-    """Returns a tokenizer of ``tokenizers`` with this normalizer and pre-tokenizer.
+    """Returns a tokenizer of the ``tokenizers`` library with this normalizer and pre-tokenizer.
 
     Raises:
-        VocabularyError: there is none.
+        VocabularyError: ``tokenizers`` is not installed, or does not accept them.
     """
-    tokenizers = needed_library("tokenizers", "a vocabulary that cuts or normalises text in another way than GPT-2")
+    tokenizers = needed_library("tokenizers", "a vocabulary that normalises or splits text unlike GPT-2's")
     normalizer, pre_tokenizer = (
         None if part is None else json.loads(part) for part in (how.normalizer, how.pre_tokenizer)
     )
@@ -264,7 +264,7 @@ def _peer(how: Pretokenization) -> Any:
 
 
 def decoded(column: TextColumn) -> Iterator[str]:
-    """Yields the lines of a column.
+    """Yields the lines of a column as strings.
 
     Raises:
         InvalidTextError: a line is not UTF-8.

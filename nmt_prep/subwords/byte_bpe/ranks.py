@@ -1,4 +1,4 @@
-"""Files of ranks: those that tiktoken publishes, and encoding by tiktoken itself where the pattern is not native."""
+"""Tiktoken's rank files: the published encodings, and encoding with tiktoken itself if the pattern is not native."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ O200K_PATTERN = "|".join(
 
 
 class RankEncoding(NamedTuple):
-    """What a file of ranks does not say.
+    """Pattern and special tokens, which a rank file does not contain.
 
     Attributes:
-        pattern: what pretokens match, in the syntax of ``tiktoken``; None where that is not known.
+        pattern: regular expression that matches pretokens, in the syntax of ``tiktoken``; None if it is unknown.
         specials: id of each special token.
     """
 
@@ -69,23 +69,23 @@ TIKTOKEN_ENCODINGS: Mapping[str, RankEncoding] = {
     ),
     "o200k_base.tiktoken": RankEncoding(O200K_PATTERN, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
 }
-"""By the usual name of the file."""
+"""Published encodings by their usual file names."""
 
 
 class RankEncoder:
-    """Encodes with tiktoken, which cuts by patterns that nothing else reads as it does."""
+    """Encodes with tiktoken, because no other library is sure to interpret its patterns in the same way."""
 
     def __init__(self, vocabulary: ByteBPEVocabulary, pattern: str) -> None:
         """Prepares the encoding.
 
         Args:
-            vocabulary: whose tokens are ranks.
-            pattern: what pretokens match, in tiktoken's syntax.
+            vocabulary: vocabulary whose ids are ranks.
+            pattern: regular expression that matches pretokens, in tiktoken's syntax.
 
         Raises:
             VocabularyError: tiktoken is not installed, or does not accept the pattern.
         """
-        tiktoken = needed_library("tiktoken", "a file of ranks with another pattern than GPT-2's")
+        tiktoken = needed_library("tiktoken", "a rank file with another pattern than GPT-2's")
         ranks = {token: number for number, token in enumerate(vocabulary.tokens) if token}
         try:
             self._encoding = tiktoken.Encoding(
@@ -99,8 +99,8 @@ class RankEncoder:
 
         Args:
             column: the lines.
-            threads: to use.
-            allowed: names of special tokens that are found in the lines.
+            threads: threads to use.
+            allowed: names of special tokens to recognise in the lines.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -113,7 +113,7 @@ class RankEncoder:
             else:
                 rows = self._encoding.encode_ordinary_batch(lines, num_threads=threads)
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # what its native code raises, no subclass of Exception
+            if type(error).__name__ != "PanicException":  # raised by its native code; not a subclass of Exception
                 raise
             raise EncodeError(f"tiktoken cannot match its pattern to a line: {error}; split long lines") from error
         return Ragged.from_lists(rows)

@@ -1,6 +1,6 @@
-"""GPT-2's spelling of bytes, one character for each.
+"""GPT-2's spelling of bytes as characters, one character per byte.
 
-Printable Latin-1 characters stand for themselves, the other bytes get the characters from U+0100 on, in order.
+Printable Latin-1 characters represent themselves; the other bytes are mapped in order to the characters from U+0100.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _TO_BYTES = {ord(character): byte for byte, character in _TO_CHARACTERS.items()}
 
 
 def spelled(token: bytes) -> str:
-    """Returns the characters that files write for bytes."""
+    """Returns the characters that spell the bytes of a token."""
     return token.decode("latin-1").translate(_TO_CHARACTERS)
 
 
 def unspelled(spelling: str) -> bytes:
-    """Returns the bytes of a spelling, all of whose characters stand for bytes."""
+    """Returns the bytes of a valid spelling."""
     return spelling.translate(_TO_BYTES).encode("latin-1")
 
 
 def bytes_of(spelling: str) -> bytes | None:
-    """Returns the bytes that a file's characters stand for; None if one of them stands for none."""
+    """Returns the bytes of a spelling; None if a character in it spells no byte."""
     return unspelled(spelling) if _TO_BYTES.keys() >= set(map(ord, spelling)) else None

@@ -1,10 +1,10 @@
 """GPT-2's subword dialect: byte-level BPE.
 
-A line is cut into pretokens by a pattern; within a pretoken, starting from its bytes, the pair of neighbours of the
-lowest rank is merged until none is left. Every text can be expressed where the vocabulary has all 256 bytes. Ids are
-those of tiktoken and of Hugging Face's tokenizers for the same vocabulary, up to characters that Unicode assigned
-after their tables were made: here letters, numbers and white space are those of Unicode
-:attr:`ByteBPETokenizer.unicode_version`, the ``regex`` package's.
+A pattern splits a line into pretokens. A pretoken starts as its bytes; the adjacent pair with the lowest merge rank is
+merged until no pair is left. A vocabulary with all 256 bytes can encode any text. Ids are the same as those of tiktoken
+and of Hugging Face's tokenizers for the same vocabulary, except for characters that are newer than their Unicode
+tables: here letters, numbers and white space are those of Unicode :attr:`ByteBPETokenizer.unicode_version`, the version
+of the ``regex`` package.
 """
 
 from __future__ import annotations
@@ -42,22 +42,23 @@ class ByteBPETokenizer(Tokenizer):
 
     dialect = "byte_bpe"
     unicode_version: str = GPT2_UNICODE_VERSION
-    """Version of Unicode that says which characters GPT-2's pattern takes for letters, numbers and white space."""
+    """Unicode version that defines letters, numbers and white space for GPT-2's pattern."""
 
     def __init__(
         self, vocabulary: ByteBPEVocabulary, pad: str | None = None, eos: str | None = None, bos: str | None = None
     ) -> None:
-        """Makes a tokenizer of a vocabulary.
+        """Makes a tokenizer from a vocabulary.
 
         Args:
-            vocabulary: tokens, merges, added tokens, how text is cut.
-            pad: name of the special token that pads; None takes the first usual name that the vocabulary has, if any
+            vocabulary: tokens, merges, added tokens, pre-tokenisation.
+            pad: name of the special token for padding; None takes the first usual name that the vocabulary has, if any
                 (``<pad>``, ``[PAD]``, …).
-            eos: likewise of the one that ends a sentence (``<EOS>``, ``</s>``, …, ``<|endoftext|>``).
-            bos: likewise of the one that begins a sentence (``<BOS>``, ``<s>``, …).
+            eos: name of the special token for the end of sentence; None likewise (``<EOS>``, ``</s>``, …,
+                ``<|endoftext|>``).
+            bos: name of the special token for the start of sentence; None likewise (``<BOS>``, ``<s>``, …).
 
         Raises:
-            VocabularyError: a name that is given is not among the special tokens, or a pattern is not one.
+            VocabularyError: the vocabulary has no special token of a given name, or a pattern is invalid.
         """
         how = vocabulary.pretokenization
         self._pretokenizer = Pretokenizer(how, vocabulary.added)
@@ -95,26 +96,27 @@ class ByteBPETokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Learns the merges that ``BpeTrainer`` of tokenizers 0.23 learns from the same pretokens, ties included.
+        """Learns the same merges as ``BpeTrainer`` of tokenizers 0.23 from the same pretokens, ties included.
 
         Args:
-            lines: text, taken as it is.
-            size: number of tokens, special ones and bytes included; fewer if the text has no more pairs to merge.
+            lines: text, used unchanged.
+            size: number of tokens, including special tokens and bytes; fewer if the text has no more pairs to merge.
             min_frequency: pairs that occur less often are not merged.
-            initial_alphabet: start from all 256 bytes, or from those in the text (others then cannot be encoded).
-            limit_alphabet: keep only that many bytes, the most frequent.
-            pad: name of the special token with id 0.
-            eos: name of the special token with id 1.
-            bos: name of the special token with id 2, if any.
-            reserved: further special tokens; their ids follow.
-            pattern: what pretokens match; anything but ``GPT2_PATTERN`` is cut by ``tokenizers``, which is slower.
-            progress: called with ``("merges", {"size": …, "target": …})`` every now and then, and at the end.
+            initial_alphabet: start from all 256 bytes, or from those in the text (others cannot be encoded then).
+            limit_alphabet: keep only this many of the most frequent bytes.
+            pad: name of the padding token, with id 0.
+            eos: name of the end-of-sentence token, with id 1.
+            bos: name of the start-of-sentence token, with id 2; None for no such token.
+            reserved: more special tokens, with the next ids.
+            pattern: regular expression that matches pretokens; for any other than ``GPT2_PATTERN``, ``tokenizers``
+                splits the text, which is slower.
+            progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
-            memory: bytes that the training may take; None sets no bound.
+            memory: bytes of memory that training may use; None means no limit.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: there is no text, the options are impossible, or the training would not fit the memory.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            TrainingError: there is no text, an option is invalid, or training needs more memory.
             VocabularyError: the pattern is not a regular expression.
         """
         counts = PretokenCounts(pattern)
@@ -149,10 +151,10 @@ class ByteBPETokenizer(Tokenizer):
         progress: ProgressCallback | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Learns merges from pretokens that were counted before; options are those of :meth:`train`.
+        """Learns merges from counted pretokens; the options are those of :meth:`train`.
 
         Raises:
-            TrainingError: there is no text, the options are impossible, or the training would not fit the memory.
+            TrainingError: there is no text, an option is invalid, or training needs more memory.
         """
         counts.check_memory(memory)
         vocabulary = learn_vocabulary(
@@ -179,22 +181,22 @@ class ByteBPETokenizer(Tokenizer):
     ) -> Self:
         """Reads OpenAI's ``encoder.json`` and ``vocab.bpe``, Hugging Face's ``tokenizer.json``, or tiktoken's ranks.
 
-        Of a ``tokenizer.json`` normalizer, pre-tokenizer, model and added tokens count (docs/vocabularies.md says
-        which), not what it adds to the ids, cuts off or pads. OpenAI's files do not say how text is cut; GPT-2's way is
-        taken, and those of their tokens that no merge makes are special.
+        From a ``tokenizer.json`` it uses the normalizer, the pre-tokenizer, the model and the added tokens
+        (docs/vocabularies.md lists what is supported), and ignores post-processor, truncation and padding. OpenAI's
+        files contain no pattern, so GPT-2's is the default; tokens in them that no merge produces are special.
 
         Args:
-            path: the file (of OpenAI's either), or the directory with the files under their usual names.
-            pattern: of OpenAI's files, if it is not GPT-2's, in the syntax of ``tokenizers``; of tiktoken's ranks,
-                which do not say it, in the syntax of ``tiktoken``, unless the file has the name of one of its encodings
-                (``cl100k_base.tiktoken``).
-            specials: special tokens and their ids, likewise.
-            pad: name of the special token that pads; None takes a usual name. So for the next two.
-            eos: that ends a sentence.
-            bos: that begins a sentence.
+            path: the file (either of OpenAI's two), or a directory with the files under their usual names.
+            pattern: regular expression that matches pretokens. OpenAI's files need it if it is not GPT-2's, in the
+                syntax of ``tokenizers``. Tiktoken's ranks need it, in the syntax of ``tiktoken``, unless the file has
+                the name of one of tiktoken's encodings (``cl100k_base.tiktoken``).
+            specials: special tokens and their ids, for the same files.
+            pad: name of the special token for padding; None takes a usual name.
+            eos: name of the special token for the end of sentence; None takes a usual name.
+            bos: name of the special token for the start of sentence; None takes a usual name.
 
         Raises:
-            VocabularyError: the file cannot be read, or is not byte-level BPE as it is supported.
+            VocabularyError: the file cannot be read, or is not a supported byte-level BPE vocabulary.
         """
         vocabulary = load_vocabulary(Path(path), pattern, specials)
         try:
@@ -203,14 +205,14 @@ class ByteBPETokenizer(Tokenizer):
             raise VocabularyError(f"{path}: {error}") from error
 
     def save(self, path: str | Path, format: Format = "tokenizer.json") -> None:  # noqa: A002
-        """Writes the vocabulary so that the format's own software reads it and gives the same ids.
+        """Writes the vocabulary; software of that format reads it and gives the same ids.
 
         Args:
-            path: the file, or for "openai" the directory that gets ``encoder.json`` and ``vocab.bpe``.
-            format: "tokenizer.json", "openai", or "tiktoken" (which leaves out special tokens and pattern).
+            path: the file, or for "openai" the directory in which to write ``encoder.json`` and ``vocab.bpe``.
+            format: "tokenizer.json", "openai", or "tiktoken" (which omits special tokens and pattern).
 
         Raises:
-            VocabularyError: the format cannot say what the vocabulary is.
+            VocabularyError: the format cannot express this vocabulary.
             OutputError: the file cannot be written.
         """
         save_vocabulary(self.vocabulary, Path(path), format)
@@ -224,19 +226,19 @@ class ByteBPETokenizer(Tokenizer):
         dropout: float = 0.0,
         seed: int | None = None,
     ) -> list[int]:
-        """Ids of one text, without bos or eos.
+        """Returns the ids of one text, without bos or eos.
 
         Args:
             text: the text.
-            allowed_special: special tokens that are read as such where the text has their names, or "all".
-            disallowed_special: special tokens whose names the text must not have, or "all" of those not allowed. Names
-                that are neither are ordinary text.
-            dropout: probability with which each merge is left out, each time it could be made (BPE-dropout).
-            seed: of the dropout; needed with it.
+            allowed_special: names of special tokens to recognise in the text, or "all".
+            disallowed_special: names of special tokens that the text must not contain, or "all" for those not allowed.
+                All other names are ordinary text.
+            dropout: probability of skipping a merge, each time it is possible (BPE-dropout).
+            seed: seed of the dropout; required with it.
 
         Raises:
-            InvalidTextError: the text holds a lone surrogate.
-            EncodeError: the text holds a disallowed special token, or a byte that the vocabulary lacks.
+            InvalidTextError: the text contains a lone surrogate.
+            EncodeError: the text contains a disallowed special token, or a byte that the vocabulary lacks.
             ValueError: the dropout is not between 0 and 1, or has no seed.
         """
         allowed = allowed_specials(text, self.vocabulary.added, allowed_special, disallowed_special)
@@ -246,21 +248,21 @@ class ByteBPETokenizer(Tokenizer):
     def encode_batch(
         self, lines: Lines, threads: int | None = None, *, dropout: float = 0.0, seed: int | None = None
     ) -> Ragged:
-        """Ids of many lines, without bos or eos, in order; the same for any number of threads.
+        """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
 
-        Text is ordinary text: names of special tokens in it are neither read as such nor refused. Added tokens that are
-        not special are found in it.
+        Names of special tokens in the lines are ordinary text: they are neither recognised nor refused. Added tokens
+        that are not special are recognised.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
             threads: native threads to use; None is one per available core.
-            dropout: probability with which each merge is left out, each time it could be made (BPE-dropout).
-            seed: of the dropout; needed with it. What is left out depends on the seed and on the line's own text (with
-                a pattern of one's own, the pretoken's), not on its place: give each epoch its own seed.
+            dropout: probability of skipping a merge, each time it is possible (BPE-dropout).
+            seed: seed of the dropout; required with it. The result for a line depends on the seed and the text of the
+                line (of the pretoken, with a custom pattern), not on its position: use another seed for each epoch.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            EncodeError: a line holds a byte that the vocabulary lacks.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            EncodeError: a line contains a byte that the vocabulary lacks.
             ValueError: the dropout is not between 0 and 1, or has no seed.
         """
         key = self._dropout_key(dropout, seed)
@@ -273,10 +275,10 @@ class ByteBPETokenizer(Tokenizer):
         if dropout > 0 and seed is None:
             raise ValueError("dropout needs a seed: pass seed=…")
         if dropout > 0 and self.vocabulary.pretokenization.byte_cuts:
-            raise ValueError("dropout is not supported for a vocabulary that cuts text after it was spelt in bytes")
+            raise ValueError("dropout is not supported for a vocabulary that splits text after the ByteLevel step")
         if dropout > 0 and self._ranks is not None:
             raise ValueError(
-                "dropout is not supported for ranks with a pattern of their own, which tiktoken itself encodes; "
+                "dropout is not supported for ranks with a custom pattern, because tiktoken itself encodes with them; "
                 "use the tokenizer.json of the model"
             )
         return (seed or 0) % 2**64
@@ -294,22 +296,22 @@ class ByteBPETokenizer(Tokenizer):
         return Ragged(values, offsets) if pretokens is None else pretokens.joined(values, offsets)
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
-        """Text of one sequence of ids; special tokens come by their names.
+        """Returns the text of one sequence of ids, with special tokens as their names.
 
         Args:
             ids: the ids.
-            errors: what to do where the ids' bytes are not UTF-8: raise, or put U+FFFD.
+            errors: for bytes that are not UTF-8, "strict" raises and "replace" inserts U+FFFD.
 
         Raises:
-            EncodeError: an id stands for nothing, or the bytes are not UTF-8.
+            EncodeError: an id has no token, or the bytes are not UTF-8.
         """
         return self.decode_batch(self._row(ids), errors)[0]
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes that ids stand for, UTF-8 or not.
+        """Returns the bytes of one sequence of ids, UTF-8 or not.
 
         Raises:
-            EncodeError: an id stands for nothing.
+            EncodeError: an id has no token.
         """
         row = self._row(ids)
         return self._model.decode_bytes(row.values, row.offsets, 1)[0]
@@ -317,10 +319,10 @@ class ByteBPETokenizer(Tokenizer):
     def decode_batch(
         self, rows: Ragged, errors: Literal["strict", "replace"] = "strict", threads: int | None = None
     ) -> list[str]:
-        """Texts of many sequences of ids, in order.
+        """Returns the texts of many sequences of ids, in order.
 
         Raises:
-            EncodeError: an id stands for nothing, bytes are not UTF-8, or the offsets do not fit the values.
+            EncodeError: an id has no token, bytes are not UTF-8, or the offsets do not fit the values.
         """
         values = np.ascontiguousarray(rows.values, np.int32)
         offsets = np.ascontiguousarray(rows.offsets, np.int64)
@@ -330,19 +332,19 @@ class ByteBPETokenizer(Tokenizer):
         row = list(ids)
         for number in row:
             if not 0 <= number < len(self._pieces):
-                raise EncodeError(f"id {number}: the vocabulary's go from 0 to {len(self._pieces) - 1}")
+                raise EncodeError(f"id {number}: the ids of the vocabulary are from 0 to {len(self._pieces) - 1}")
         return Ragged.from_lists([row])
 
     def special_id(self, name: str) -> int:
-        """Id of a special token.
+        """Returns the id of a special token.
 
         Raises:
-            VocabularyError: there is none of that name.
+            VocabularyError: there is no special token of that name.
         """
         if name not in self.vocabulary.specials:
             raise VocabularyError(
                 f"the vocabulary has no special token {name!r}, only {sorted(self.vocabulary.specials)}; "
-                "name it when the vocabulary is trained"
+                "add it when the vocabulary is trained"
             )
         return self.vocabulary.specials[name]
 
@@ -354,33 +356,33 @@ class ByteBPETokenizer(Tokenizer):
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The vocabulary in the order of ids, spelt as in its files; "" for ids that are not used."""
+        """The pieces in order of ids, spelled as in the files; "" for unused ids."""
         return self._pieces
 
     def words(self) -> list[str]:
-        """Texts of the pieces, with the white space of added tokens spelt, unless another piece has that text."""
+        """Returns the texts of the pieces; white space in added tokens is spelled as bytes if that text is unique."""
         others = frozenset(self._pieces)
         written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in self._pieces]
         return [piece if text in others else text for piece, text in zip(self._pieces, written, strict=True)]
 
     @property
     def pad_id(self) -> int | None:
-        """Id of padding, None where the vocabulary has none."""
+        """Id of padding; None if the vocabulary has none."""
         return self._pad_id
 
     @property
     def eos_id(self) -> int | None:
-        """Id that ends a sentence, None where the vocabulary has none."""
+        """Id of the end of sentence; None if the vocabulary has none."""
         return self._eos_id
 
     @property
     def bos_id(self) -> int | None:
-        """Id that begins a sentence, None where the vocabulary has none."""
+        """Id of the start of sentence; None if the vocabulary has none."""
         return self._bos_id
 
     @property
     def unk_id(self) -> None:
-        """None: whatever is not a token is spelt in bytes."""
+        """None: text without a token of its own is encoded as bytes."""
         return
 
     @property

@@ -1,4 +1,4 @@
-"""Hugging Face's ``tokenizer.json``, as far as it says byte-level BPE."""
+"""Reads and writes Hugging Face's ``tokenizer.json`` for byte-level BPE."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabulary:
-    """The vocabulary that a parsed ``tokenizer.json`` describes.
+    """Returns the vocabulary of a parsed ``tokenizer.json``.
 
     Post-processors, padding and truncation are not part of a vocabulary.
 
     Raises:
-        VocabularyError: it is not byte-level BPE, or has parts that are not supported; the message names them.
+        VocabularyError: it is not byte-level BPE, or has unsupported parts; the message names them.
     """
     model = _object(content.get("model"), "model", where)
     _check_model(model, where)
@@ -34,22 +34,23 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
             raise VocabularyError(f"{where}: token {token!r} has the id {value!r}, not a number; fetch the file again")
     added = _read_added(_list(content.get("added_tokens") or [], "added_tokens", where), ids, where)
     if how.normalizer is None and all(token.normalized for token in added.values()):
-        added = {name: replace(token, normalized=False) for name, token in added.items()}  # one order is the other then
+        added = {name: replace(token, normalized=False) for name, token in added.items()}  # equivalent then
     merges = [_read_merge(merge, where) for merge in _list(model.get("merges"), "model.merges", where)]
     return build_vocabulary(ids, merges, added, where, how, whole_words=bool(model.get("ignore_merges")))
 
 
 def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
-    """The text of the file; tokenizers reads it and gives the same ids.
+    """Returns the text of the file, which gives the same ids in tokenizers.
 
     Raises:
-        VocabularyError: the vocabulary has a pattern of tiktoken's, which tokenizers may read in another way.
+        VocabularyError: the vocabulary has a pattern in tiktoken's syntax, which tokenizers may interpret differently.
     """
     how, pieces = vocabulary.pretokenization, vocabulary.pieces()
     if how.ranks_pattern is not None:
         raise VocabularyError(
-            f"tokenizer.json cannot say the pattern {how.ranks_pattern!r}, which is in tiktoken's syntax: tokenizers "
-            "may read it in another way; use format='tiktoken', or load the tokenizer.json that its authors published"
+            f"tokenizer.json cannot express the pattern {how.ranks_pattern!r}, which is in tiktoken's syntax: "
+            "tokenizers may interpret it differently; use format='tiktoken', or load the tokenizer.json that its "
+            "authors published"
         )
     native = byte_level(add_prefix_space=how.add_prefix_space, use_regex=how.gpt2)
     content = {
@@ -81,7 +82,7 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
 
 
 def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
-    """From which id on there are only added tokens, numbered as tokenizers would: those need not be in the model."""
+    """Returns the first id after which there are only added tokens, which tokenizers numbers in the same way."""
     used = {token.id for token in vocabulary.added.values()}
     used.update(number for number, token in enumerate(vocabulary.tokens) if token)
     if len(used) < len(vocabulary.tokens):
@@ -90,22 +91,22 @@ def _numbered_by_file(vocabulary: ByteBPEVocabulary) -> int:
 
 
 def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
-    """Returns how text is cut; whatever the native core does not know is left to tokenizers.
+    """Reads normalizer and pre-tokenizer; tokenizers runs what the native core does not implement.
 
     Raises:
-        VocabularyError: the vocabulary is not byte-level, or a step cannot be supported.
+        VocabularyError: the vocabulary is not byte-level, or a step is not supported.
     """
     steps = steps_of(content.get("pre_tokenizer"))
     names = [str(step.get("type")) if isinstance(step, dict) else repr(step) for step in steps]
     found = ", ".join(names) or "None"
     if names.count("ByteLevel") != 1:
-        raise _unsupported(where, f"the pre-tokenizer {found}", "there must be ByteLevel in it, once")
+        raise _unsupported(where, f"the pre-tokenizer {found}", "it must contain ByteLevel exactly once")
     if "Metaspace" in names[names.index("ByteLevel") :]:
-        raise _unsupported(where, f"the pre-tokenizer {found}", "steps behind ByteLevel must only cut")
+        raise _unsupported(where, f"the pre-tokenizer {found}", "steps after ByteLevel may only split text")
     step = steps[names.index("ByteLevel")]
     for key in ("add_prefix_space", "use_regex"):
         if not isinstance(step.get(key, True), bool):
-            raise VocabularyError(f"{where}: {key} is {step[key]!r}, neither true nor false; fetch the file again")
+            raise VocabularyError(f"{where}: {key} is {step[key]!r}, not true or false; fetch the file again")
     return Pretokenization.by_steps(content.get("normalizer"), content.get("pre_tokenizer"))
 
 
@@ -150,25 +151,25 @@ def _read_added(entries: list[Any], ids: Mapping[str, int], where: str) -> dict[
             or not all(isinstance(flag, bool) for flag in flags.values())
         ):
             raise VocabularyError(
-                f"{where}: the added token {found!r} needs a content, the id that the vocabulary has for it, and flags "
-                "that are true or false; fetch the file again"
+                f"{where}: the added token {found!r} needs a content, the same id as in the vocabulary, and flags that "
+                "are true or false; fetch the file again"
             )
         if name in added:
-            raise VocabularyError(f"{where}: the added token {name!r} comes twice; fetch the file again")
+            raise VocabularyError(f"{where}: the added token {name!r} is given twice; fetch the file again")
         added[name] = AddedToken(number, **flags)
     _check_numbering(added, ids, where)
     return added
 
 
 def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], where: str) -> None:
-    """Tokenizers numbers added tokens that the vocabulary lacks itself, whatever the file says."""
+    """Checks the ids of added tokens that the model lacks: tokenizers ignores these ids and assigns its own."""
     largest = -1
     for name, token in added.items():
         given = ids.get(name, max(largest + 1, len(ids)))
         if token.id != given:
             raise VocabularyError(
-                f"{where}: the added token {name!r} has the id {token.id}, but tokenizers would number it {given}, the "
-                "next that is free: put it into model.vocab with its id, or give it that one"
+                f"{where}: the added token {name!r} has the id {token.id}, but tokenizers would assign {given}, the "
+                "next free id: add it to model.vocab with its id, or change its id"
             )
         largest = max(largest, given)
 

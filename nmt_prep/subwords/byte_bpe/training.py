@@ -1,4 +1,4 @@
-"""Learning a byte-level BPE vocabulary from text: the merges that Hugging Face's ``BpeTrainer`` learns."""
+"""Learns a byte-level BPE vocabulary from text, with the same merges as Hugging Face's ``BpeTrainer``."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
 from nmt_prep.subwords.counts import CountColumns, check_memory
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
-_BYTES_PER_PLACE = 40  # of the distinct pretokens, each with its end; 38 to 39 were measured
+_BYTES_PER_PLACE = 40  # per byte of the distinct pretokens plus one per pretoken; 38 to 39 were measured
 
 
 class PretokenCounts:
-    """Pretokens of a text and how often each occurs, gathered as the text comes by.
+    """Distinct pretokens of a text and how often each occurs.
 
-    Memory grows with the distinct pretokens, not with the text.
+    Memory grows with the number of distinct pretokens, not with the size of the text.
     """
 
     def __init__(self, pattern: str = GPT2_PATTERN) -> None:
         """Starts empty.
 
         Args:
-            pattern: what pretokens match; anything but ``GPT2_PATTERN`` is cut by ``tokenizers``, which is slower.
+            pattern: regular expression that matches pretokens; for any other than ``GPT2_PATTERN``, ``tokenizers``
+                splits the text, which is slower.
 
         Raises:
             VocabularyError: tokenizers is not installed, or does not accept the pattern.
@@ -47,7 +48,7 @@ class PretokenCounts:
             threads: native threads to use; None is one per available core.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
         """
         for column in text_columns(lines):
             cut = self._pretokenizer.cut(column)
@@ -55,7 +56,7 @@ class PretokenCounts:
             self._native.add(pretokens.data, pretokens.offsets, threads or available_cores(), cut is None)
 
     def add_counted(self, columns: CountColumns) -> None:
-        """Adds pretokens that others counted, in another process perhaps.
+        """Adds the counts of another process.
 
         Raises:
             InvalidTextError: a pretoken is not UTF-8.
@@ -64,26 +65,26 @@ class PretokenCounts:
         self._native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
 
     def columns(self) -> CountColumns:
-        """All pretokens and their counts, in no order to rely on."""
+        """Returns all pretokens and their counts, in no particular order."""
         data, offsets, counts = self._native.columns()
         return CountColumns(TextColumn(data, offsets), counts)
 
     def check_memory(self, memory: int | None) -> None:
-        """Refuses to train in no more bytes than that; None is no bound.
+        """Raises if training needs more than ``memory`` bytes; None means no limit.
 
         Raises:
-            TrainingError: the training would not fit.
+            TrainingError: training needs more memory.
         """
         check_memory(self.training_bytes, memory, "the distinct words")
 
     @property
     def training_bytes(self) -> int:
-        """Memory that learning merges needs, in bytes: an estimate."""
+        """Estimated memory for training, in bytes."""
         return self._native.places() * _BYTES_PER_PLACE
 
     @property
     def native(self) -> ByteBPEWordCounter:
-        """The counts as the native core holds them."""
+        """The native counter that holds the counts."""
         return self._native
 
 
@@ -99,29 +100,29 @@ def learn_vocabulary(
 ) -> ByteBPEVocabulary:
     """Learns merges from counted pretokens.
 
-    Ids go to special tokens first, then to bytes in the order of their characters, then to merges. The most frequent
-    pair is merged first, of equally frequent ones that with the lower ids. Unlike in tokenizers, no merge makes a
-    special token, whatever the text holds.
+    Special tokens get the first ids, then bytes in the order of their characters, then merges. The most frequent pair
+    is merged first; among equally frequent pairs, the one with the lower ids. Unlike in tokenizers, no merge ever
+    produces a special token.
 
     Args:
         words: counted pretokens.
-        size: number of tokens aimed at, special ones included.
-        specials: names of special tokens; their ids are their places.
+        size: target number of tokens, including special tokens.
+        specials: names of special tokens, in order of their ids, from 0.
         min_frequency: pairs that occur less often are not merged.
-        initial_alphabet: start from all 256 bytes, or from those in the text (others then cannot be encoded).
-        limit_alphabet: keep only that many bytes, the most frequent, and learn as if the others were not in the text.
-        progress: called with ``("merges", {"size": …, "target": …})`` every now and then, and at the end.
+        initial_alphabet: start from all 256 bytes, or from those in the text (others cannot be encoded then).
+        limit_alphabet: keep only this many of the most frequent bytes, and ignore the others in the text.
+        progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
 
     Raises:
-        TrainingError: there is no text, or the options are impossible.
+        TrainingError: there is no text, or an option is invalid.
     """
     counts = words.native.byte_counts()
     if not counts.any():
-        raise TrainingError("there is no text to learn from: every line is empty; check the files that were sampled")
+        raise TrainingError("there is no text to train from: every line is empty; check the files that were sampled")
     _check_specials(specials)
     alphabet = _alphabet(counts.tolist(), initial_alphabet, limit_alphabet)
     if clash := {spelled(byte) for byte in alphabet} & set(specials):
-        raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; take a longer name")
+        raise TrainingError(f"the special token {min(clash)!r} is the spelling of a byte; use a longer name")
     least = len(specials) + len(alphabet)
     if not least <= size <= MAX_TOKENS:
         raise TrainingError(
@@ -146,17 +147,17 @@ def learn_vocabulary(
 def _check_specials(specials: Sequence[str]) -> None:
     for name in specials:
         if not name or specials.count(name) > 1:
-            raise TrainingError(f"the special token {name!r} is {'given twice' if name else 'empty'}; give each a name")
+            raise TrainingError(f"the special token {name!r} is {'given twice' if name else 'empty'}; name each once")
         try:
             name.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise TrainingError(f"the special token {name!r} holds a lone surrogate; take another name") from error
+            raise TrainingError(f"the special token {name!r} contains a lone surrogate; rename it") from error
 
 
 def _alphabet(counts: list[int], initial: Literal["bytes", "seen"], limit: int | None) -> list[bytes]:
     if initial not in ("bytes", "seen"):
         raise TrainingError(f"initial_alphabet {initial!r}: it must be 'bytes' or 'seen'")
-    # As in tokenizers bytes asked for outweigh any that are only seen.
+    # As in tokenizers, with "bytes" all bytes rank alike, whatever their counts.
     weights = [(0 if initial == "bytes" else -count, spelled(bytes([byte]))) for byte, count in enumerate(counts)]
     kept = sorted(weight for weight, count in zip(weights, counts, strict=True) if count or initial == "bytes")
     return [token for _, name in sorted(kept[:limit], key=lambda weight: weight[1]) if (token := bytes_of(name))]

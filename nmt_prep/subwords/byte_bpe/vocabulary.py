@@ -1,4 +1,4 @@
-"""A byte-level BPE vocabulary, whatever file it comes from: tokens, merges, added tokens, pre-tokenisation."""
+"""A byte-level BPE vocabulary, independent of file format: tokens, merges, added tokens, pre-tokenisation."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
 
 MAX_TOKENS = 1 << 21
-"""Ids go no further than this."""
+"""Upper limit of the number of ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByteBPEVocabulary:
-    """All that decides ids.
+    """Everything that determines the ids of a text.
 
     Attributes:
-        tokens: bytes of the token of each id; empty for ids that no merge gives: of added tokens, and of none.
-        merges: int32, shape ``[merges, 3]``: left, right and merged id, in the order of rank.
-        added: by name, tokens that are found in text before it is cut.
-        pretokenization: how text is cut.
-        whole_words: whether a pretoken that is a token as a whole gets its id although no merges lead there.
+        tokens: bytes of the token of each id; empty for added tokens and for unused ids.
+        merges: left, right and merged id of each merge, in order of merge rank; int32, shape ``[merges, 3]``.
+        added: by name, the tokens that are found in text before pre-tokenisation.
+        pretokenization: settings for splitting lines into pretokens.
+        whole_words: True if a pretoken that is itself a token gets its id without merging (``ignore_merges``).
     """
 
     tokens: tuple[bytes, ...]
@@ -44,14 +44,14 @@ class ByteBPEVocabulary:
         return {name: token.id for name, token in self.added.items() if token.special}
 
     def pieces(self) -> tuple[str, ...]:
-        """Each id's token as files spell it, added tokens by their names, "" for ids that are not used."""
+        """Returns the piece of each id, as files spell it: the name for added tokens, "" for unused ids."""
         pieces = [spelled(token) for token in self.tokens]
         for name, token in self.added.items():
             pieces[token.id] = name
         return tuple(pieces)
 
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of all of this, and of the Unicode version or the releases of libraries that cut the text."""
+        """Returns the SHA-256 (hex) of the vocabulary and of the versions of Unicode or libraries in use."""
         how = self.pretokenization
         digest = hashlib.sha256(f"byte_bpe\n{_readers(how)}\n{how.add_prefix_space} {self.whole_words}\n".encode())
         added = sorted(self.added.items(), key=lambda item: item[1].id)
@@ -66,7 +66,7 @@ class ByteBPEVocabulary:
 
 
 def _readers(how: Pretokenization) -> str:
-    """Returns what the ids depend on beside the vocabulary."""
+    """Returns the versions that the ids depend on: Unicode, or libraries."""
     native = [] if how.pre_tokenizer or how.ranks_pattern else [f"Unicode {GPT2_UNICODE_VERSION}"]
     return " ".join(native + [f"{library} {version(library)}" for library in how.libraries])
 
@@ -80,18 +80,18 @@ def build_vocabulary(
     *,
     whole_words: bool = False,
 ) -> ByteBPEVocabulary:
-    """Puts together what a file says in spellings, and checks that it is a byte-level BPE vocabulary.
+    """Builds a vocabulary from the spelled tokens of a file, and checks it.
 
     Args:
-        ids: id of each token, added ones or not.
-        merges: pairs of tokens in the order of rank; of pairs that come again the last counts, as in tokenizers.
-        added: tokens that are found by name.
+        ids: id of each token; may include added tokens.
+        merges: pairs of tokens in order of merge rank; the last of repeated pairs counts, as in tokenizers.
+        added: added tokens by name.
         where: the file, for messages.
-        pretokenization: how text is cut.
+        pretokenization: settings for splitting lines into pretokens.
         whole_words: as in :class:`ByteBPEVocabulary`.
 
     Raises:
-        VocabularyError: something does not fit.
+        VocabularyError: the parts are not a consistent byte-level BPE vocabulary.
     """
     merged = {part for left, right in merges for part in (left, right, left + right)}
     numbers = {
@@ -104,8 +104,8 @@ def build_vocabulary(
         for name, token in added.items():
             if name in ids and name not in numbers and not token.special and bytes_of(name) is not None:
                 raise VocabularyError(
-                    f"{where}: with ignore_merges the token {name!r} would stand for two texts, its name and the bytes "
-                    "it spells; that is not supported: make it special, or leave it out of the vocabulary"
+                    f"{where}: with ignore_merges the token {name!r} would have two texts, its name and the bytes it "
+                    "spells; that is not supported: make it special, or remove it from the vocabulary"
                 )
     rules = []
     for rank, (left, right) in enumerate(merges):
@@ -114,7 +114,7 @@ def build_vocabulary(
                 reason = "is an added token" if part in added else "is not in the vocabulary"
                 raise VocabularyError(
                     f"{where}: merge {rank} joins {left!r} and {right!r}, but {part!r} {reason}; "
-                    "check that vocabulary and merges belong together and are whole"
+                    "check that vocabulary and merges belong together and are complete"
                 )
         rules.append((numbers[left], numbers[right], numbers[left + right]))
     kept = dict.fromkeys(reversed(rules))
@@ -123,22 +123,22 @@ def build_vocabulary(
 
 
 def _may_be_merged(name: str, token: AddedToken) -> bool:
-    """Whether merges may make an added token as well: it is not special, and its name is what it spells."""
+    """Returns True if merges may also produce an added token: it is not special, and its name spells itself."""
     return not token.special and bytes_of(name) == name.encode()
 
 
 def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where: str) -> tuple[bytes, ...]:
-    """Bytes by id, of tokens as files spell them.
+    """Returns the bytes of each id's token, from tokens as files spell them.
 
     Raises:
-        VocabularyError: ids clash or lie far apart, or a token is not spelt with GPT-2's characters.
+        VocabularyError: ids are duplicated or sparse, or a token is not spelled with GPT-2's characters.
     """
     numbers = {**ids, **{name: token.id for name, token in added.items()}}
     largest = max(numbers.values(), default=-1)
     if not 0 <= largest < min(2 * len(numbers) + 1024, MAX_TOKENS) or min(numbers.values()) < 0:
         raise VocabularyError(
-            f"{where}: {len(numbers)} tokens with ids up to {largest}: ids must be 0 or more, lie close together, and "
-            f"be less than {MAX_TOKENS}; check that the file is whole"
+            f"{where}: {len(numbers)} tokens with ids up to {largest}: ids must be 0 or more, without large gaps, and "
+            f"less than {MAX_TOKENS}; check that the file is complete"
         )
     tokens = [b""] * (largest + 1)
     names: dict[int, str] = {}
@@ -151,7 +151,7 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
         token = bytes_of(name)
         if not token:
             raise VocabularyError(
-                f"{where}: token {name!r} (id {number}) is not spelt with GPT-2's 256 characters for bytes, "
+                f"{where}: token {name!r} (id {number}) is not spelled with GPT-2's 256 characters for bytes, "
                 "so this is not byte-level BPE; load the file with the tokenizer of its dialect"
             )
         tokens[number] = token
@@ -159,22 +159,22 @@ def _place_tokens(ids: Mapping[str, int], added: Mapping[str, AddedToken], where
 
 
 def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
-    """Returns a model that gives the vocabulary's ids for text as files spell it, a character for each byte.
+    """Returns a model that encodes spelled text, with one character per byte, to the vocabulary's ids.
 
-    The native core takes UTF-8 alone, but a pretoken may begin or end inside a character where text is cut after it was
-    spelt. Before all other merges come those that join the two bytes of a spelling's character. The further ids that
-    this takes lie behind the vocabulary's, and never appear in the output.
+    The native core accepts only UTF-8, but if steps after ByteLevel split text, a pretoken may start or end inside a
+    character. Spelled text is always UTF-8. The first merges of the model join the two UTF-8 bytes of each spelling
+    character. They need extra ids, which come after those of the vocabulary and never appear in the output.
 
     Raises:
-        VocabularyError: a byte has no token, so that one of the further ids might come.
+        VocabularyError: a byte has no token, so an extra id could appear in the output.
     """
     tokens = [spelled(token).encode() for token in vocabulary.tokens]
     ids = {token: number for number, token in enumerate(tokens) if token}
     characters = [character.encode() for character in BYTE_CHARACTERS]
     if missing := [byte for byte, character in enumerate(characters) if character not in ids]:
         raise VocabularyError(
-            f"the vocabulary has no token for byte {missing[0]} and {len(missing) - 1} more; one that cuts text after "
-            "it was spelt in bytes needs all 256"
+            f"the vocabulary has no token for byte {missing[0]} and {len(missing) - 1} more; one that splits "
+            "text after the ByteLevel step needs all 256"
         )
     pairs = [character for character in characters if len(character) == 2]
     for half in sorted({bytes([byte]) for pair in pairs for byte in pair}):

@@ -159,28 +159,36 @@ TWICE = Pretokenization.by_steps(None, {"type": "Sequence", "pretokenizers": [DI
             "openai",
             "pretokens follow a pattern that is not GPT-2's",
         ),
-        (vocabulary([], [], pretokenization=PREFIXED), "openai", "a space is put before each line"),
-        (vocabulary([], [b"xyz"]), "openai", "'xyz' is a token although no merge makes it"),
-        (vocabulary([], [], pretokenization=PREFIXED), "tiktoken", "a space is put before each line"),
+        (vocabulary([], [], pretokenization=PREFIXED), "openai", "a space is added before each line"),
+        (vocabulary([], [b"xyz"]), "openai", "'xyz' is a token although no merge produces it"),
+        (vocabulary([], [], pretokenization=PREFIXED), "tiktoken", "a space is added before each line"),
         (vocabulary([], [], pretokenization=NORMALIZED), "openai", "text is normalised"),
         (vocabulary([], [], pretokenization=NORMALIZED), "tiktoken", "text is normalised"),
         (vocabulary([], [], pretokenization=TWICE), "tiktoken", "pretokens follow several patterns, or none"),
         (
             vocabulary([], [b""], added={"  ": AddedToken(256, special=False)}),
             "openai",
-            "the added token '  ' is found in ordinary text, or takes in what is around it",
+            "the added token '  ' is recognised in ordinary text, or depends on the text around it",
         ),
         (
             vocabulary([], [b""], added={"  ": AddedToken(256, lstrip=True)}),
             "tiktoken",
-            "the added token '  ' is found in ordinary text, or takes in what is around it",
+            "the added token '  ' is recognised in ordinary text, or depends on the text around it",
         ),
-        (vocabulary([], [b"xyz"]), "tiktoken", "some tokens are never used, because no merges lead to them"),
-        (vocabulary([(b"b", b"c"), (b"a", b"b")], [b"ab", b"bc"]), "tiktoken", "merges go in another order than ids"),
+        (
+            vocabulary([], [b"xyz"]),
+            "tiktoken",
+            "some tokens are never used, because no sequence of merges produces them",
+        ),
+        (
+            vocabulary([(b"b", b"c"), (b"a", b"b")], [b"ab", b"bc"]),
+            "tiktoken",
+            "the order of merges differs from the order of ids",
+        ),
     ],
 )
 def test_what_a_format_cannot_say(tmp_path: Path, content: ByteBPEVocabulary, file_format: Any, reason: str) -> None:
-    with pytest.raises(VocabularyError, match=f"cannot say that {reason}; use format='tokenizer.json'"):
+    with pytest.raises(VocabularyError, match=f"cannot express that {reason}; use format='tokenizer.json'"):
         ByteBPETokenizer(content).save(tmp_path / "x", format=file_format)
     assert not list(tmp_path.iterdir())
 
@@ -221,16 +229,16 @@ def sequence(*parts: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (raw(b""), "the last line has no end, so the file is cut short"),
-        (raw(b'{"model": {"type": "BPE"'), "is not whole JSON .*fetch the file again"),
+        (raw(b""), "the last line has no line end, so the file is truncated"),
+        (raw(b'{"model": {"type": "BPE"'), "is not valid JSON .*fetch the file again"),
         (raw(b'{"model": 1}'), "model is missing or not an object"),
         (raw(b"{}"), "model is missing"),
         (raw(b'{"a": "\xff"}'), "byte 7 is not UTF-8"),
-        (raw(b"{" * 100_000), "is not whole JSON"),
+        (raw(b"{" * 100_000), "is not valid JSON"),
         (raw(b"\x1f\x8b\x08\x00\n"), "line 1: expected a token in base64"),
         (raw(b"IQ== 0\nIg== x\n"), "line 2: expected a token in base64 and its rank"),
-        (raw(b"IQ== 0\nIQ== 1\n"), "2 lines name 1 tokens"),
-        (raw(b"IQ== 0\n"), "do not say how text is cut; load it with pattern="),
+        (raw(b"IQ== 0\nIQ== 1\n"), "2 lines have 1 distinct tokens"),
+        (raw(b"IQ== 0\n"), "have no pattern; load it with pattern="),
         (raw(b"'<pad>_'\n'<EOS>_'\n"), "line 1: expected a token in base64"),
         (edited(lambda c: c["model"].update(type="WordPiece")), "a model of type 'WordPiece' is not supported"),
         (edited(lambda c: c["model"].update(byte_fallback=True)), "byte_fallback True is not supported"),
@@ -241,7 +249,7 @@ def sequence(*parts: object) -> dict[str, object]:
         (edited(lambda c: c.update(pre_tokenizer={"type": "Metaspace"})), "the pre-tokenizer Metaspace"),
         (
             edited(lambda c: c.update(sequence(BYTE_LEVEL, {"type": "Metaspace"}))),
-            "steps behind ByteLevel must only cut",
+            "steps after ByteLevel may only split",
         ),
         (edited(lambda c: c.update(sequence())), "the pre-tokenizer None"),
         (
@@ -254,12 +262,12 @@ def sequence(*parts: object) -> dict[str, object]:
         ),
         (
             edited(lambda c: c.update(sequence(SPLIT))),
-            "pre-tokenizer Split is not supported: there must be",
+            "pre-tokenizer Split is not supported: it must contain",
         ),
         (edited(lambda c: c.update(sequence(BYTE_LEVEL, BYTE_LEVEL))), "ByteLevel, ByteLevel is not supported"),
         (
             edited(lambda c: c.update(sequence({**BYTE_LEVEL, "use_regex": "no"}))),
-            "use_regex is 'no', neither",
+            "use_regex is 'no', not true or false",
         ),
         (
             edited(lambda c: c.update(sequence({**SPLIT, "pattern": {"Regex": "(a"}}, BYTE_LEVEL))),
@@ -269,9 +277,12 @@ def sequence(*parts: object) -> dict[str, object]:
         (edited(lambda c: c["model"]["vocab"].update(a="x")), "token 'a' has the id 'x', not a number"),
         (edited(lambda c: c["model"]["vocab"].update(a=True)), "token 'a' has the id True"),
         (edited(lambda c: c["model"]["vocab"].update(a=6)), "both have id 6"),
-        (edited(lambda c: c["model"]["vocab"].update(a=10**9)), "ids must be 0 or more, lie close together"),
+        (edited(lambda c: c["model"]["vocab"].update(a=10**9)), "ids must be 0 or more, without large gaps"),
         (edited(lambda c: c["model"]["vocab"].update(a=-1)), "ids must be 0 or more"),
-        (edited(lambda c: c["model"]["vocab"].update({"▁x": 400})), "'▁x' .* is not spelt with GPT-2's 256 characters"),
+        (
+            edited(lambda c: c["model"]["vocab"].update({"▁x": 400})),
+            "'▁x' .* is not spelled with GPT-2's 256 characters",
+        ),
         (edited(lambda c: c["model"]["vocab"].update({"": 400})), "token '' "),
         (edited(lambda c: c["model"].update(merges=None)), "model.merges is missing or not a list"),
         (edited(lambda c: c["model"]["merges"].append("a")), "a merge joins two tokens, found 'a'"),
@@ -281,8 +292,8 @@ def sequence(*parts: object) -> dict[str, object]:
             "merge 139 joins 'z' and 'z', but 'zz' is not in the vocab",
         ),
         (edited(lambda c: c["model"]["merges"].append("< sep>")), "'sep>' is not in the vocabulary"),
-        (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content, the id"),
-        (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content, the id"),
+        (edited(lambda c: c["added_tokens"].append({"id": 5})), "needs a content, the same id"),
+        (edited(lambda c: c["added_tokens"].append({"id": 7, "content": "the"})), "needs a content, the same id"),
         (edited(lambda c: c["added_tokens"].append({"id": 400, "content": "\ud800"})), "needs a content"),
         (edited(lambda c: c["added_tokens"].append({"id": True, "content": "x"})), "needs a content"),
         (edited(lambda c: c["added_tokens"].append("x")), "the added token 'x'"),
@@ -290,8 +301,11 @@ def sequence(*parts: object) -> dict[str, object]:
             edited(lambda c: c["added_tokens"].append({"id": 400, "content": "x", "lstrip": 1})),
             "flags that are",
         ),
-        (edited(lambda c: c["added_tokens"].append(dict(c["added_tokens"][0]))), "the added token '<pad>' comes twice"),
-        (edited(lambda c: c["added_tokens"].append({"id": 401, "content": "xyz"})), "tokenizers would number it 400"),
+        (
+            edited(lambda c: c["added_tokens"].append(dict(c["added_tokens"][0]))),
+            "the added token '<pad>' is given twice",
+        ),
+        (edited(lambda c: c["added_tokens"].append({"id": 401, "content": "xyz"})), "tokenizers would assign 400"),
         (edited(lambda c: c.update(added_tokens={"a": 1})), "added_tokens is missing or not a list"),
         (
             edited(lambda c: c["added_tokens"].append({"id": c["model"]["vocab"]["the"], "content": "the"})),
@@ -332,7 +346,7 @@ def test_merges_cut_at_a_line(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     for count in (0, 1, 2, 70, len(lines) - 1):
         path.write_bytes(b"".join(lines[:count]))
-        with pytest.raises(VocabularyError, match="cut short"):
+        with pytest.raises(VocabularyError, match="truncated"):
             ByteBPETokenizer.load(tmp_path)
 
 
@@ -340,7 +354,7 @@ def test_merges_cut_at_a_line(tmp_path: Path) -> None:
     ("encoder", "merges", "message"),
     [
         ('{"a": 0, "b": "x"}', "#version: 0.2\n", "token 'b' has the id 'x'"),
-        ('{"a": 0, "b": 1, "ab": 2}', "#version: 0.2\n", "no merge makes 'ab', although both its halves are tokens"),
+        ('{"a": 0, "b": 1, "ab": 2}', "#version: 0.2\n", "no merge produces 'ab', although both its halves are tokens"),
         ('{"a": 0}', "a b c\n", "vocab.bpe, line 1: expected two tokens"),
         ('{"a": 0}', "#version: 0.2\na b\n", "merge 0 joins 'a' and 'b', but 'b' is not in the vocabulary"),
         ("[]", "\n", "is JSON, but not an object"),

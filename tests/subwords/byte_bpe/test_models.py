@@ -125,7 +125,7 @@ def test_added_tokens_as_words_of_a_text_file() -> None:
 
 
 def test_dropout_where_text_is_cut_as_it_is_spelt() -> None:
-    with pytest.raises(ValueError, match="dropout is not supported for a vocabulary that cuts text after it was spelt"):
+    with pytest.raises(ValueError, match="dropout is not supported for a vocabulary that splits text after"):
         loaded("Falcon")[0].encode("x", dropout=0.1, seed=1)
 
 

@@ -112,7 +112,7 @@ def test_special_tokens_as_in_tiktoken() -> None:
     assert tokenizer.encode(text, disallowed_special=()) == ordinary
     assert tokenizer.encode(text, allowed_special="all") == [*tokenizer.encode("the"), 4, 1]
     assert tokenizer.encode("<sep>x", allowed_special={"<sep>"}, disallowed_special=()) == [3, *tokenizer.encode("x")]
-    with pytest.raises(EncodeError, match="holds the special token '<sep>x' at character 3; allow it"):
+    with pytest.raises(EncodeError, match="contains the special token '<sep>x' at character 3; allow it"):
         tokenizer.encode(text)
     with pytest.raises(EncodeError, match="'<EOS>' at character 9"):
         tokenizer.encode(text, allowed_special={"<sep>", "<sep>x"})
@@ -133,7 +133,7 @@ def test_bytes_that_are_not_utf8() -> None:
 def test_ids_that_are_none() -> None:
     tokenizer = tiny()
     for number in (-1, 261, 2**40):
-        with pytest.raises(EncodeError, match=f"id {number}: the vocabulary's go from 0 to 260"):
+        with pytest.raises(EncodeError, match=f"id {number}: the ids of the vocabulary are from 0 to 260"):
             tokenizer.decode([number])
     with pytest.raises(EncodeError, match="id 261 is not in the vocabulary"):
         tokenizer.decode_batch(Ragged.from_lists([[261]]))

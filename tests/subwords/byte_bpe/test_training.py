@@ -125,8 +125,8 @@ def test_progress_and_its_exceptions() -> None:
 @pytest.mark.parametrize(
     ("lines", "size", "options", "message"),
     [
-        ([], 300, {}, "no text to learn from"),
-        (["", ""], 300, {}, "no text to learn from"),
+        ([], 300, {}, "no text to train from"),
+        (["", ""], 300, {}, "no text to train from"),
         (["a"], 257, {}, "vocabulary size 257: it must be 258 or more, for 2 special tokens and 256 bytes"),
         (["a"], 300, {"reserved": ["<pad>"]}, "special token '<pad>' is given twice"),
         (["a"], 300, {"reserved": [""]}, "special token '' is empty"),

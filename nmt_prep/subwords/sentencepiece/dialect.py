@@ -1,4 +1,4 @@
-"""SentencePiece as the pipeline sees it."""
+"""The SentencePiece dialect for the pipeline."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     speed: ClassVar[Speed] = Speed(encoding=48e6, sample=10.3e6, seconds=2.0, memory=161e6)
 
     def check(self, options: SentencePieceVocab) -> None:
-        """Refuses options that the library does not take.
+        """Checks the options against the rules of the library.
 
         Raises:
-            TrainingError: there is one, or the pieces that must be in the vocabulary are more than its size.
+            TrainingError: an option is invalid, or the size is too small for the required pieces.
         """
         check_options(options.options, options.model_type)
         check_pieces(options.special_ids, options.reserved, options.options)
@@ -61,7 +61,7 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         return options.id_layout
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Takes files that are named as models are, and those that begin as the protocol buffer of one does."""
+        """Accepts files with the suffix ``.model``, and files that start like the protocol buffer of a model."""
         return path.suffix == ".model" or (head[:1] == b"\n" and head[2:3] == b"\n")
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None) -> SentencePieceTokenizer:

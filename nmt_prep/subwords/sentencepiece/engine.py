@@ -1,4 +1,4 @@
-"""Who runs a SentencePiece model: the native core, or the library where the core does not cover it."""
+"""Runs a SentencePiece model with the native core, or with the library if the core does not support the model."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Sampling:
     """Checked options of subword sampling.
 
     Attributes:
-        dropout: BPE models: probability that a merge is left out.
-        alpha: unigram models: probabilities are in proportion to ``exp(alpha * score)``.
-        nbest: unigram models: among how many best ways, 0 for all.
-        seed: where the draws begin.
+        dropout: BPE models: probability of skipping a merge.
+        alpha: unigram models: probabilities are proportional to ``exp(alpha * score)``.
+        nbest: unigram models: number of best segmentations to sample from; 0 for all.
+        seed: seed of the sampling.
     """
 
     dropout: float
@@ -42,7 +42,7 @@ class Sampling:
     def checked(
         cls, model_type: str, alpha: float | None, nbest: int | None, dropout: float | None, seed: int | None
     ) -> Self | None:
-        """Sampling for a kind of model, None where no option asks for it.
+        """Checks sampling options for a kind of model; returns None if no option requests sampling.
 
         Raises:
             EncodeError: the options do not fit the model or each other.
@@ -64,24 +64,24 @@ class Sampling:
         if alpha is not None and not 0 <= alpha < float("inf"):
             raise EncodeError(f"alpha {alpha}: it must be 0 or more, and finite")
         if nbest is not None and not 1 <= nbest <= _MOST_BEST:
-            raise EncodeError(f"nbest {nbest}: it must be from 1 to {_MOST_BEST}; leave it out to draw among all ways")
+            raise EncodeError(f"nbest {nbest}: it must be from 1 to {_MOST_BEST}; leave it out to sample from all")
         return cls(dropout or 0.0, alpha or 0.0, nbest or 0, seed)
 
 
 class NativeModel:
-    """A model at work.
+    """A loaded model and the code that runs it.
 
     Attributes:
-        pieces: the pieces in the order of the layout's ids.
+        pieces: the pieces in order of the layout's ids.
         model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
-        library_reason: why the library runs this model, None where the native core does.
+        library_reason: reason why the library runs this model; None if the native core does.
     """
 
     def __init__(self, data: bytes, id_layout: IdLayout) -> None:
         """Loads a model from the bytes of its file.
 
         Raises:
-            VocabularyError: the bytes are no model, or do not fit the layout.
+            VocabularyError: the bytes are not a model, or do not fit the layout.
         """
         if id_layout not in ("sentencepiece", "fairseq"):
             raise VocabularyError(f"there is no id layout {id_layout!r}; use 'sentencepiece' or 'fairseq'")
@@ -89,13 +89,13 @@ class NativeModel:
         self._id_layout = id_layout
         try:
             self._model = SentencePieceModel(np.frombuffer(data, np.uint8), id_layout == "fairseq")
-        except UnicodeDecodeError as error:  # of a message that quotes a piece
+        except UnicodeDecodeError as error:  # from a message that quotes a piece
             raise VocabularyError("the SentencePiece model has a piece that is not UTF-8") from error
         except ValueError as error:
             raise VocabularyError(f"the SentencePiece model {error}") from error
         self.pieces = tuple(self._model.pieces())
         for number, piece in enumerate(self.pieces):
-            if "\ufffd" in piece and piece.encode() not in data:  # it stands for bytes that are not UTF-8
+            if "\ufffd" in piece and piece.encode() not in data:  # a replacement for bytes that are not UTF-8
                 raise VocabularyError(
                     f"the SentencePiece model has a piece that is not UTF-8, the one with id {number}"
                 )
@@ -110,10 +110,10 @@ class NativeModel:
             _log.warning("the sentencepiece library runs this model, more slowly: %s", self.library_reason)
 
     def _check_unknown_text(self) -> None:
-        """Refuses a model that would decode the unknown piece to what is not UTF-8.
+        """Checks that the unknown piece decodes to UTF-8.
 
         Raises:
-            VocabularyError: it would.
+            VocabularyError: it does not.
         """
         if self._model.unk_id >= 0 and not self._model.not_covered:
             ids, offsets = np.array([self._model.unk_id], np.int32), np.array([0, 1], np.int64)
@@ -125,13 +125,13 @@ class NativeModel:
                 ) from error
 
     def special_ids(self) -> dict[str, int | None]:
-        """Ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model does without."""
+        """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
         model = self._model
         found = {"pad": model.pad_id, "eos": model.eos_id, "bos": model.bos_id, "unk": model.unk_id}
         return {name: i if i >= 0 else None for name, i in found.items()}
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Ids of each line.
+        """Returns the ids of each line.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -141,11 +141,11 @@ class NativeModel:
         return Ragged(*self._model.encode(column.data, column.offsets, threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
-        """Ids of each line, drawn at random by the seed and the line's number.
+        """Returns sampled ids of each line; the samples depend on the seed and the line's number.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
-            EncodeError: the library runs this model, or a line is too long for so many best ways.
+            EncodeError: the library runs this model, or a line is too long for this ``nbest``.
         """
         if self._library is not None:
             raise EncodeError(f"cannot sample: the library runs this model ({self.library_reason})")
@@ -163,7 +163,7 @@ class NativeModel:
         )
 
     def decode(self, rows: Ragged, threads: int) -> list[str]:
-        """Text of each row of ids.
+        """Returns the text of each row of ids.
 
         Raises:
             EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
@@ -175,14 +175,14 @@ class NativeModel:
         return self._model.decode(values, offsets, threads)
 
     def _passes_own_tests(self) -> bool:
-        """Whether the native core spells the file's test sentences as the file or the library does."""
+        """Returns True if the native core segments the model's test sentences like the file or the library."""
         library: LibraryModel | None = None
         for text, expected in self._model.self_tests():
             column = TextColumn.from_strings([text])
             ids = self._model.encode(column.data, column.offsets, 1)[0]
             if " ".join(self.pieces[i] for i in ids) == expected:
                 continue
-            # The file spells unknown text out, and ways of equal score are all right by it.
+            # The file writes unknown text literally, and any segmentation with the best score is valid.
             library = library or self._load_library()
             if library.encode(column, 1).values.tolist() != ids.tolist():
                 return False
@@ -202,8 +202,8 @@ class LibraryModel:
 
     Args:
         data: bytes of the ``.model`` file.
-        ids: int32, shape ``[pieces in the file]``: the id that each of them has in the layout.
-        size: number of ids of the layout.
+        ids: id of each piece of the file in the layout; int32, shape ``[pieces in the file]``.
+        size: number of ids in the layout.
 
     Raises:
         VocabularyError: the library refuses the model.
@@ -220,7 +220,7 @@ class LibraryModel:
         self._own_ids[ids] = np.arange(len(ids), dtype=np.int32)
 
     def encode(self, column: TextColumn, threads: int) -> Ragged:
-        """Ids of each line.
+        """Returns the ids of each line.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -239,7 +239,7 @@ class LibraryModel:
         return Ragged(self._ids[rows.values], rows.offsets)
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each row of ids; ids that the layout adds stand for nothing.
+        """Returns the text of each row of ids; ids that the layout adds have no text.
 
         Raises:
             EncodeError: an id is not in the vocabulary.

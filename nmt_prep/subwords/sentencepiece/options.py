@@ -1,4 +1,4 @@
-"""Training options of the ``sentencepiece`` library, and the values that it takes."""
+"""Training options of the ``sentencepiece`` library, and their valid values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nmt_prep.errors import TrainingError
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Values of an option: a test, and in words what passes it."""
+    """Valid values of an option: a description for messages, and a test."""
 
     words: str
     accepts: Callable[[object], bool]
@@ -107,19 +107,19 @@ _OPTIONS: Mapping[str, _Kind] = {
     "num_threads": _between(int, 1, 1024),
     "shrinking_factor": _between(float, 0.5, 0.95),
 }
-"""Options of the library (0.2.3) that go to it as they are, beside those that have arguments of their own."""
+"""Options of the library (0.2.3) that are passed on unchanged; others have arguments of their own."""
 
 LOWEST_COVERAGE = 0.98
-"""The least ``character_coverage`` that the library takes."""
+"""The smallest ``character_coverage`` that the library accepts."""
 
 _BYTES = 256
 
 
 def check_options(options: Mapping[str, Any], model_type: str) -> None:
-    """Refuses options that the library does not have, and values that it does not take.
+    """Checks the names and values of options.
 
     Raises:
-        TrainingError: there is one.
+        TrainingError: the library has no such option, or does not accept the value.
     """
     for name, value in options.items():
         kind = _OPTIONS.get(name)
@@ -139,18 +139,18 @@ def check_options(options: Mapping[str, Any], model_type: str) -> None:
 
 
 def check_pieces(special: Mapping[str, int | None], reserved: tuple[str, ...], options: Mapping[str, Any]) -> None:
-    """Refuses pieces that are named twice.
+    """Checks that no piece is named twice.
 
     Args:
-        special: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model does without.
-        reserved: pieces of the user.
+        special: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
+        reserved: reserved pieces of the user.
         options: options of the library.
 
     Raises:
-        TrainingError: a piece is named twice, in a way that the library does not take.
+        TrainingError: a piece is named twice, which the library does not accept.
     """
     named = dict(_special_pieces(special, options))
-    for name, piece in sorted(named.items(), key=lambda item: f"{item[0]}_piece" not in options):  # name the user's
+    for name, piece in sorted(named.items(), key=lambda item: f"{item[0]}_piece" not in options):  # user's first
         if list(named.values()).count(piece) > 1:
             raise TrainingError(f"{name}_piece is {piece!r}, as another special piece is; give each a name of its own")
     control = _listed(options.get("control_symbols", ()))
@@ -164,7 +164,7 @@ def check_pieces(special: Mapping[str, int | None], reserved: tuple[str, ...], o
 def least_size(
     special: Mapping[str, int | None], reserved: tuple[str, ...], byte_fallback: bool, options: Mapping[str, Any]
 ) -> int:
-    """The smallest vocabulary that there can be, whatever the text: what must be in it and one character."""
+    """Returns the smallest possible vocabulary size for any text: the required pieces and one character."""
     pieces = {piece for _, piece in _special_pieces(special, options)}
     pieces.update(reserved, _listed(options.get("control_symbols", ())))
     required = set(options.get("required_chars", ""))
@@ -177,7 +177,7 @@ def _special_pieces(special: Mapping[str, int | None], options: Mapping[str, Any
 
 
 def _listed(value: Any) -> tuple[str, ...]:
-    """The items of a list, which may also be written as the library's own flags are, with commas."""
+    """Returns the items of a list; a string is split at commas, as in the library's flags."""
     return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
 
 

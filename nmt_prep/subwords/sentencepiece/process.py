@@ -1,8 +1,8 @@
 """Runs the training of a SentencePiece model in a child process.
 
 The library holds Python's global lock while it trains and cannot be interrupted. In a child process it leaves the
-caller free to show progress and to react to Ctrl-C. The child is killed when the caller gives up, and ends when its
-parent dies. It is a new program and not a fork, so this works beside threads and in Dask's daemonic workers.
+caller free to show progress and to react to Ctrl-C. The child is killed when the caller stops, and ends when its
+parent ends. It is a new program, not a fork, so it works with threads and in Dask's daemonic workers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nmt_prep.subwords.tokenizer import ProgressCallback
 _log = logging.getLogger(__name__)
 
 _WORKER = Path(__file__).with_name("worker.py")
-_CHUNK = 1 << 16  # bytes to read or write at a time: what a pipe holds
+_CHUNK = 1 << 16  # bytes to read or write at a time: the capacity of a pipe
 _KEPT_LOG_LINES = 5
 
 _STEPS = (
@@ -46,11 +46,11 @@ _SKIPPED = re.compile(r"Skipped (\d+) too long sentences")
 
 
 class LibraryError(Exception):
-    """The library refused to train; the text is its own."""
+    """The library refused to train; the message is that of the library."""
 
 
 def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any], log: Callable[[str], None]) -> bytes:
-    """Trains a model in a child process, and returns the bytes of its file.
+    """Trains a model in a child process and returns the bytes of its file.
 
     Args:
         columns: lines to train from; an error that they raise ends the child and is passed on.
@@ -59,7 +59,7 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
 
     Raises:
         LibraryError: the library refused to train.
-        TrainingError: the child could not be started, or ended before its time.
+        TrainingError: the child could not be started, or ended too early.
     """
     # -P: the directory of the program, with modules of ours, must not be searched for those that it imports.
     command = [sys.executable, "-P", str(_WORKER)]
@@ -86,7 +86,7 @@ def train_in_process(columns: Iterator[TextColumn], settings: Mapping[str, Any],
 
 
 def _input(columns: Iterator[TextColumn], settings: Mapping[str, Any]) -> Iterator[bytes]:
-    """What the child reads; its module says how it is laid out."""
+    """Yields the input of the child; ``worker.py`` documents its format."""
     request = {"path": sys.path, "parent": os.getpid(), "settings": dict(settings)}
     data = json.dumps(request, default=str).encode()
     yield np.int64(len(data)).tobytes() + data
@@ -107,7 +107,7 @@ class _Feed:
         self._left = memoryview(next(blocks))
 
     def write(self) -> bool:
-        """Writes what there is room for; False once everything is written, or the reader wants no more."""
+        """Writes as much as fits; returns False when all is written or the reader has closed the pipe."""
         try:
             self._left = self._left[os.write(self._pipe, self._left[:_CHUNK]) :]
         except BlockingIOError:
@@ -146,11 +146,11 @@ def _exchange(child: subprocess.Popen[bytes], blocks: Iterator[bytes], log: Call
 
 
 def _model(reply: bytes, status: int, log: Sequence[str]) -> bytes:
-    """The model that a reply brings.
+    """Returns the model in a reply.
 
     Raises:
         LibraryError: the library refused to train.
-        TrainingError: the child ended without a whole reply.
+        TrainingError: the child ended without a complete reply.
     """
     head, _, model = reply.partition(b"\n")
     if head and status == 0:
@@ -160,23 +160,23 @@ def _model(reply: bytes, status: int, log: Sequence[str]) -> bytes:
         return model
     if status == -signal.SIGKILL:
         raise TrainingError(
-            "the process that trains the SentencePiece model was killed, perhaps for want of memory; give it fewer "
+            "the process that trains the SentencePiece model was killed, perhaps because memory ran out; use fewer "
             "lines (sample.bytes_per_corpus, or vocab.options.input_sentence_size), or a machine with more memory"
         )
     how = f"with status {status}" if status >= 0 else f"by signal {-status}"
     raise TrainingError(
-        f"the process that trains the SentencePiece model ended {how}; its last words: {' / '.join(log) or 'none'}"
+        f"the process that trains the SentencePiece model ended {how}; its last log lines: {' / '.join(log) or 'none'}"
     )
 
 
 class TrainingLog:
     """Turns lines of the log into calls of a progress callback.
 
-    - ``("step", {"step": …})``: a step of the training began; the text names it.
-    - ``("iteration", {"iteration": …, "size": …, "target": …})``: unigram models: how many iterations of expectation
-      maximization are done, and how many candidates are left of which pieces are chosen.
-    - ``("merges", {"size": …, "target": …})``: BPE models: how many pieces there are, and are to be.
-    - ``("skipped", {"lines": …})``: so many lines are not trained from, for they are longer than the library takes.
+    - ``("step", {"step": …})``: a step of the training started; the text names it.
+    - ``("iteration", {"iteration": …, "size": …, "target": …})``: unigram models: number of finished iterations of
+      expectation maximisation, and number of remaining candidate pieces.
+    - ``("merges", {"size": …, "target": …})``: BPE models: current and final number of pieces.
+    - ``("skipped", {"lines": …})``: number of lines that are skipped because they are too long for the library.
     """
 
     def __init__(self, size: int, progress: ProgressCallback | None) -> None:
@@ -186,7 +186,7 @@ class TrainingLog:
         self._iterations = 0
 
     def line(self, line: str) -> None:
-        """Takes a line of the log."""
+        """Handles one line of the log."""
         _log.debug("%s", line)
         if self._progress is None:
             return

@@ -1,8 +1,8 @@
 """The SentencePiece dialect: models of the ``sentencepiece`` library, run by the native core.
 
-Ids and texts are those of the library's ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3, for BPE and unigram models.
-Word and character models, and models with features that the core does not cover, are run by the library itself; the
-tokenizer says so in :attr:`SentencePieceTokenizer.library_reason` and in the log.
+Ids and texts are the same as those of ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3 of the library, for BPE and
+unigram models. The library itself runs word and character models, and models with features that the core does not
+support; :attr:`SentencePieceTokenizer.library_reason` and the log then give the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SentencePieceTokenizer(Tokenizer):
     dialect = "sentencepiece"
 
     def __init__(self, model: bytes, *, id_layout: IdLayout = "sentencepiece") -> None:
-        """Makes a tokenizer of the bytes of a ``.model`` file.
+        """Makes a tokenizer from the bytes of a ``.model`` file.
 
         Args:
             model: the file's bytes.
@@ -36,7 +36,7 @@ class SentencePieceTokenizer(Tokenizer):
                 ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the others one more than in the file, ``<mask>`` last.
 
         Raises:
-            VocabularyError: the bytes are no model, or do not fit the layout.
+            VocabularyError: the bytes are not a model, or do not fit the layout.
         """
         self._model_bytes = bytes(model)
         self._engine = NativeModel(self._model_bytes, id_layout)
@@ -62,34 +62,34 @@ class SentencePieceTokenizer(Tokenizer):
         memory: int | None = None,
         **options: Any,
     ) -> Self:
-        """Trains a model with the ``sentencepiece`` library, from memory into memory.
+        """Trains a model with the ``sentencepiece`` library, in memory.
 
-        The same lines and options give the same bytes with the same version of the library: it sees the lines in order
-        and all of them (``input_sentence_size`` 0; where it is set, ``shuffle_input_sentence`` is off and the first
-        ones are taken), and works in a fixed number of threads whatever the machine has. As the library does, it skips
-        lines of more than 4192 bytes; ``max_sentence_length`` is the option.
+        The same lines and options give the same bytes with the same version of the library: it gets all lines in order
+        (``input_sentence_size`` is 0; if it is set, the library uses the first lines, because
+        ``shuffle_input_sentence`` is off), and uses a fixed number of threads on any machine. The library skips lines
+        of more than 4192 bytes; the option ``max_sentence_length`` changes that.
 
         Args:
-            lines: text, normalised and cut by the library.
+            lines: text, which the library normalises and splits.
             size: number of pieces.
             model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
             character_coverage: share of the text's characters that get pieces; 0.9995 suits Chinese and Japanese,
                 1.0 suits small alphabets.
-            byte_fallback: whether characters without a piece are spelled as bytes.
+            byte_fallback: True to encode characters without a piece as bytes.
             user_defined_symbols: texts that always become one piece.
             normalization_rule_name: ``nmt_nfkc``, ``nfkc``, ``nmt_nfkc_cf``, ``nfkc_cf`` or ``identity``.
-            pad_id: id of padding; 0 is what batches are padded with. None leaves the piece out, as for the next.
-            eos_id: id that ends a sentence; 1 as in Tensor2Tensor's vocabularies.
-            unk_id: id of what no piece covers.
-            bos_id: id that begins a sentence.
+            pad_id: id of padding; batches are padded with 0. None omits the piece.
+            eos_id: id of the end of sentence; 1 as in Tensor2Tensor's vocabularies. None omits the piece.
+            unk_id: id of unknown text.
+            bos_id: id of the start of sentence. None omits the piece.
             progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read.
-            memory: bytes that the training may take; None sets no bound. Told from the lines while they are read.
+            memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
             options: other options of the library by name, such as ``split_digits=True``.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: an option is unknown or impossible, the lines do not give that many pieces, or the training
-                would not fit the memory.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs
+                more memory.
         """
         model = train_model(
             lines,
@@ -118,10 +118,10 @@ class SentencePieceTokenizer(Tokenizer):
         try:
             return cls(raw, id_layout=id_layout)
         except VocabularyError as error:
-            raise VocabularyError(f"{path}: {error}; check that this is the whole .model file") from error
+            raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
 
     def save(self, path: str | Path) -> None:
-        """Writes the ``.model`` file, the bytes that were trained or loaded.
+        """Writes the ``.model`` file, unchanged since training or loading.
 
         Raises:
             OutputError: the file cannot be written.
@@ -138,10 +138,10 @@ class SentencePieceTokenizer(Tokenizer):
         dropout: float | None = None,
         seed: int | None = None,
     ) -> list[int]:
-        """Ids of one text, without sos or eos; sampled as by :meth:`encode_batch` where options say so.
+        """Returns the ids of one text, without bos or eos; options as in :meth:`encode_batch`.
 
         Raises:
-            InvalidTextError: the text holds a lone surrogate.
+            InvalidTextError: the text contains a lone surrogate.
             EncodeError: the sampling options do not fit the model.
         """
         rows = self.encode_batch([text], threads=1, alpha=alpha, nbest=nbest, dropout=dropout, seed=seed)
@@ -158,24 +158,25 @@ class SentencePieceTokenizer(Tokenizer):
         dropout: float | None = None,
         seed: int | None = None,
     ) -> Ragged:
-        """Ids of many lines, without sos or eos, in order; the same for any number of threads.
+        """Returns the ids of many lines, without bos or eos, in order; the same for any number of threads.
 
-        With ``alpha`` or ``dropout`` each line's pieces are drawn at random (subword regularisation, Kudo 2018;
-        BPE-dropout, Provilkov et al. 2020). What a line gets depends on ``seed`` and its number, and on nothing else;
-        the draws are not those of the library, whose generator belongs to its process. Its BPE-dropout is not that of
-        the paper either: there a merge once left out comes back only when a neighbour merges; here, before each merge.
+        With ``alpha`` or ``dropout`` the segmentation of each line is sampled (subword regularisation, Kudo 2018;
+        BPE-dropout, Provilkov et al. 2020). The sample for a line depends only on its text, its number and ``seed``. It
+        differs from the library's samples, which come from one generator per process. The library's BPE-dropout also
+        differs from the paper's: there, a skipped merge is possible again only after a neighbour merges; here, skipped
+        merges are drawn again before each merge.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
             threads: native threads to use; None is one per available core.
-            alpha: unigram models: a way to spell a line is drawn with probability in proportion to
-                ``exp(alpha * score)``; 0.1 to 0.5 are usual.
-            nbest: unigram models, with ``alpha``: draw among this many best ways only; None for all.
-            dropout: BPE models: probability that a merge is left out, from 0 to 1; 0.1 is usual.
-            seed: where the draws begin, 0 or more; needed with ``alpha`` and ``dropout``.
+            alpha: unigram models: a segmentation is sampled with probability proportional to ``exp(alpha * score)``;
+                0.1 to 0.5 are usual.
+            nbest: unigram models, with ``alpha``: sample only from this many best segmentations; None for all.
+            dropout: BPE models: probability of skipping a merge, from 0 to 1; 0.1 is usual.
+            seed: seed of the sampling, 0 or more; required with ``alpha`` and ``dropout``.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
             EncodeError: the sampling options do not fit the model.
         """
         sampling = Sampling.checked(self.model_type, alpha, nbest, dropout, seed)
@@ -191,7 +192,7 @@ class SentencePieceTokenizer(Tokenizer):
         return Ragged.joined(parts)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Text of one sequence of ids.
+        """Returns the text of one sequence of ids.
 
         Raises:
             EncodeError: an id is not in the vocabulary.
@@ -206,7 +207,7 @@ class SentencePieceTokenizer(Tokenizer):
         return self.decode_batch(Ragged.from_lists([row]))[0]
 
     def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
-        """Texts of many sequences of ids, in order: control pieces stand for nothing, bytes for the text they spell.
+        """Returns the texts of many sequences of ids, in order; control pieces have no text, byte pieces are decoded.
 
         Raises:
             EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
@@ -225,32 +226,32 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def library_reason(self) -> str | None:
-        """Why the ``sentencepiece`` library runs this model, None where the native core does."""
+        """Reason why the ``sentencepiece`` library runs this model; None if the native core does."""
         return self._engine.library_reason
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The vocabulary in the order of ids, ``▁`` for spaces."""
+        """The pieces in order of ids, with ``▁`` for spaces."""
         return self._engine.pieces
 
     @property
     def pad_id(self) -> int | None:
-        """Id of padding, None where the model has none."""
+        """Id of padding; None if the model has none."""
         return self._special_ids["pad"]
 
     @property
     def eos_id(self) -> int | None:
-        """Id that ends a sentence, None where the model has none."""
+        """Id of the end of sentence; None if the model has none."""
         return self._special_ids["eos"]
 
     @property
     def bos_id(self) -> int | None:
-        """Id that begins a sentence, None where the model has none."""
+        """Id of the start of sentence; None if the model has none."""
         return self._special_ids["bos"]
 
     @property
     def unk_id(self) -> int | None:
-        """Id of what no piece covers."""
+        """Id of unknown text."""
         return self._special_ids["unk"]
 
     @property

@@ -1,4 +1,4 @@
-"""Training SentencePiece models with the ``sentencepiece`` library: lines in, the bytes of a ``.model`` file out."""
+"""Trains SentencePiece models with the ``sentencepiece`` library: from lines to the bytes of a ``.model`` file."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _log = logging.getLogger(__name__)
 
 _MODEL_TYPES = ("unigram", "bpe", "word", "char")
 _NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
-_LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on the number
+_LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on it
 _LONGEST_LINE = 4192  # the library's default, in bytes
-# Of memory for each byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
+# Bytes of memory per byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
 _BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
-# Beside that for each line, however short: 125 and 43 in all were measured with lines of two bytes.
+# Additional bytes per line; with lines of two bytes, totals of 125 and 43 per line were measured.
 _BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
 
-# What the library says of lines that it cannot train from, and the same in words that name the keys of the config.
+# Messages of the library for lines that it cannot train from, and our messages, which name the keys of the config.
 _REFUSALS = {
     r"Vocabulary size too high.*<= (\d+)": (
         "{lines} give no more than {0} pieces; ask for fewer (vocab.size), give more text (sample.bytes_per_corpus), "
@@ -66,26 +66,26 @@ def train_model(
     memory: int | None,
     options: Mapping[str, Any],
 ) -> bytes:
-    """Trains a model and returns the bytes of its file; ``SentencePieceTokenizer.train`` says what the options mean.
+    """Trains a model and returns the bytes of its file; ``SentencePieceTokenizer.train`` documents the options.
 
     Args:
-        lines: text; one line counts once, in the order given.
+        lines: text; all lines are used, in order.
         size: number of pieces.
         model_type: kind of model.
         character_coverage: share of the text's characters that get pieces.
-        byte_fallback: whether characters without a piece are spelled as bytes.
+        byte_fallback: True to encode characters without a piece as bytes.
         user_defined_symbols: texts that always become one piece.
         normalization_rule_name: the library's name of a normalisation table.
-        special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model does without.
+        special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
         progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read, then with the steps of the
-            training, as :class:`TrainingLog` has them.
-        memory: bytes that the training may take; None sets no bound.
+            training, as in :class:`TrainingLog`.
+        memory: bytes of memory that training may use; None means no limit.
         options: options of the library by name.
 
     Raises:
-        InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-        TrainingError: an option is unknown or impossible, the lines do not give that many pieces, or the training would
-            not fit the memory.
+        InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+        TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs more
+            memory.
     """
     symbols = tuple(user_defined_symbols)
     _check(size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options)
@@ -123,10 +123,10 @@ def _check(
     special_ids: Mapping[str, int | None],
     options: Mapping[str, Any],
 ) -> None:
-    """Refuses what the library would refuse whatever the lines are.
+    """Checks what does not depend on the lines.
 
     Raises:
-        TrainingError: something is impossible.
+        TrainingError: the library would refuse an argument or an option.
     """
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
@@ -156,7 +156,7 @@ def _check(
 
 
 def _explanation(message: str, source: _LineSource, options: Mapping[str, Any]) -> str:
-    """A message of the library in our words, with the keys of the config that it is about."""
+    """Returns our message for a message of the library; ours names the keys of the config."""
     lines = f"these {source.lines:,} lines"
     if source.ended and source.lines == 0:
         return "there are no lines to train a SentencePiece model from; check the input"
@@ -177,17 +177,17 @@ def _check_utf8(column: TextColumn, first_line: int) -> None:
 
 
 class _Room(NamedTuple):
-    """The memory that there is for a training, and the number of lines that the library keeps at most."""
+    """Limits of a training: bytes of memory, and number of lines that the library keeps; None means no limit."""
 
     memory: int | None
     model_type: ModelType
     most_lines: int | None
 
     def check(self, lines: int, size: int) -> None:
-        """Refuses a training from so many lines of so many bytes that would not fit.
+        """Raises if training from ``lines`` lines of ``size`` bytes in total needs too much memory.
 
         Raises:
-            TrainingError: it would not.
+            TrainingError: training needs more memory.
         """
         kept_lines = lines if self.most_lines is None else min(lines, self.most_lines)
         kept = size * kept_lines // max(lines, 1)
@@ -203,12 +203,12 @@ class _Room(NamedTuple):
 
 
 class _LineSource:
-    """Hands out lines in columns, checks and counts them.
+    """Yields lines in columns, and checks and counts them.
 
     Attributes:
-        lines: handed out so far.
-        bytes: of these lines.
-        ended: whether they were all.
+        lines: number of lines so far.
+        bytes: number of their bytes.
+        ended: True after the last line.
     """
 
     def __init__(self, lines: Lines, progress: ProgressCallback | None, room: _Room) -> None:
@@ -220,11 +220,11 @@ class _LineSource:
         self.ended = False
 
     def columns(self) -> Iterator[TextColumn]:
-        """The lines.
+        """Yields the lines.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: a training from so many lines would not fit the memory.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            TrainingError: training from these lines needs more memory.
         """
         for column in text_columns(self._lines):
             _check_utf8(column, self.lines)

@@ -1,4 +1,4 @@
-"""Trains one SentencePiece model in a process of its own, as ``process`` asks it to.
+"""Program of the child process that trains one SentencePiece model; ``process.py`` starts it.
 
 The process gets a request and lines on standard input, and writes a reply to standard output; the library's log goes to
 standard error. It imports nothing of nmt_prep, so that it starts quickly.
@@ -6,8 +6,8 @@ standard error. It imports nothing of nmt_prep, so that it starts quickly.
 - Request: its size as int64, then JSON: ``path`` (``sys.path`` of the parent), ``parent`` (its process id), and
   ``settings`` (arguments of the library).
 - Lines: blocks of the number of lines as int64, the size of each line in bytes as int64, and the bytes of all lines.
-  A block of no lines ends them.
-- Reply: one JSON line, ``{"ok": true}``, after which come the bytes of the model, or ``{"ok": false, "error": …}``.
+  An empty block ends the input.
+- Reply: one JSON line, ``{"ok": true}`` followed by the bytes of the model, or ``{"ok": false, "error": …}``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Trains the model that standard input asks for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends this process
+    """Trains the model that standard input requests."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets Ctrl-C too, and ends this process
     source = sys.stdin.buffer
     request = json.loads(source.read(_integers(source, 1)[0]))
     _end_with(request["parent"])
@@ -41,16 +41,16 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Lets the system end this process when the parent ends, however it ends."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # anywhere: at the next line of the library's log
+    """Makes the system end this process when the parent ends for any reason."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # on all systems: ends at the next line of the library's log
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before
+    if os.getppid() != parent:  # the parent has already ended
         sys.exit(1)
 
 
 def _trained(lines: Iterator[bytes], settings: dict[str, Any]) -> tuple[str | None, bytes]:
-    """The error, if there was one, and the bytes of the model."""
+    """Returns the error, if any, and the bytes of the model."""
     import sentencepiece  # noqa: PLC0415  (sentencepiece is found by the parent's sys.path)
 
     model = io.BytesIO()
@@ -58,7 +58,7 @@ def _trained(lines: Iterator[bytes], settings: dict[str, Any]) -> tuple[str | No
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=lines, model_writer=model, **settings)
     except MemoryError:
         return "out of memory", b""
-    except Exception as error:  # noqa: BLE001  (the parent explains it, whatever it is)
+    except Exception as error:  # noqa: BLE001  (the parent explains any error)
         return str(error) or type(error).__name__, b""
     return None, model.getvalue()
 

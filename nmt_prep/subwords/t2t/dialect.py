@@ -1,4 +1,4 @@
-"""Tensor2Tensor's vocabularies as the pipeline sees them."""
+"""The Tensor2Tensor dialect for the pipeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
 
 
 class T2TDialect(Dialect[T2TVocab]):
-    """Tensor2Tensor's dialect. Files are named as it names them: ``vocab.<problem>.<size>.subwords``."""
+    """Tensor2Tensor's dialect, with its file names: ``vocab.<problem>.<size>.subwords``."""
 
     kind: ClassVar[str] = "t2t"
     options = T2TVocab
@@ -41,7 +41,7 @@ class T2TDialect(Dialect[T2TVocab]):
         return f"{stem}.subwords{side}"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Takes any file: such a vocabulary is plain text, which has no mark to be recognised by."""
+        """Accepts any file, because such a vocabulary is plain text without a signature."""
         return True
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None) -> T2TTokenizer:

@@ -1,9 +1,9 @@
 """The subword dialect of Tensor2Tensor: greedy longest match over escaped tokens.
 
-Vocabulary files, ids and texts are those of ``SubwordTextEncoder`` in tensor2tensor 1.15.7, bit for bit. A line is cut
-into runs of letters and numbers and runs of everything else; within a token underscores, backslashes and whatever is
-not in the vocabulary's alphabet are escaped; an underscore ends it; from left to right the longest piece that fits is
-taken.
+Vocabulary files, ids and texts are the same as those of ``SubwordTextEncoder`` in tensor2tensor 1.15.7, bit for bit. A
+line is split into tokens: runs of letters and numbers, and runs of all other characters. Within a token, underscores,
+backslashes and characters outside the vocabulary's alphabet are escaped, and an underscore marks its end. Segmentation
+is greedy longest match from left to right.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _WHITE = re.compile(r"\s")
 
 
 class T2TTokenizer(Tokenizer):
-    """A Tensor2Tensor subword vocabulary. Id 0 is ``<pad>``, id 1 ``<EOS>``; every text can be expressed."""
+    """A Tensor2Tensor subword vocabulary. Id 0 is ``<pad>``, id 1 is ``<EOS>``; it can encode any text."""
 
     dialect = "t2t"
     unicode_version: str = UNICODE_VERSION
-    """Version of Unicode that says which characters are letters (``L*``) and numbers (``N*``)."""
+    """Unicode version that defines letters (``L*``) and numbers (``N*``)."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        """Makes a tokenizer of pieces in the order of ids. Of equal pieces the last is used; empty ones match nothing.
+        """Makes a tokenizer from pieces in order of ids. The last of equal pieces is used; empty pieces match nothing.
 
         Raises:
-            InvalidTextError: a piece holds a lone surrogate.
+            InvalidTextError: a piece contains a lone surrogate.
         """
         self._pieces = tuple(checked_text(piece, "piece") for piece in pieces)
         self._model = T2TModel(list(self._pieces))
@@ -55,20 +55,20 @@ class T2TTokenizer(Tokenizer):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Builds the vocabulary that Tensor2Tensor builds from the same lines.
+        """Builds the same vocabulary as Tensor2Tensor from the same lines.
 
         Args:
-            lines: text, taken as it is (Tensor2Tensor strips each line before).
-            size: number of pieces aimed at; the vocabulary nearest to it is taken.
-            max_subtoken_length: pieces get fewer characters than this; None sets no bound.
-            reserved: the caller's own tokens; they get the ids from 2 on.
+            lines: text, used unchanged (Tensor2Tensor strips each line first).
+            size: target number of pieces; the vocabulary with the nearest size is chosen.
+            max_subtoken_length: pieces are shorter than this number of characters; None means no limit.
+            reserved: tokens of the caller, with ids from 2.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
             threads: native threads to use; None is one per available core.
-            memory: bytes that the training may take; None sets no bound.
+            memory: bytes of memory that training may use; None means no limit.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            TrainingError: there are no tokens, the options are impossible, or the training would not fit the memory.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            TrainingError: there are no tokens, an option is invalid, or training needs more memory.
         """
         counts = TokenCounts()
         counts.add(lines, threads)
@@ -84,22 +84,22 @@ class T2TTokenizer(Tokenizer):
         progress: ProgressCallback | None = None,
         memory: int | None = None,
     ) -> Self:
-        """Builds a vocabulary from tokens that were counted before; options are those of :meth:`train`.
+        """Builds a vocabulary from counted tokens; the options are those of :meth:`train`.
 
         Raises:
-            TrainingError: there are no tokens, the options are impossible, or the training would not fit the memory.
+            TrainingError: there are no tokens, an option is invalid, or training needs more memory.
         """
         counts.check_memory(memory)
         return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Reads a ``.subwords`` file: a piece a line, bare or within single or double quotes.
+        """Reads a ``.subwords`` file: one piece per line, unquoted or in single or double quotes.
 
-        Carriage returns are dropped wherever they are, as TensorFlow does when it reads the lines for Tensor2Tensor.
+        All carriage returns are dropped, as TensorFlow does when it reads the lines for Tensor2Tensor.
 
         Raises:
-            VocabularyError: the file cannot be read, or is not such a vocabulary.
+            VocabularyError: the file cannot be read, or is not a Tensor2Tensor vocabulary.
         """
         path = Path(path)
         pieces = [_unquoted(line.rstrip()) for line in _read_lines(path)]
@@ -114,7 +114,7 @@ class T2TTokenizer(Tokenizer):
         return cls(pieces)
 
     def save(self, path: str | Path) -> None:
-        """Writes a piece a line within single quotes, the bytes that upstream's ``store_to_file`` writes.
+        """Writes one piece per line in single quotes, the same bytes as upstream's ``store_to_file``.
 
         Raises:
             OutputError: the file cannot be written.
@@ -123,11 +123,11 @@ class T2TTokenizer(Tokenizer):
             beside.write_bytes("".join(f"'{piece}'\n" for piece in self._pieces).encode())
 
     def encode(self, text: str) -> list[int]:
-        """Ids of one text, without eos.
+        """Returns the ids of one text, without eos.
 
         Raises:
-            InvalidTextError: the text holds a lone surrogate.
-            EncodeError: a loaded vocabulary lacks the piece of a character that it knows.
+            InvalidTextError: the text contains a lone surrogate.
+            EncodeError: a loaded vocabulary lacks the piece for a character of its alphabet.
         """
         column = TextColumn.from_strings([text])
         values, _ = self._model.encode(column.data, column.offsets, 1)
@@ -135,27 +135,27 @@ class T2TTokenizer(Tokenizer):
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Text of one sequence of ids; ids outside the vocabulary stand for nothing."""
+        """Returns the text of one sequence of ids; ids outside the vocabulary are ignored."""
         known = [i if 0 <= i < len(self._pieces) else -1 for i in ids]
         return self.decode_batch(Ragged.from_lists([known]))[0]
 
     def encode_batch(self, lines: Lines, threads: int | None = None) -> Ragged:
-        """Ids of many lines, without eos, in order; the same for any number of threads.
+        """Returns the ids of many lines, without eos, in order; the same for any number of threads.
 
         Args:
             lines: strings, or an Arrow string array (read in place).
             threads: native threads to use; None is one per available core.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8.
-            EncodeError: a loaded vocabulary lacks the piece of a character that it knows.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            EncodeError: a loaded vocabulary lacks the piece for a character of its alphabet.
         """
         count = threads or available_cores()
         parts = [Ragged(*self._model.encode(column.data, column.offsets, count)) for column in text_columns(lines)]
         return Ragged.joined(parts)
 
     def decode_batch(self, rows: Ragged, threads: int | None = None) -> list[str]:
-        """Texts of many sequences of ids, in order; ids outside the vocabulary stand for nothing.
+        """Returns the texts of many sequences of ids, in order; ids outside the vocabulary are ignored.
 
         Raises:
             EncodeError: the offsets do not fit the values.
@@ -166,15 +166,15 @@ class T2TTokenizer(Tokenizer):
 
     def _spellings(self, piece: str) -> Sequence[str]:
         escaped = piece.replace("\\", "\\\\").replace("_", "\\u").replace("\n", "\\10;") + "_"
-        return (escaped, piece)  # older vocabularies hold <pad> and <EOS> without the underscore
+        return (escaped, piece)  # older vocabularies have <pad> and <EOS> without the underscore
 
     @property
     def pieces(self) -> Sequence[str]:
-        """The vocabulary in the order of ids, escaped as in its file."""
+        """The pieces in order of ids, escaped as in the file."""
         return self._pieces
 
     def words(self) -> list[str]:
-        r"""Texts of the pieces, with white space escaped as the dialect escapes characters: ``\32;`` for a space."""
+        r"""Returns the texts of the pieces, with white space escaped in the dialect's way: ``\32;`` for a space."""
         return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in self._pieces]
 
     @property
@@ -184,17 +184,17 @@ class T2TTokenizer(Tokenizer):
 
     @property
     def eos_id(self) -> int:
-        """Id that ends a sentence."""
+        """Id of the end of sentence."""
         return 1
 
     @property
     def bos_id(self) -> None:
-        """None: the dialect has no id that begins a sentence."""
+        """None: the dialect has no start of sentence."""
         return
 
     @property
     def unk_id(self) -> None:
-        """None: what is not in the alphabet is escaped."""
+        """None: characters outside the alphabet are escaped."""
         return
 
     @property

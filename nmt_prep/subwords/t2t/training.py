@@ -1,7 +1,7 @@
-"""Building the pieces of a Tensor2Tensor vocabulary from counted tokens.
+"""Builds the pieces of a Tensor2Tensor vocabulary from counted tokens.
 
-The vocabulary is the one that ``SubwordTextEncoder.build_to_target_size`` of tensor2tensor 1.15.7 builds, byte for
-byte; the native core gets there by another way (``t2t_trainer.h``), linear in the summed length of the distinct tokens.
+The vocabulary is the same as that of ``SubwordTextEncoder.build_to_target_size`` in tensor2tensor 1.15.7, byte for
+byte. The native core uses another algorithm (``t2t_trainer.h``), linear in the total length of the distinct tokens.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from nmt_prep.subwords.tokenizer import ProgressCallback
 PAD = "<pad>"
 EOS = "<EOS>"
 
-_LOWEST, _HIGHEST = 1, 1000  # minimum counts that upstream tries between
+_LOWEST, _HIGHEST = 1, 1000  # bounds of upstream's search for the minimum count
 _PASSES = 4
-_BYTES_PER_CHARACTER = 48  # of the distinct tokens, each with its end; 38 to 46 were measured
-_ALPHABET_ONLY = 1  # a max_subtoken_length that no piece is short enough for
+_BYTES_PER_CHARACTER = 48  # per character of the distinct tokens plus one per token; 38 to 46 were measured
+_ALPHABET_ONLY = 1  # with this max_subtoken_length, no piece is added to the alphabet
 
 
 class TokenCounts:
-    """Tokens of a text and how often each occurs, gathered as the text comes by.
+    """Distinct tokens of a text and how often each occurs.
 
-    A line is cut as ``tensor2tensor.data_generators.tokenizer.encode`` cuts it: into runs of letters and numbers and
-    runs of everything else, without the single spaces between two runs. Lines count as they are: stripping is the
-    caller's business. Memory grows with the distinct tokens, not with the text.
+    A line is split as in ``tensor2tensor.data_generators.tokenizer.encode``: into runs of letters and numbers, and runs
+    of all other characters, without the single spaces between two runs. Lines are not stripped; the caller may do that.
+    Memory grows with the number of distinct tokens, not with the size of the text.
     """
 
     def __init__(self, counts: Mapping[str, int] | None = None) -> None:
-        """Starts empty, or from counts that somebody else gathered.
+        """Starts empty, or from given counts.
 
         Args:
-            counts: token to number of times; tokens are neither cut nor checked against the rules above.
+            counts: number of occurrences of each token; tokens are neither split nor checked against the rules above.
 
         Raises:
-            InvalidTextError: a token holds a lone surrogate.
+            InvalidTextError: a token contains a lone surrogate.
             ValueError: a token is empty or its count is less than 1.
         """
         self._native = T2TTokenCounter()
@@ -57,13 +57,13 @@ class TokenCounts:
             threads: native threads to use; None is one per available core.
 
         Raises:
-            InvalidTextError: a line is null, holds a lone surrogate or is not UTF-8; the counts are then of no use.
+            InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
         """
         for column in [lines] if isinstance(lines, TextColumn) else text_columns(lines):
             self._native.add(column.data, column.offsets, threads or available_cores())
 
     def add_counted(self, columns: CountColumns) -> None:
-        """Adds tokens that others counted, in another process perhaps.
+        """Adds the counts of another process.
 
         Raises:
             InvalidTextError: a token is not UTF-8.
@@ -72,25 +72,25 @@ class TokenCounts:
         self._native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
 
     def columns(self) -> CountColumns:
-        """All tokens and their counts, in no order to rely on."""
+        """Returns all tokens and their counts, in no particular order."""
         data, offsets, counts = self._native.columns()
         return CountColumns(TextColumn(data, offsets), counts)
 
     def check_memory(self, memory: int | None) -> None:
-        """Refuses to train in no more bytes than that; None is no bound.
+        """Raises if training needs more than ``memory`` bytes; None means no limit.
 
         Raises:
-            TrainingError: the training would not fit.
+            TrainingError: training needs more memory.
         """
         check_memory(self.training_bytes, memory, "the distinct tokens")
 
     @property
     def training_bytes(self) -> int:
-        """Memory that building a vocabulary needs, in bytes: an estimate; few long tokens that repeat take more."""
+        """Estimated memory for training, in bytes; a few long, repetitive tokens need more."""
         return self._native.characters() * _BYTES_PER_CHARACTER
 
     def to_dict(self) -> dict[str, int]:
-        """The counts as a dictionary."""
+        """Returns the counts as a dictionary."""
         return dict(self._native.items())
 
 
@@ -101,21 +101,20 @@ def build_pieces(
     reserved: Sequence[str] = (),
     progress: ProgressCallback | None = None,
 ) -> list[str]:
-    """Pieces of the vocabulary whose size comes nearest to ``size``, in the order of ids.
+    """Returns the pieces of the vocabulary with the size nearest to ``size``, in order of ids.
 
-    The minimum count that a piece needs is found by bisection between 1 and 1000, which ends early within 1% of
-    the size.
+    Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size.
 
     Args:
         counts: tokens to build from.
-        size: number of pieces aimed at, reserved ones included.
-        max_subtoken_length: pieces get fewer characters than this; None sets no bound. 200 suits text without spaces
-            between words, where whole clauses would become pieces.
-        reserved: the caller's own tokens; they get the ids from 2 on.
+        size: target number of pieces, including reserved pieces.
+        max_subtoken_length: pieces are shorter than this number of characters; None means no limit. 200 suits text
+            without spaces between words, where whole clauses would become pieces.
+        reserved: tokens of the caller, with ids from 2.
         progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
 
     Raises:
-        TrainingError: there are no tokens, or the options are impossible.
+        TrainingError: there are no tokens, or an option is invalid.
     """
     if size < 1:
         raise TrainingError(f"vocabulary size {size}: it must be 1 or more")
@@ -149,10 +148,10 @@ def build_pieces(
 
 
 def checked_text(token: str, what: str) -> str:
-    """The text itself, if UTF-8 can carry it.
+    """Returns the token if it can be encoded as UTF-8.
 
     Raises:
-        InvalidTextError: the text holds a lone surrogate; the message calls it ``what``.
+        InvalidTextError: the token contains a lone surrogate; the message calls it ``what``.
     """
     try:
         token.encode("utf-8")

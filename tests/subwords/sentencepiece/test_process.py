@@ -86,10 +86,10 @@ def test_an_error_of_the_lines_ends_the_child_and_is_passed_on() -> None:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed, perhaps for want of memory"),
-        ("os.kill(os.getpid(), signal.SIGTERM)", "ended by signal 15; its last words: none"),
-        ("print('boom', file=sys.stderr)\nsys.exit(3)", "ended with status 3; its last words: boom"),
-        ("", "ended with status 0; its last words: none"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed, perhaps because memory ran out"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "ended by signal 15; its last log lines: none"),
+        ("print('boom', file=sys.stderr)\nsys.exit(3)", "ended with status 3; its last log lines: boom"),
+        ("", "ended with status 0; its last log lines: none"),
     ],
 )
 def test_a_child_that_dies_is_an_error(

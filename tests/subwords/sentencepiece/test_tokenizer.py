@@ -177,7 +177,7 @@ def test_every_cut_of_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.model"
     for size in range(len(TEST_MODEL)):
         path.write_bytes(TEST_MODEL[:size])
-        with pytest.raises(VocabularyError, match=r"cut\.model: the SentencePiece model .*whole \.model file"):
+        with pytest.raises(VocabularyError, match=r"cut\.model: the SentencePiece model .*complete \.model file"):
             SentencePieceTokenizer.load(path)
 
 

@@ -88,5 +88,5 @@ def test_impossible_options(tokenizer: SentencePieceTokenizer, options: dict[str
 
 
 def test_lines_too_long_for_so_many_ways() -> None:
-    with pytest.raises(EncodeError, match="too long to sample from its 512 best ways"):
+    with pytest.raises(EncodeError, match="too long to sample from its 512 best segmentations"):
         UNIGRAM_MODEL.encode("ab" * 100_000, alpha=0.1, nbest=512, seed=1)

@@ -73,7 +73,7 @@ def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, m
     nmt_prep.run(corpus_config(place / "run"), base_dir=place, until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
     vocab._loaded.cache_clear()
-    monkeypatch.setattr(vocab, "load_tokenizer", lambda path, **options: other)
+    monkeypatch.setattr(T2TTokenizer, "load", lambda path: other)
     with pytest.raises(VocabularyError, match="does not match its recorded fingerprint"):
         nmt_prep.run(corpus_config(place / "run"), base_dir=place)
 

@@ -1,4 +1,4 @@
-"""Plans and runs a pipeline from Python, like ``nmt-prep plan`` and ``nmt-prep run`` without output."""
+"""Plans and runs a pipeline from Python, like ``nmt-prep plan`` and ``nmt-prep run``, but prints nothing."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: 
 
 @contextmanager
 def _held(pipeline: Pipeline, last: str | None, *, wait: bool, shared: bool = False) -> Iterator[None]:
-    """Locks the run's directory, after checking that no stage up to ``last`` would replace the user's files."""
+    """Locks the run's directory after checking that no stage up to ``last`` would replace the user's files."""
 
     def waiting(holder: str) -> None:
         pipeline.progress.event("waiting", holder=holder, directory=pipeline.config.output_dir)
@@ -179,7 +179,7 @@ def _stages(config: Config, named: Iterable[str]) -> list[AnyStage]:
     """Returns the stages that the config needs, after checking the given names.
 
     Raises:
-        ConfigError: a name is not that of such a stage.
+        ConfigError: a name is not that of a stage of this config.
     """
     stages = [stage for stage in all_stages.STAGES if stage.applies(config)]
     known = [stage.name for stage in stages]

@@ -1,1 +1,1 @@
-"""The command line: a command a module, over what the package offers from Python."""
+"""The command line: one module per command or group of commands, on top of the Python API."""

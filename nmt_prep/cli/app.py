@@ -1,4 +1,4 @@
-"""The commands run, plan and schema, and all others put beside them. What they print is worded in ``console``."""
+"""Defines the commands run, plan and schema, and registers all others. :mod:`nmt_prep.cli.console` words the output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
-"""What all errors of usage are; typer keeps the name to itself, and its place differs between versions."""
+"""Base class of all usage errors. Typer does not export it, and its module differs between versions."""
 
 app = typer.Typer(
     add_completion=False,
@@ -65,7 +65,7 @@ for _command in (
     app.command()(_command)
 
 VerifyOption = Annotated[
-    bool, typer.Option("--verify", help="Read every published file again instead of trusting size and times.")
+    bool, typer.Option("--verify", help="Read every published file again instead of trusting its size and times.")
 ]
 
 
@@ -92,13 +92,13 @@ def run(
     force: ForceOption = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Threads; the result does not depend on them.", show_default=False),
+        typer.Option("--workers", min=1, help="Number of threads; it does not change the result.", show_default=False),
     ] = None,
     verify: VerifyOption = False,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for another run on the same directory to end, or fail.")
     ] = True,
-    preview: Annotated[bool, typer.Option("--preview/--no-preview", help="End by showing a batch.")] = True,
+    preview: Annotated[bool, typer.Option("--preview/--no-preview", help="Show a batch at the end.")] = True,
     round_name: RoundOption = None,
     old_round_name: OldRoundOption = None,
     task_id: TaskIdOption = None,
@@ -106,16 +106,21 @@ def run(
     quiet: QuietOption = False,
     log_json: Annotated[
         Path | None,
-        typer.Option("--log-json", metavar="FILE", help="Write one event a line, as JSON.", show_default=False),
+        typer.Option(
+            "--log-json",
+            metavar="FILE",
+            help="Append progress events, as one JSON object per line.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Run all stages that CONFIG asks for and that are not up to date.
 
-    What a stage made before is used again unless its config, its inputs or its files changed. nmt-prep plan CONFIG
-    lists the stages, and says which would run and why. An interrupted run goes on where it stopped.
+    The output of a stage is reused unless its config, its inputs or its files changed. nmt-prep plan CONFIG lists the
+    stages, and says which would run and why. An interrupted run resumes where it stopped.
 
-    With --round, --task-id and --num-tasks, the members of a job array each do a share of the tasks of a round.
-    nmt-prep tasks CONFIG lists the rounds. A plain run after them does what is missing, and completes the stage.
+    With --round, --task-id and --num-tasks, each member of a job array runs a share of the tasks of a round.
+    nmt-prep tasks CONFIG lists the rounds. A plain run afterwards runs any missing tasks and completes the stage.
     """
     from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (loads pyarrow)
@@ -164,10 +169,10 @@ def plan(
     workers: WorkersOption = None,
     cores: CoresOption = None,
 ) -> None:
-    """List the stages, which of them are fresh, and which would run and why. Runs nothing.
+    """List the stages: which are fresh, and which would run and why. Runs nothing.
 
-    With --estimate, print what a run from the start would take: time, memory and disk by stage. The sizes of the
-    corpora's files, or --pairs, scale what earlier runs on this machine took, or built-in rates.
+    With --estimate, print the time, memory and disk space that each stage of a run from the start would need. The
+    figures of earlier runs on this machine, or built-in rates, are scaled by the corpora's sizes or --pairs.
     """
     from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415  (loads pyarrow)
@@ -175,7 +180,9 @@ def plan(
     checked, console = load_config(config, overrides or ()), open_console()
     if estimate:
         if force or verify:
-            raise typer.BadParameter("--force and --verify do not go with --estimate, which is of a run from the start")
+            raise typer.BadParameter(
+                "--force and --verify do not go with --estimate, which predicts a run from the start"
+            )
         print_estimate(console, config, checked, pairs, workers, cores)
         return
     for name, value in (("--pairs", pairs), ("--workers", workers), ("--cores", cores)):
@@ -194,7 +201,7 @@ def plan(
 
 @app.command()
 def schema() -> None:
-    """Print the JSON schema of a config, with which editors complete and check the YAML."""
+    """Print the JSON schema of a config; editors use it to complete and check the YAML."""
     from nmt_prep.checks import json_schema  # noqa: PLC0415  (loads pyarrow)
 
     open_console().print(json.dumps(json_schema(), indent=2), soft_wrap=True)
@@ -203,7 +210,7 @@ def schema() -> None:
 def run_app() -> int:
     """Runs the command line and returns the exit status.
 
-    0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C, 141 where the reader of standard output ended first.
+    0 for success, 1 for an error, 2 for wrong usage, 130 for Ctrl-C, 141 if the reader of standard output ended first.
     """
     status = _run()
     try:
@@ -231,7 +238,7 @@ def _run() -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}")
     except MemoryError:
-        return _fail("out of memory; lower engine.memory or engine.workers, and run again: it goes on where it stopped")
+        return _fail("out of memory; lower engine.memory or engine.workers, and run again to resume")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     return status if isinstance(status, int) else 0

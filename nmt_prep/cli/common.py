@@ -1,4 +1,4 @@
-"""What the commands of the command line have in common: options, a terminal to write to, an end at Ctrl-C."""
+"""Shared by the commands: options, progress output, and a clean stop at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing 
 
 
 def print_new_directory(console: SafeConsole, config: Config) -> None:
-    """Prints where the output directory is, if no run has published anything in it: it may be a mistake."""
+    """Prints the output directory if no run has published anything in it, because its path may be a mistake."""
     root = config.run_dir.absolute()
     if not any((Workspace(root).manifest("any").parent).glob("*.json")):
         console.print(f"output directory: {root} (no earlier run found there)", soft_wrap=True)
@@ -93,7 +93,7 @@ def print_new_directory(console: SafeConsole, config: Config) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Has Ctrl-C stop the work inside in order, and end the program with a word on how to go on."""
+    """Lets Ctrl-C stop the work inside cleanly, and ends the program with a message on how to resume."""
     came = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -108,17 +108,17 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # A library that was loading may have made another exception of it.
+        # A library that was loading may have replaced KeyboardInterrupt by another exception.
         if not came and not isinstance(error, KeyboardInterrupt):
             raise
-        print_remark("interrupted; run the same command again to go on where it stopped")
+        print_remark("interrupted; run the same command again to resume")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def listeners_for(console: SafeConsole, *, quiet: bool, log_json: Path | None = None) -> list[Listener]:
-    """Who is told how it goes: bars on a terminal, lines elsewhere, and a file of events where one is asked for."""
+    """Returns the listeners: bars on a terminal, lines elsewhere, and a file of JSON events for ``log_json``."""
     listeners: list[Listener] = []
     if not quiet:
         terminal = console.is_terminal and console.is_interactive

@@ -1,4 +1,4 @@
-"""What the command line prints: the wording of events, and the tables."""
+"""Wording of events, and the tables that the command line prints."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _bisection(fields: Fields) -> str:
 
 def _skipped(fields: Fields) -> str:
     return (
-        f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece from; "
-        "max_sentence_length in vocab.options takes longer ones"
+        f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece on; "
+        "raise max_sentence_length in vocab.options to use them"
     )
 
 
@@ -44,15 +44,15 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "stage_started": lambda fields: f"{fields['stage']}: starting ({fields['reason']})",
     "stage_finished": lambda fields: f"{fields['stage']}: done in {fields['seconds']:.1f} s",
     "stage_fresh": lambda fields: f"{fields['stage']}: fresh",
-    "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks done before",
+    "tasks_resumed": lambda fields: f"  {fields['round']}: {fields['done']} of {fields['total']} tasks already done",
     "waiting": lambda fields: f"waiting for {fields['holder']}, which is using {fields['directory']}",
-    "retry": lambda fields: f"download: {fields['reason']}; trying again in {fields['seconds']:.0f} s",
-    "task_retried": lambda fields: f"  {_failure(fields)}; trying again",
+    "retry": lambda fields: f"download: {fields['reason']}; retrying in {fields['seconds']:.0f} s",
+    "task_retried": lambda fields: f"  {_failure(fields)}; retrying",
     "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
     "vocab_bisection": _bisection,
     "same_as_train": lambda fields: (
-        f"warning: {fields['corpus']} reads the same files as {fields['train']}: what is measured on it tells nothing"
+        f"warning: {fields['corpus']} reads the same files as {fields['train']}; scores on it will be meaningless"
     ),
     "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
     "vocab_skipped": _skipped,
@@ -61,13 +61,13 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
 
 
 def describe(name: str, fields: Fields) -> str | None:
-    """An event in words; None for those that only programs want to know."""
+    """Returns an event in words; None if it is meant for programs only."""
     wording = _WORDING.get(name)
     return wording(fields) if wording is not None else None
 
 
 def plan_table(steps: Sequence[Step]) -> Table:
-    """The stages of a plan."""
+    """Returns the table of the stages of a plan."""
     table = _table("stage", "state", "why")
     for step in steps:
         table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
@@ -75,7 +75,7 @@ def plan_table(steps: Sequence[Step]) -> Table:
 
 
 def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
-    """Returns how far the tasks of each stage have come; ``running`` says that a run is at work in the directory."""
+    """Returns the table of the tasks of each stage; ``running`` is true while a run is using the directory."""
     table = _table("stage", "round", "done", "of", "state")
     for column in table.columns[2:4]:
         column.justify = "right"
@@ -101,12 +101,12 @@ def _round_state(stage: StageTasks, state: RoundState, *, running: bool) -> str:
     if missing:
         return f"{missing:,} missing"
     last = state.round == stage.rounds[-1].round
-    rest = f"a run goes on with {stage.stage}" if running else "a plain run goes on from there"
+    rest = f"a run continues with {stage.stage}" if running else "a plain run continues from there"
     return f"all done; {rest}" if last else "all done"
 
 
 def share_line(outcome: ShareOutcome) -> str:
-    """What became of a share, in words."""
+    """Returns the outcome of a share in words."""
     share, state = outcome.share, outcome.state
     if state is None:
         return f"{share.round}: already complete; there is nothing to do"
@@ -117,7 +117,7 @@ def share_line(outcome: ShareOutcome) -> str:
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """The stages of a run: time, pairs in and out, drops by reason."""
+    """Returns the table of the stages of a run: time, pairs in and out, drops by reason."""
     table = _table("stage", "time", "pairs in", "pairs out", "dropped", "details")
     for name in ("time", "pairs in", "pairs out"):
         next(column for column in table.columns if column.header == name).justify = "right"
@@ -137,7 +137,7 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def where_records_are(config: Config) -> str:
-    """The shards of each split, in words."""
+    """Returns the shards of each split in words."""
     from nmt_prep.records import load_dataset_info  # noqa: PLC0415  (loads pyarrow)
 
     directory = config.run_dir / "records"

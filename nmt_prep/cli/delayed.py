@@ -1,8 +1,8 @@
-"""Delays the loading of heavy libraries, so that a command that needs none of them is quick.
+"""Delays the loading of heavy libraries, so that commands that do not need them start fast.
 
-Half of the time of a run with nothing to do would go into loading NumPy and Arrow, which only tasks use. The command
-line puts a stand-in for each into ``sys.modules``; the first use of an attribute loads the library. What imports
-nmt_prep as a library gets the libraries themselves.
+A run with nothing to do would spend half of its time on loading NumPy and Arrow, which only tasks use. The command
+line puts a stand-in for each into ``sys.modules``; the first use of an attribute loads the library. Programs that
+import nmt_prep get the libraries themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEAVY = (
     "sentencepiece",
     "urllib3",
 )
-"""The delayed modules, each after the package that it is in."""
+"""The delayed modules; a package comes before its submodules."""
 
 _LOADING = threading.RLock()
 
@@ -37,12 +37,12 @@ class _StandIn(ModuleType):
         with _LOADING:
             _withdraw()
             module = importlib.import_module(self.__name__)
-            vars(self).update(vars(module))  # from now on as quick as the module itself
+            vars(self).update(vars(module))  # later lookups do not come here
         return getattr(module, name)
 
 
 def delay_heavy_libraries() -> None:
-    """Puts a stand-in in the place of each heavy library that is installed and not loaded yet."""
+    """Puts a stand-in for each heavy library that is installed and not loaded yet into ``sys.modules``."""
     for name in HEAVY:
         package, _, child = name.rpartition(".")
         if name in sys.modules or (package and not isinstance(sys.modules.get(package), _StandIn)):
@@ -57,7 +57,7 @@ def delay_heavy_libraries() -> None:
 
 
 def _withdraw() -> None:
-    """Takes all stand-ins out of ``sys.modules``: libraries that import each other must get the real ones."""
+    """Removes all stand-ins from ``sys.modules``, because libraries that import each other need the real modules."""
     for name in HEAVY:
         if isinstance(sys.modules.get(name), _StandIn):
             del sys.modules[name]

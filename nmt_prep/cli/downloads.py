@@ -18,13 +18,13 @@ def download(
     configs: Annotated[list[Path], typer.Argument(metavar="CONFIG...", help="YAML files.", show_default=False)],
     overrides: SetOption = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Go on with the other files where one config's cannot be had.")
+        bool, typer.Option("--all", help="If the files of one config cannot be fetched, continue with the others.")
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Fetch the files that each CONFIG names, and do nothing else yet.
+    """Fetch the files that each CONFIG names, and run no other stage.
 
-    What was fetched is kept in the cache directory too, for all other runs, and noted in the lock file beside CONFIG.
+    Fetched files are also kept in the cache directory for other runs, and recorded in the lock file beside CONFIG.
     """
     faults = []
     with interruptible(), Progress(*listeners_for(open_console(quiet=quiet), quiet=quiet)) as progress:
@@ -48,14 +48,14 @@ def lock(
     overrides: SetOption = None,
     update: Annotated[
         bool,
-        typer.Option("--update", help="Fetch anew, and take what comes for right."),
+        typer.Option("--update", help="Fetch again, and replace the recorded digests."),
     ] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Note in the lock file beside CONFIG what each download is, or hold downloads to what is noted there.
+    """Record the digest of each download in the lock file beside CONFIG, or check downloads against it.
 
-    Where the files of a server have changed, nmt-prep lock CONFIG --update NAME takes those of the corpus NAME as they
-    are now; without NAME, those of all corpora.
+    If files have changed on their server, nmt-prep lock CONFIG --update NAME accepts the new files of the corpus NAME;
+    without NAME, those of all corpora.
     """
     if names and not update:
         raise typer.BadParameter(f"{' '.join(names)}: names of corpora go with --update")
@@ -88,8 +88,10 @@ def _options(values: list[str] | None) -> list[str] | None:
 
 
 def fetch(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where a run published.", show_default=False)],
-    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to copy it.", show_default=False)],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL that a run published to.", show_default=False)],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIRECTORY", help="Directory to copy the files to.", show_default=False)
+    ],
     options: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,7 +104,7 @@ def fetch(
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Copy what a run published at URL to DIRECTORY, verified; an interrupted copy goes on where it stopped."""
+    """Copy the files that a run published at URL to DIRECTORY, and verify them. An interrupted copy resumes."""
     from nmt_prep.publishing.mirror import fetch_run  # noqa: PLC0415  (loads pyarrow)
 
     console = open_console(quiet=quiet)

@@ -1,4 +1,4 @@
-"""What a run will take: ``nmt-prep plan --estimate``."""
+"""Prints time, memory and disk space that a run will need: ``nmt-prep plan --estimate``."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EstimateOption = Annotated[
-    bool, typer.Option("--estimate", help="Predict time, memory and disk of a whole run instead.")
+    bool, typer.Option("--estimate", help="Instead, predict time, memory and disk space of a whole run.")
 ]
 PairsOption = Annotated[
     int | None,
-    typer.Option("--pairs", min=1, max=2**40, help="With --estimate: for so many training pairs.", show_default=False),
+    typer.Option("--pairs", min=1, max=2**40, help="With --estimate: number of training pairs.", show_default=False),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="With --estimate: tasks at once.", show_default=False)
+    int | None, typer.Option("--workers", min=1, help="With --estimate: number of parallel tasks.", show_default=False)
 ]
-_CORES = "With --estimate: cores of each machine; more workers than that are on several."
+_CORES = "With --estimate: cores of each machine; if there are more workers, several machines are assumed."
 CoresOption = Annotated[int | None, typer.Option("--cores", min=1, help=_CORES, show_default=False)]
 
 
 def print_estimate(
     console: Console, path: Path, config: Config, pairs: int | None, workers: int | None, cores: int | None
 ) -> None:
-    """Prints what a run of a config will take; what is not given is as in the config, or as on this machine."""
+    """Prints the estimate for a config; values that are not given come from the config or from this machine."""
     from nmt_prep.estimates.estimate import Machines, advice, estimate, gigabytes, peak_disk  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.estimates.workload import (  # noqa: PLC0415  (loads pyarrow)
         BYTES_PER_PAIR,
@@ -45,7 +45,7 @@ def print_estimate(
     if isinstance(engine, DaskSettings):
         workers = workers or (engine.cluster.workers if engine.cluster is not None else None)
         if workers is None:
-            raise typer.BadParameter("say how many workers engine.scheduler has: --workers")
+            raise typer.BadParameter("give the number of workers of engine.scheduler: --workers")
     else:
         workers = workers or (cores if engine.workers == "auto" else min(engine.workers, cores))
     machines = Machines(workers, cores, engine.memory, dask=isinstance(engine, DaskSettings))
@@ -66,7 +66,7 @@ def print_estimate(
         disk = [gigabytes(size) if size else "" for size in (stage.scratch, stage.output)]
         table.add_row(stage.stage, _duration(stage.seconds), gigabytes(stage.memory), *disk, stage.origin)
     seconds, memory = sum(stage.seconds for stage in stages), max(stage.memory for stage in stages)
-    table.add_row("in all", _duration(seconds), gigabytes(memory), "", f"{gigabytes(peak_disk(stages))} at once", "")
+    table.add_row("total", _duration(seconds), gigabytes(memory), "", f"{gigabytes(peak_disk(stages))} at once", "")
     console.print(table)
     for line in advice(config, stages, machines):
         console.print(f"- {line}", soft_wrap=True)

@@ -1,6 +1,6 @@
-"""The end of a run: one batch as training code gets it, decoded.
+"""Shows one decoded batch at the end of a run, as training code gets it.
 
-Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is kept with the
+Reading a batch and loading the tokenizers takes longer than a run with nothing to do, so the text is cached under the
 digest of the records that it shows.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _ROWS = 3
 _CELLS = 80 - len("  source ids: ")
-"""Of a terminal that is as wide as most; a Chinese character takes two."""
+"""Cells of text on a terminal line of 80; a Chinese character takes two."""
 
 
 def batch_preview(config: Config, split: str = "train") -> str:
-    """Returns the first batch of ``read_records`` in words: shapes when padded, and the first pairs decoded.
+    """Returns a description of the first batch of ``read_records``: padded shapes, and the first pairs decoded.
 
     Raises:
         NmtPrepError: the records are damaged.
@@ -70,7 +70,7 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Returns the beginning of a text that is too long to be shown on one line."""
+    """Returns the text, cut and ended by an ellipsis if it is too long for one line."""
     return text if cell_len(text) <= _CELLS else f"{set_cell_size(text, _CELLS - 1).rstrip()}…"
 
 
@@ -81,7 +81,7 @@ def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:
 
 
 def _text(tokenizer: Tokenizer, tags: Sequence[str], ids: list[int]) -> str:
-    """Text of a row without eos; a tag comes by its name, which not every dialect's decoding gives."""
+    """Returns the text of a row without eos. A tag is added by name, because not every dialect decodes it."""
     from nmt_prep.subwords.frame import Frame  # noqa: PLC0415  (loads numpy)
 
     for tag in tags:

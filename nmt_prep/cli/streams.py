@@ -1,4 +1,4 @@
-"""The standard streams and Ctrl-C, from the start of the process to its end; quick to import."""
+"""Prepares the standard streams and Ctrl-C at the start of the process; fast to import."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells report it."""
 
 READER_GONE = 141
-"""Exit status where the reader of standard output ended first (SIGPIPE), as shells report it."""
+"""Exit status if the reader of standard output ended first (SIGPIPE), as shells report it."""
 
 
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
 def prepare_process() -> None:
-    """Makes every standard stream usable, and Ctrl-C end the process at once until a command wants to end in order.
+    """Makes every standard stream usable, and lets Ctrl-C end the process at once until a command handles it.
 
-    Ctrl-C raises no exception at first: raised while a library loads, it could surface as any other error.
+    Ctrl-C raises no exception at first: a library that is loading could turn it into another error.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_at_once)
@@ -34,11 +34,11 @@ def prepare_process() -> None:
         nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - lives as long as the process
         setattr(sys, name, nowhere)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error has it, whatever the encoding
+        sys.stdout.reconfigure(errors="backslashreplace")  # like standard error, for any encoding
 
 
 def abandon_output(stream: TextIO) -> None:
-    """Discards all that is still to be written to a stream that cannot be written any more."""
+    """Discards the unwritten output of a stream that can no longer be written."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -46,7 +46,7 @@ def abandon_output(stream: TextIO) -> None:
 
 
 def _reserve(number: int) -> None:
-    """Keeps the number of a closed descriptor from the next file that is opened; using it is an error still."""
+    """Occupies a closed descriptor, so that the next opened file does not get its number; using it remains an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY if number == 0 else os.O_RDONLY)
     if nowhere != number:
         os.dup2(nowhere, number)

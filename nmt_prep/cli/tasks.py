@@ -1,4 +1,4 @@
-"""Sharing a run among the members of a job array: ``nmt-prep run --round …`` and ``nmt-prep tasks``."""
+"""Shares a run among the members of a job array: ``nmt-prep run --round …`` and ``nmt-prep tasks``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RoundOption = Annotated[
     typer.Option(
         "--round",
         metavar="ROUND",
-        help="Do a share of the tasks of this round, and nothing else.",
+        help="Run a share of the tasks of this round, and nothing else.",
         show_default=False,
         callback=_shareable,
     ),
@@ -43,14 +43,14 @@ RoundOption = Annotated[
 OldRoundOption = Annotated[
     str | None, typer.Option("--stage", metavar="ROUND", hidden=True, show_default=False, callback=_shareable)
 ]
-"""The name that ``--round`` had before; scripts still use it."""
+"""The old name of ``--round``; scripts still use it."""
 TaskIdOption = Annotated[
     int | None,
-    typer.Option("--task-id", metavar="N", help="With --round: which share, from 0.", show_default=False),
+    typer.Option("--task-id", metavar="N", help="With --round: number of the share, from 0.", show_default=False),
 ]
 NumTasksOption = Annotated[
     int | None,
-    typer.Option("--num-tasks", metavar="N", help="With --round: how many shares there are.", show_default=False),
+    typer.Option("--num-tasks", metavar="N", help="With --round: number of shares.", show_default=False),
 ]
 
 
@@ -77,7 +77,7 @@ def requested_share(
     if name is None or task_id is None or num_tasks is None:
         raise typer.BadParameter("--round, --task-id and --num-tasks go together")
     if others:
-        raise typer.BadParameter("--until, --force and --verify are for a run, not for a share of one (--round)")
+        raise typer.BadParameter("--until, --force and --verify do not go with --round")
     return name, task_id, num_tasks
 
 
@@ -90,7 +90,7 @@ def do_share(
     wait: bool,
     progress: Progress,
 ) -> str:
-    """Does a share of a round; returns a line that says how far that is."""
+    """Runs a share of a round, and returns a line about its progress."""
     from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.runner import run_share  # noqa: PLC0415  (loads pyarrow)
@@ -110,12 +110,12 @@ def do_share(
 def tasks(
     config: ConfigArgument,
     overrides: SetOption = None,
-    every: Annotated[bool, typer.Option("--list", help="List every task, and whether it is done.")] = False,
+    every: Annotated[bool, typer.Option("--list", help="Also list every task, as done or missing.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Show how far the tasks of each stage have come. Runs nothing.
+    """Show the progress of the tasks of each stage. Runs nothing.
 
-    A stage has tasks to show from when the stages above it are up to date.
+    The tasks of a stage are known once the stages above it are up to date.
     """
     from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.pipeline.lock import is_running  # noqa: PLC0415  (loads pyarrow)

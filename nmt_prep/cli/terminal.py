@@ -1,4 +1,4 @@
-"""Consoles for all that the command line prints for people: text from outside cannot steer the terminal."""
+"""Consoles for the command line. They escape control characters, so that no text can control the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nmt_prep.cli.streams import READER_GONE, abandon_output
 _LOG_WIDTH = 160
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-r"""Controls (C0 but for ``\t`` and ``\n``, C1, bidirectional), and bytes of names that are not UTF-8."""
+r"""Control characters (C0 except ``\t`` and ``\n``, C1, bidirectional), and bytes of names that are not UTF-8."""
 
 
 def printable(text: str) -> str:
@@ -36,13 +36,13 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class SafeConsole(Console):
-    """A console that prints all text as :func:`printable` gives it, and takes no text for markup or emoji codes."""
+    """A console that escapes all text with :func:`printable`, and interprets no markup or emoji codes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Escapes strings before they are measured, so that columns of tables fit them."""
+        """Escapes strings before they are measured, so that table columns are wide enough."""
         return super().render_str(printable(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -54,25 +54,25 @@ class SafeConsole(Console):
                 yield segment
 
     def on_broken_pipe(self) -> None:
-        """Ends the process where nobody reads standard output any more; nobody need read standard error."""
+        """Ends the process if the reader of standard output is gone; for standard error, only discards the output."""
         abandon_output(sys.stderr if self.stderr else sys.stdout)
         if not self.stderr:
             raise SystemExit(READER_GONE)
 
 
 def open_console(*, quiet: bool = False) -> SafeConsole:
-    """Returns a console on standard output; where it is no terminal, wide enough for a table in a log."""
+    """Returns a console on standard output; if that is not a terminal, wide enough for tables in a log."""
     width = None if sys.stdout.isatty() else _LOG_WIDTH
     return SafeConsole(quiet=quiet, width=width)
 
 
 def print_error(message: str) -> None:
-    """Prints an error message to standard error, with its label in red where that is a terminal with colours."""
+    """Prints an error message to standard error, with a red label if that is a terminal with colours."""
     text = Text.assemble(("nmt-prep: error:", "bold red"), f" {message}")
     print_remark(text)
 
 
 def print_remark(message: str | Text) -> None:
-    """Prints a message to standard error, where that can be written."""
+    """Prints a message to standard error; does nothing if that cannot be written."""
     with suppress(OSError):
         SafeConsole(stderr=True).print(message, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The commands encode, decode and vocab; :mod:`nmt_prep.cli.text_filter` does the work."""
+"""Defines the commands encode, decode and vocab; :mod:`nmt_prep.cli.text_filter` does the work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Form(StrEnum):
-    """How encoded text is written."""
+    """Form of encoded text."""
 
     IDS = "ids"
     PIECES = "pieces"
@@ -23,14 +23,16 @@ class Layout(StrEnum):
     FAIRSEQ = "fairseq"
 
 
-VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="The vocabulary, of any dialect.")]
-FormOption = Annotated[Form, typer.Option("--as", help="Encoded text is lines of ids, or lines of pieces.")]
+VocabOption = Annotated[Path, typer.Option("--vocab", metavar="FILE", help="Vocabulary file of any dialect.")]
+FormOption = Annotated[Form, typer.Option("--as", help="Form of encoded text: lines of ids or of pieces.")]
 LayoutOption = Annotated[Layout, typer.Option("--id-layout", help="Numbering of a SentencePiece model.")]
 TagOption = Annotated[
     str | None,
     typer.Option("--tag", metavar="PIECE", help="A piece, such as <2de>, to put before the ids of each line."),
 ]
-ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Threads; all cores where left out.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Number of threads; by default, one per core.")
+]
 
 
 def encode(
@@ -57,15 +59,15 @@ def vocab(
     path: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="The vocabulary, of any dialect, or the directory of a run.", show_default=False
+            metavar="FILE", help="Vocabulary file of any dialect, or the output directory of a run.", show_default=False
         ),
     ],
     text: Annotated[
-        Path | None, typer.Option("--text", metavar="FILE", help="Also show how it covers this text.")
+        Path | None, typer.Option("--text", metavar="FILE", help="Also show the coverage of this text.")
     ] = None,
     id_layout: LayoutOption = Layout.SENTENCEPIECE,
 ) -> None:
-    """Show a vocabulary, or those of a run: size, special ids, longest pieces, and how it covers a text."""
+    """Show a vocabulary, or those of a run: size, special ids, longest pieces, and the coverage of a text."""
     from nmt_prep.cli.text_filter import show_vocabulary  # noqa: PLC0415  (loads pyarrow)
 
     show_vocabulary(path, text, id_layout=id_layout.value)

@@ -1,4 +1,4 @@
-"""Text through a vocabulary, from standard input to standard output, a block of lines at a time."""
+"""Encodes and decodes standard input to standard output, one block of lines at a time; shows vocabularies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")
 
 
 def encode_stream(vocab: Path, *, tag: str | None, as_pieces: bool, id_layout: IdLayout, threads: int | None) -> None:
-    """Writes a line of ids, or of pieces, for each line of standard input, beginning with the tag where there is one.
+    """Writes a line of ids or pieces for each line of standard input, starting with the tag if one is given.
 
     Raises:
         VocabularyError: the vocabulary cannot be loaded, or the tag is not one of its pieces.
@@ -43,7 +43,7 @@ def encode_stream(vocab: Path, *, tag: str | None, as_pieces: bool, id_layout: I
 
 
 def decode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout) -> None:
-    """Writes a line of text for each line of ids, or of pieces."""
+    """Writes a line of text for each line of ids or pieces."""
     tokenizer = load_tokenizer(vocab, id_layout=id_layout)
     read: Callable[[list[str]], Ragged] = PieceText(tokenizer).rows if as_pieces else id_rows
 
@@ -55,10 +55,10 @@ def decode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout) -> None:
 
 
 def show_vocabulary(path: Path, text: Path | None, *, id_layout: IdLayout) -> None:
-    """Prints what a vocabulary is, or each of those of a run, and what it makes of a text.
+    """Prints the facts of a vocabulary, or of each vocabulary of a run, and their coverage of a text.
 
     Raises:
-        VocabularyError: the file is no vocabulary, or the directory is neither that of one nor that of a run.
+        VocabularyError: the file is not a vocabulary, or the directory holds neither a vocabulary nor a run.
     """
     console = open_console()
     for title, file, layout in _vocabularies(path, id_layout):
@@ -68,7 +68,7 @@ def show_vocabulary(path: Path, text: Path | None, *, id_layout: IdLayout) -> No
 
 
 def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, IdLayout]]:
-    """The files to show, with the sides that they are for."""
+    """Yields the sides, the file and the id layout of each vocabulary to show."""
     try:
         described = json.loads((path / "vocab" / "vocab.json").read_bytes())
         files = {side: (path / "vocab" / facts["file"], facts["id_layout"]) for side, facts in described.items()}
@@ -80,7 +80,7 @@ def _vocabularies(path: Path, id_layout: IdLayout) -> Iterator[tuple[str, Path, 
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise VocabularyError(
             f"{path / 'vocab' / 'vocab.json'} does not describe vocabularies ({error}); "
-            "delete it, and run again: the vocab stage makes it"
+            "delete it and run again; the vocab stage writes it"
         ) from None
     for file, layout in dict.fromkeys(files.values()):
         yield " and ".join(side for side in files if files[side] == (file, layout)), file, layout or id_layout
@@ -114,7 +114,7 @@ def _coverage(tokenizer: Tokenizer, blocks: Iterator[InputLines]) -> Iterator[tu
         used.update(pc.unique(pa.array(rows.values)).to_pylist())
     yield "lines", f"{lines:,}"
     yield "characters", f"{characters:,}"
-    yield "ids", f"{ids:,} ({characters / max(ids, 1):.2f} characters an id, {ids / max(lines, 1):.1f} ids a line)"
+    yield "ids", f"{ids:,} ({characters / max(ids, 1):.2f} characters per id, {ids / max(lines, 1):.1f} ids per line)"
     yield "unknown", f"{unknown:,} ({100 * unknown / max(ids, 1):.3f}% of ids)"
     yield "pieces used", f"{len(used):,} of {len(tokenizer):,}"
 

@@ -1,4 +1,4 @@
-"""Text that a command reads; whatever is wrong in it is told with its line and column."""
+"""Reads the text input of a command; errors name the line and column."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class InputLines(NamedTuple):
 
     Attributes:
         text: a ``large_string`` array.
-        first: the number of the first of them in the input, counted from 1.
-        name: of the input, for messages.
+        first: number of the first line in the input, counted from 1.
+        name: name of the input, for messages.
     """
 
     text: pa.Array
@@ -33,7 +33,7 @@ class InputLines(NamedTuple):
 
 
 def input_lines(path: Path | None = None) -> Iterator[InputLines]:
-    """Yields the lines of a UTF-8 file, or of standard input, a block at a time.
+    """Yields the lines of a UTF-8 file, or of standard input, one block at a time.
 
     Raises:
         InvalidTextError: the bytes are not UTF-8.
@@ -41,28 +41,28 @@ def input_lines(path: Path | None = None) -> Iterator[InputLines]:
     """
     name = "standard input" if path is None else str(path)
     if path is None and sys.stdin is None:
-        raise OSError(errno.EBADF, "it is closed; give it the text to read", name)
+        raise OSError(errno.EBADF, "closed; give the text to read there", name)
     try:
         for block in iter_blocks(path or _STANDARD_INPUT, TextPolicy(invalid="drop")):
             if block.faults is not None:
                 raise _not_utf8(block, name)
             yield InputLines(spans(block.data, block.starts, block.ends), block.first_line, name)
     except CorpusError as error:
-        if isinstance(error.__cause__, OSError):  # its advice is for files of a run
+        if isinstance(error.__cause__, OSError):  # its advice fits only the files of a run
             raise OSError(error.__cause__.errno, error.__cause__.strerror, name) from None
         raise
 
 
 def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pattern[str] | None = None) -> pa.Array:
-    """Returns what a function makes of lines.
+    """Applies a function to lines; an error gets the place of the fault.
 
     Args:
-        work: what to do with them; an array of fewer lines must give the same for these.
+        work: the function; it must treat each line independently of the others.
         lines: the lines.
-        word: matches the words of a line, any of which may be at fault; None where it can be any character.
+        word: matches the words of a line, to report the column of a faulty word; None to report a character.
 
     Raises:
-        EncodeError: of the function, with the place of the fault.
+        EncodeError: the function raised it; the message starts with the place of the fault.
     """
     try:
         return work(lines.text)
@@ -76,7 +76,7 @@ def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pa
 
 
 def _column(work: Callable[[pa.Array], pa.Array], line: str, word: re.Pattern[str] | None) -> int:
-    """The column of the first word, or of the character, that makes a line fail, counted from 1."""
+    """Returns the column of the first word or character that makes a line fail, counted from 1."""
     if word is None:
         return bisect.bisect_left(range(len(line)), True, key=lambda end: _error_of(work, line[:end]) is not None)
     starts = (match.start() for match in word.finditer(line) if _error_of(work, match[0]) is not None)
@@ -92,7 +92,7 @@ def _error_of(work: Callable[[pa.Array], pa.Array], line: str) -> EncodeError | 
 
 
 def _not_utf8(block: Block, name: str) -> InvalidTextError:
-    """The error to raise for the first line of a block that is not UTF-8."""
+    """Returns the error to raise for the first line of a block that is not UTF-8."""
     assert block.faults is not None
     number = int((block.faults == Fault.INVALID_TEXT).argmax())
     start = int(block.starts[number])
@@ -108,4 +108,4 @@ def _not_utf8(block: Block, name: str) -> InvalidTextError:
             f"{name}, line {block.first_line + number}, column {column}: not UTF-8 ({bad}: {error.reason}){hint}; "
             "convert the text to UTF-8 first, for example with iconv"
         )
-    raise AssertionError("a line was found to be invalid that is not")
+    raise AssertionError("a line marked as not UTF-8 is valid UTF-8")

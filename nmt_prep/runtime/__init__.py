@@ -1,1 +1,1 @@
-"""What the program finds in the process and the environment that it runs in: cores, optional libraries."""
+"""Properties of the environment that the program runs in: cores and optional libraries."""

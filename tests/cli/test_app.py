@@ -225,5 +225,5 @@ def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert errors == "interrupted; run the same command again to go on where it stopped\n"
+    assert errors == "interrupted; run the same command again to resume\n"
     assert not (place / "run" / "compiled").exists()  # it did not go on to the end of the stage

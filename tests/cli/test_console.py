@@ -31,8 +31,8 @@ def test_every_column_has_a_header(table: Callable[[], Table]) -> None:
 
 
 def test_a_round_that_is_done_says_what_follows() -> None:
-    assert "all done; a run goes on with vocab" in printed(tasks_table([COUNTED], running=True))
-    assert "all done; a plain run goes on from there" in printed(tasks_table([COUNTED], running=False))
+    assert "all done; a run continues with vocab" in printed(tasks_table([COUNTED], running=True))
+    assert "all done; a plain run continues from there" in printed(tasks_table([COUNTED], running=False))
 
 
 def test_every_round_is_listed_with_what_it_waits_for() -> None:

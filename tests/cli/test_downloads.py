@@ -136,7 +136,7 @@ def interrupted(config: Path, reached: Callable[[], object], start: str = "") ->
             _, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
-    assert (process.returncode, error) == (130, "interrupted; run the same command again to go on where it stopped\n")
+    assert (process.returncode, error) == (130, "interrupted; run the same command again to resume\n")
 
 
 def test_ctrl_c_keeps_what_came(server: WebServer, tmp_path: Path) -> None:

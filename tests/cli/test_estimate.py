@@ -27,7 +27,7 @@ def test_an_estimate_by_what_a_run_took(path: Path, monkeypatch: pytest.MonkeyPa
     assert estimated.exit_code == 0, estimated.exception
     rows = [line.split() for line in estimated.stdout.splitlines()][1:]
     assert [row[0] for row in rows] == [
-        *("stage", "download", "extract", "compile", "sample", "vocab", "encode", "report", "in")
+        *("stage", "download", "extract", "compile", "sample", "vocab", "encode", "report", "total")
     ]
     assert {row[0] for row in rows if "measured" in row} == {"extract", "compile", "sample", "vocab", "encode"}
 
@@ -55,7 +55,7 @@ def test_wrong_use(path: Path) -> None:
         (["--estimate", "--pairs", "0"], "Input should be greater than or equal to 1"),
         (
             ["--estimate", "--set", "engine.kind=dask", "--set", "engine.scheduler=tcp://h:1"],
-            "say how many workers engine.scheduler has: --workers",
+            "give the number of workers of engine.scheduler: --workers",
         ),
     ):
         result = invoke("plan", str(path), *arguments)

@@ -36,8 +36,8 @@ def test_an_array_of_members_and_a_last_run(path: Path) -> None:
     assert "encode: share 0 of 2: 1 task run now; the round is complete" in member(path, "encode", 0, 2).stdout
     assert "encode: share 0 of 2: 0 tasks run now; the round is complete" in member(path, "encode", 0, 2).stdout
     assert "shuffle: share 0 of 1: 4 tasks run now; the round is complete" in member(path, "shuffle", 0, 1).stdout
-    assert "all done; a plain run goes on from there" in invoke("tasks", str(path)).stdout
-    assert "shuffle: 4 of 4 tasks done before" in invoke("run", str(path), "--no-preview").stdout
+    assert "all done; a plain run continues from there" in invoke("tasks", str(path)).stdout
+    assert "shuffle: 4 of 4 tasks already done" in invoke("run", str(path), "--no-preview").stdout
     assert "already complete; there is nothing to do" in member(path, "shuffle", 0, 1).stdout
     assert tree(path.parent / "run") == tree(path.parent / "plain")
 
@@ -67,7 +67,7 @@ def test_stage_is_a_hidden_alias_of_round(path: Path) -> None:
         (["--round", "encode"], "--round, --task-id and --num-tasks go together"),
         (["--task-id", "0", "--num-tasks", "2"], "--round, --task-id and --num-tasks go together"),
         (["--round", "encode", "--stage", "encode"], "--stage is the old name of --round; give one of them"),
-        (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "are for a run, not for a share"),
+        (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "do not go with --round"),
     ],
 )
 def test_options_that_do_not_go_together(path: Path, options: list[str], message: str) -> None:

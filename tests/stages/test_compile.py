@@ -205,5 +205,5 @@ def test_a_split_with_the_files_of_train_is_warned_of(tmp_path: Path) -> None:
     pipeline.run(LocalEngine(1))
     warnings = [line for line in stream.getvalue().splitlines() if line.startswith("warning")]
     assert warnings == [
-        "warning: splits.dev.y reads the same files as splits.train.x: what is measured on it tells nothing"
+        "warning: splits.dev.y reads the same files as splits.train.x; scores on it will be meaningless"
     ]

@@ -68,7 +68,7 @@ def main() -> None:
     print(f"{'':18}{'predicted':>10}{'measured':>10}{'ratio':>7}{'processor':>11}{'memory':>20}")
     for stage in found:
         row(stage.stage, stage.seconds, *took[stage.stage], gigabytes(stage.memory))
-    row("in all", sum(stage.seconds for stage in found), *map(sum, zip(*took.values(), strict=True)))
+    row("total", sum(stage.seconds for stage in found), *map(sum, zip(*took.values(), strict=True)))
     print(f"memory measured: {gigabytes(max(watched.peaks.values()))}")
 
 

@@ -1,4 +1,4 @@
-"""A small corpus for whole runs: a tgz with a file a side, and a pair of SGM files."""
+"""A small corpus for whole runs: a tgz with one file per side, and a pair of SGM files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The checks of a config that need more than its shape: readers, dialects, catalogues, languages, stages.
 
-The package :mod:`nmt_prep.config` describes shapes and types. Here the sections that stages and dialects bring are
-added to it, and all problems of a config are found before any work and listed in one message.
+The package :mod:`nmt_prep.config` defines shapes and types. This package adds the sections of stages and dialects,
+finds all problems of a config before any work starts, and lists them in one message.
 """
 
 from nmt_prep.checks.load import check_config, load_config

@@ -1,4 +1,4 @@
-"""Corpora that are named by an id of a catalogue: the rest of their keys is filled in from it.
+"""Fills in the keys of corpora that are named by a catalogue id.
 
 Nothing is fetched: OPUS ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
 """
@@ -29,8 +29,8 @@ def fill_in(config: Config, checks: Checks) -> tuple[Config, list[str]]:
     """Returns the config with url, members and format of each corpus that is named by an id, and the problems.
 
     Args:
-        config: the config, which has no problems of its own.
-        checks: the context of the validation of what is filled in.
+        config: a config without problems of its own.
+        checks: the context for validating the filled-in corpora.
     """
     splits: dict[str, tuple[Corpus, ...]] = {}
     problems = []
@@ -46,7 +46,7 @@ def fill_in(config: Config, checks: Checks) -> tuple[Config, list[str]]:
 
 
 def catalogue_problems(data: Any, checks: Checks) -> Iterator[str]:
-    """Yields the problems with ids in a config that has other problems, from the corpora without any.
+    """Yields the problems with catalogue ids of the valid corpora of a config that has other problems.
 
     Args:
         data: the config as it was given, with tuples for lists.
@@ -71,10 +71,10 @@ def _valid_corpora(splits: object, checks: Checks) -> Iterator[tuple[str, Corpus
 
 
 def _filled(corpus: Corpus, languages: Languages, split: str, checks: Checks) -> Corpus:
-    """Returns a corpus with what its catalogue knows.
+    """Returns a corpus with the keys from its catalogue.
 
     Raises:
-        ConfigError: the id is not known, its languages are not the config's, its catalogue is not installed, or other
+        ConfigError: the id is unknown, its languages differ from the config's, its catalogue is not installed, or other
             keys of the corpus do not fit.
     """
     address, where = corpus.url.catalogue_id, f"splits.{split}.{corpus.name}"

@@ -15,16 +15,16 @@ def check_format(name: str) -> None:
     """Checks the name of a format.
 
     Raises:
-        ValueError: no reader has it.
+        ValueError: no reader has that name.
     """
     reader_of(name)
 
 
 def check_corpus(corpus: Corpus) -> None:
-    """Checks that the files and options of a corpus are those that its reader takes.
+    """Checks that the reader of a corpus accepts its files and options.
 
     Raises:
-        ValueError: they are not.
+        ValueError: it does not; the message names the first problem.
     """
     if corpus.awaits_catalogue:
         return  # checked once it is filled in
@@ -41,16 +41,16 @@ def _file_problems(corpus: Corpus) -> Iterator[str]:
             yield f"role monolingual is for one side, but format {kind} holds both; use format plain"
         return
     if corpus.member is not None:
-        yield f"format {kind} has a file a side: name them with source and target, not member"
+        yield f"format {kind} has one file per side: name them with source and target, not member"
     if not sides:
         yield (
-            f"format {kind} has a file a side: name the members of the archive with source and target, or give "
+            f"format {kind} has one file per side: name the members of the archive with source and target, or give "
             "url as {source: …, target: …}"
         )
     if corpus.source is not None and corpus.source == corpus.target and corpus.url.both is not None:
         yield "source and target are the same member"
     if len(sides) == 1 and corpus.role == "parallel":
-        yield "source and target name one file a side: give both, or set role to vocab or monolingual"
+        yield "source and target name one file per side: give both, or set role to vocab or monolingual"
     if len(sides) == 1 and kind != "plain":
         yield f"a corpus of one side has format plain, not {kind}"
     if len(sides) == 2 and corpus.role == "monolingual":

@@ -1,4 +1,4 @@
-"""Language tags of BCP 47, with the languages of ISO 639-1 and 639-3 and those for private use."""
+"""Checks BCP 47 language tags, with the languages of ISO 639-1 and 639-3 and private-use ones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TWO_LETTERS = re.compile(
     r"|i[adegiknostuw]|j[aivw]|k[agijklmnorsuvwy]|l[abginotuv]|m[ghiklnorsty]|n[abdeglnorvy]|o[cjmrs]|p[ailst]"
     r"|q[u]|r[mnouw]|s[acdeghiklmnoqrstuvw]|t[aeghiklnorstwy]|u[gkrz]|v[eio]|w[ao]|x[h]|y[io]|z[ahu]"
 )
-"""The two-letter languages of BCP 47. Most configs name no others, and are checked without loading langcodes."""
+"""The two-letter languages of BCP 47. Most configs use no others, so the check does not load langcodes."""
 
 
 def check_language(tag: str) -> None:
     """Checks a language tag.
 
     Raises:
-        PydanticCustomError: it is not one; the message suggests the tag that was probably meant.
+        PydanticCustomError: the tag is not valid; the message suggests the tag that was probably meant.
     """
     if _TWO_LETTERS.fullmatch(tag):
         return
@@ -33,15 +33,15 @@ def check_language(tag: str) -> None:
     hint = f"; did you mean {near}?" if near else ""
     raise PydanticCustomError(
         UNKNOWN_NAME,
-        "found the text {tag}, which is no language tag{hint} (allowed: a language tag such as en, zh or pt-BR)",
+        "found the text {tag}, which is not a language tag{hint} (allowed: a language tag such as en, zh or pt-BR)",
         {"tag": repr(tag), "hint": hint},
     )
 
 
 def suggestion(tag: str) -> str | None:
-    """Returns the tag that was probably meant by one that is not valid.
+    """Returns the tag that was probably meant by an invalid one, or None.
 
-    ``de_DE`` is de-DE; a language's name is told by the names of locales, a country's code by what is spoken there.
+    ``de_DE`` gives de-DE. A language's name is looked up in the locale aliases; a country's code gives its language.
     """
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
@@ -54,5 +54,5 @@ def suggestion(tag: str) -> str | None:
         return alias
     if len(first) == 2:
         spoken = str(langcodes.Language.get(f"und-{first.upper()}").maximize().language)
-        return None if spoken == "en" else spoken  # what is said of countries that there are not
+        return None if spoken == "en" else spoken  # langcodes says en for unknown countries
     return None

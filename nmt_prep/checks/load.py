@@ -1,4 +1,4 @@
-"""From a YAML file and overrides to a checked config, or to one error that lists every problem."""
+"""Loads a checked config from a YAML file and overrides; one error lists every problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
 
     Args:
         path: the YAML file.
-        overrides: assignments such as ``vocab.size=4096``, the value in YAML; list items by number.
+        overrides: assignments such as ``vocab.size=4096``, with the value in YAML; list items are addressed by number.
 
     Raises:
         ConfigError: the file cannot be read, is not YAML, or is not a valid config; the message lists every problem.
@@ -35,8 +35,8 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
 
     Args:
         data: the mapping, as the YAML file would give it.
-        origin: what to call it in messages.
-        lines: line numbers of keys, where they are known.
+        origin: name of the config in messages.
+        lines: line numbers of keys, if known.
 
     Raises:
         ConfigError: it is not a valid config; the message lists every problem.
@@ -56,7 +56,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
 
 
 def _tuples(value: object) -> object:
-    """Returns the value with tuples for lists, as the strict models want them."""
+    """Returns the value with lists replaced by tuples, which the strict models require."""
     if isinstance(value, list):
         return tuple(_tuples(item) for item in value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The model of a whole config: the sections that all configs have, and those that stages bring."""
+"""The model of a whole config: the sections that all configs have, and those that stages add."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_published(name: str) -> None:
     """
     names = [stage.name for stage in PUBLISHABLE]
     if name not in names:
-        message = "found the text {name}, which is no stage that can be published (allowed: {names})"
+        message = "found the text {name}, which is not a stage that can be published (allowed: {names})"
         raise PydanticCustomError(UNKNOWN_NAME, message, {"name": repr(name), "names": ", ".join(names)})
 
 
@@ -44,17 +44,17 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 
 
 def config_model() -> type[Config]:
-    """Returns the model that configs are checked with: with the sections of the stages in the list.
+    """Returns the model that configs are checked with, including the sections of all stages in the list.
 
     Raises:
-        ArgumentError: a stage's section has the name of a section that is there already.
+        ArgumentError: a stage's section has the name of an existing section.
     """
     sections = tuple((stage.name, stage.section) for stage in stages.STAGES if stage.section is not None)
     return _model_with(sections, tuple(dialect.options for dialect in subwords.DIALECTS))
 
 
 def stage_problems(config: Config) -> Iterator[str]:
-    """Yields the problems of the choice of stages in a config."""
+    """Yields the problems with the stages that a config names."""
     if config.publish is not None:
         asked = {stage.name for stage in stages.STAGES if stage.applies(config)}
         for stage in published(config.publish):
@@ -89,7 +89,9 @@ def _model_with(
         )
     for name, section in sections:
         if name in Config.model_fields or name in fields:
-            raise ArgumentError(f"the section of the stage {name} needs another name: the config has a section {name}")
+            raise ArgumentError(
+                f"the section of the stage {name} needs another name: the config already has a section {name}"
+            )
         required = any(field.is_required() for field in section.model_fields.values())
         summary = (section.__doc__ or name).partition("\n")[0].rstrip(".")
         description = f"a mapping: {summary[:1].lower()}{summary[1:]}"

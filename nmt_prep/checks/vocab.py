@@ -1,4 +1,4 @@
-"""The check of a vocabulary against the dialect that trains it."""
+"""Checks a ``vocab`` section with the dialect that trains the vocabulary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nmt_prep.subwords import dialect_of
 
 
 def check_vocab(options: VocabOptions) -> None:
-    """Checks what only the dialect knows, such as patterns and a library's training options.
+    """Checks options that only the dialect can check, such as patterns and a library's training options.
 
     Raises:
         ValueError: the dialect refuses them.

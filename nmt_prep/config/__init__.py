@@ -1,4 +1,4 @@
-"""The config: shapes and types of its sections, a frozen model each; :mod:`nmt_prep.checks` checks the rest."""
+"""The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.checks` checks the rest."""
 
 from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings

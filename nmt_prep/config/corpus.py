@@ -1,4 +1,4 @@
-"""The part of a config's schema that says where a corpus is and how it is read."""
+"""The part of a config's schema for the location and the format of a corpus."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _text_encoding(value: str) -> str:
         name = codecs.lookup(value).name
         "\n".encode(name)
     except LookupError as error:
-        raise ValueError("no encoding of text") from error
+        raise ValueError("not a text encoding") from error
     if name in _NO_TEXT_ENCODINGS:
-        raise ValueError("no encoding of text files")
+        raise ValueError("not an encoding of text files")
     return name
 
 
@@ -90,12 +90,12 @@ class Corpus(Section):
     )
     sha256: Annotated[Checksums, BeforeValidator(per_side)] = Field(
         default_factory=lambda: Checksums(),
-        description="64 hexadecimal digits, or {source: …, target: …} where url is: the digest that the file must have",
+        description="64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have",
     )
     format: Annotated[str, checked_above("format")] | None = Field(
         None,
         description="plain, tsv, csv, sgm, wmt_xml, tmx, xliff, jsonl, parquet, po, mo, or the name of an installed "
-        "reader: the file format, told from the file names if left out",
+        "reader: the file format; by default, chosen by the file names",
     )
     source: str | None = Field(
         None, min_length=1, description="a name, or a pattern with * and ?: the archive member with the source side"
@@ -168,19 +168,19 @@ class Corpus(Section):
 
     def _problems(self) -> Iterator[str]:
         if self.manual is not None and self.url.remote:
-            yield "manual is for a file that is fetched by hand: url must be the path where it is put"
+            yield "manual is for a file that is fetched by hand: url must be the path of that file"
         if self.member is not None and (self.source or self.target):
             yield "give either member (both sides in one file) or source and target, not both"
         if self.awaits_catalogue:
             return
         if self.sha256.both is not None and self.url.both is None:
-            yield "sha256 must be {source: …, target: …} where url is"
+            yield "sha256 must be {source: …, target: …}, like url"
         if (self.sha256.source or self.sha256.target) and self.url.both is not None:
-            yield "sha256 must be one checksum where url is one file"
+            yield "sha256 must be one checksum, because url is one file"
 
     @property
     def awaits_catalogue(self) -> bool:
-        """True if the files are still to be filled in by the catalogue that the url names."""
+        """True if ``url`` names a catalogue from which the files have not been filled in yet."""
         return self.url.catalogue_id is not None and not (self.sides or self.member)
 
     @property

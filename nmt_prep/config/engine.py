@@ -1,4 +1,4 @@
-"""The ``engine`` section of a config: where tasks run. Nothing in it changes a byte of any result."""
+"""The ``engine`` section of a config: where tasks run. No key of it changes the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Common(Section):
     memory: Amount = Field(
         2_000_000_000,
         ge=256_000_000,
-        description="an amount of memory >= 256MB, such as 512MB or 2GB: a bound for all processes of the run together",
+        description="an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the run together",
     )
 
 
@@ -31,7 +31,7 @@ class LocalSettings(_Common):
 
 
 class ClusterSettings(Section):
-    """A Dask cluster that a run starts, and stops when it ends."""
+    """A Dask cluster that a run starts at its beginning and stops at its end."""
 
     kind: Literal["local", "slurm", "pbs", "lsf", "sge", "kubernetes"] = Field(
         description="local, slurm, pbs, lsf, sge or kubernetes: the kind of cluster"
@@ -62,21 +62,19 @@ class DaskSettings(_Common):
         30.0,
         ge=10,
         strict=False,
-        description="a number of seconds >= 10: a worker of the run's own cluster that is silent for so long is "
+        description="a number of seconds >= 10: a worker of the run's own cluster that is silent for that long is "
         "replaced",
     )
 
     @model_validator(mode="after")
     def _scheduler_or_cluster(self) -> DaskSettings:
         if (self.scheduler is None) == (self.cluster is None):
-            raise ValueError(
-                "give either scheduler (the address of one that runs) or cluster (one to start), and not both"
-            )
+            raise ValueError("give either scheduler (the address of a running one) or cluster (one to start), not both")
         return self
 
 
 def _with_kind(value: object) -> object:
-    """Lets a section without ``kind`` be the local engine."""
+    """Makes a section without ``kind`` one of the local engine."""
     return {"kind": "local", **value} if isinstance(value, dict) else value
 
 

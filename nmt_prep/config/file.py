@@ -1,4 +1,4 @@
-"""The mapping that a YAML file and overrides make, before it is checked."""
+"""Reads a YAML file and applies overrides to it; :mod:`nmt_prep.checks` checks the result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any]
 
     Args:
         path: the YAML file.
-        overrides: assignments such as ``vocab.size=4096``, the value in YAML; list items by number.
+        overrides: assignments such as ``vocab.size=4096``, with the value in YAML; list items are addressed by number.
 
     Returns:
         The mapping, and the line numbers of its keys.
@@ -56,7 +56,9 @@ def _apply(override: str, data: dict[str, Any]) -> None:
         if isinstance(target, list):
             if not part.isdecimal() or int(part) >= len(target):
                 where = ".".join(parts[:number])
-                raise ConfigError(f"--set {override}: {where} is a list of {len(target)}; found {part!r} for a number")
+                raise ConfigError(
+                    f"--set {override}: {where} is a list of {len(target)}; found {part!r} instead of an index"
+                )
             index: Any = int(part)
         elif isinstance(target, dict):
             index = part

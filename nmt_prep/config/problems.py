@@ -1,4 +1,4 @@
-"""The problems that pydantic finds in a config, in words."""
+"""Words the problems that pydantic finds in a config."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def problems_of(error: ValidationError, root: type[BaseModel], lines: Mapping[Ke
     """Returns a line of text for each problem: key, line, what was found and what is allowed.
 
     Args:
-        error: what the validation raised.
+        error: the exception of the validation.
         root: the model that was validated.
-        lines: line numbers of keys, where they are known.
+        lines: line numbers of keys, if known.
     """
-    # A list whose items are wrong is reported as too short as well; only an empty one is.
+    # Pydantic also reports a list with wrong items as too short; keep that report for empty lists only.
     details = [detail for detail in error.errors() if detail["type"] != "too_short" or not detail["input"]]
     return {_problem(detail, root, lines) for detail in details}
 
@@ -59,7 +59,7 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
     allowed: str | None = None
     for part in location:
         if get_origin(kind) in (Union, UnionType):
-            # One model for each kind: pydantic names the kind in the location, which is no key of the config.
+            # One model per kind: pydantic puts the kind into the location, but it is not a key of the config.
             kind = next((model for model in get_args(kind) if part in _kinds(model)), None)
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             section = kind

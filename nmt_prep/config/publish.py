@@ -1,4 +1,4 @@
-"""The part of a config's schema that says where outputs are published."""
+"""The part of a config's schema for publishing outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECRET = re.compile(r"secret|token|pass|pwd|cred|^key$|_key$|^sas", re.IGNORECA
 
 
 class PublishSettings(Section):
-    """An object store, or another place that fsspec can write to, which receives a copy of what training reads."""
+    """An object store, or another place that fsspec can write to, that receives a copy of the files for training."""
 
     url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))] = Field(
         description="a URL such as s3://bucket/prefix, gs://bucket/prefix or file:///path, without user and password: "
@@ -43,7 +43,7 @@ class PublishSettings(Section):
 
 
 def _secret_keys(options: object) -> set[str]:
-    """Keys at any depth whose names speak of a secret."""
+    """Returns the keys, at any depth, whose names suggest a secret."""
     if isinstance(options, dict):
         own = {str(key) for key in options if _SECRET.search(str(key))}
         return own.union(*map(_secret_keys, options.values()))

@@ -1,6 +1,6 @@
 """The schema of a config: one frozen model per section. :mod:`nmt_prep.config.file` reads the YAML file.
 
-Every field's description says what is allowed; it appears in error messages and in ``nmt-prep schema``. The corpora
+Every field's description names the allowed values; it appears in error messages and in ``nmt-prep schema``. The corpora
 are in :mod:`nmt_prep.config.corpus`, the vocabularies in :mod:`nmt_prep.config.vocab`, the engines in
 :mod:`nmt_prep.config.engine`.
 """
@@ -28,7 +28,7 @@ CheckedVocab = Annotated[Vocab, checked_above("vocab")]
 
 
 class DownloadSettings(Section):
-    """How files are fetched. Nothing here changes a byte of any result."""
+    """Options for fetching files. No key of it changes the results."""
 
     parallel: Count = Field(4, ge=1, le=64, description="an integer from 1 to 64: how many files are fetched at once")
     connect_seconds: float = Field(
@@ -41,11 +41,14 @@ class DownloadSettings(Section):
         60.0,
         gt=0,
         strict=False,
-        description="a number of seconds > 0: a connection that delivers next to nothing for so long is given up and "
-        "tried again",
+        description="a number of seconds > 0: a connection that delivers almost nothing for that long is closed and "
+        "retried",
     )
     retries: Count = Field(
-        5, ge=0, le=100, description="an integer from 0 to 100: attempts after the first, counted anew after progress"
+        5,
+        ge=0,
+        le=100,
+        description="an integer from 0 to 100: attempts after the first; the count restarts after progress",
     )
     max_file_bytes: Amount = Field(
         100_000_000_000, ge=1, description="an amount of bytes >= 1, such as 100GB: a larger file is refused"
@@ -56,12 +59,12 @@ class DownloadSettings(Section):
         description="an amount of bytes >= 1, such as 10MB, or null for no limit: bandwidth of all downloads together",
     )
     cache: bool = Field(
-        True, description="true or false: also keep fetched files in the cache directory, where other runs find them"
+        True, description="true or false: also keep fetched files in the cache directory, for other runs"
     )
 
 
 class ExtractSettings(Section):
-    """Limits that protect against hostile archives. Nothing here changes a byte of any result."""
+    """Limits that protect against hostile archives. No key of it changes the results."""
 
     max_member_bytes: Amount = Field(
         100_000_000_000,
@@ -69,10 +72,10 @@ class ExtractSettings(Section):
         description="an amount of bytes >= 1, such as 100GB: an archive with a larger member is refused",
     )
     max_ratio: Count = Field(
-        250, ge=1, description="an integer >= 1: the most bytes that an archive may expand to for each of its own bytes"
+        250, ge=1, description="an integer >= 1: the maximum ratio of the unpacked size of an archive to its own size"
     )
     max_members: Count = Field(
-        1_000_000, ge=1, description="an integer >= 1: the most members that an archive may have"
+        1_000_000, ge=1, description="an integer >= 1: the maximum number of members of an archive"
     )
 
 
@@ -85,12 +88,11 @@ class SampleSettings(Section):
 
 
 class Records(Section):
-    """How the shards are written."""
+    """Options for writing the shards."""
 
     shards: dict[str, Annotated[Count, Field(ge=1, le=99_999)]] = Field(
         default_factory=dict,
-        description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, 1 where left "
-        "out",
+        description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1",
     )
     layout: Literal["example", "chunk", "packed"] = Field(
         "example",
@@ -108,7 +110,7 @@ class Records(Section):
 
 
 class Input(Section):
-    """Defaults of the functions that give batches; recorded in ``dataset.json``."""
+    """Defaults of the functions that return batches; recorded in ``dataset.json``."""
 
     batch_tokens: Count = Field(
         4096, ge=1, description="an integer >= 1: tokens of a batch on either side, padding included"
@@ -129,7 +131,7 @@ class Config(Section):
     seed: int = Field(
         ge=0,
         lt=2**63,
-        description="an integer >= 0: fixes the sample and the shuffle; required, so that no order is left to chance",
+        description="an integer >= 0: seed of the sample and the shuffle; required, so that results are reproducible",
     )
     splits: dict[Name, Annotated[tuple[CheckedCorpus, ...], Field(min_length=1)]] = Field(
         description="lists of corpora by split: the data; train is required, others such as dev and test are optional"
@@ -166,7 +168,7 @@ class Config(Section):
                 raise ValueError(f"splits.{split} names the corpus {repeated[0]!r} twice; names must differ")
             if all(corpus.role == "vocab" for corpus in corpora):
                 raise ValueError(
-                    f"splits.{split} has no corpus but for the vocabularies (role vocab); add one with pairs"
+                    f"all corpora of splits.{split} are for the vocabularies (role vocab); add one with pairs"
                 )
             if split != "train" and any(corpus.role == "vocab" for corpus in corpora):
                 raise ValueError(
@@ -185,20 +187,20 @@ class Config(Section):
                     if tag not in self.vocab.own_pieces:
                         raise ValueError(
                             f"splits.{split}.{corpus.name}.tag.{side} is {tag!r}, which is not in vocab.reserved; "
-                            "add it there, so that it is a piece of its own"
+                            "add it there to make it a single piece"
                         )
         return self
 
     def section(self, kind: type[S]) -> S:
-        """Returns the section that a stage brought: :attr:`nmt_prep.pipeline.stage.Stage.section`.
+        """Returns the section that a stage adds to the config: :attr:`nmt_prep.pipeline.stage.Stage.section`.
 
         Raises:
-            ArgumentError: no stage brings such a section.
+            ArgumentError: no stage adds such a section.
         """
         for _, value in self:
             if isinstance(value, kind):
                 return value
-        raise ArgumentError(f"no stage in the list brings the section {kind.__name__}")
+        raise ArgumentError(f"no stage in the list adds the section {kind.__name__}")
 
     def shards(self, split: str) -> int:
         """Returns the number of shards of a split."""
@@ -207,4 +209,4 @@ class Config(Section):
     @property
     def run_dir(self) -> Path:
         """The output directory as a path."""
-        return Path(os.path.expanduser(self.output_dir))  # noqa: PTH111 - Path.expanduser fails where there is no home
+        return Path(os.path.expanduser(self.output_dir))  # noqa: PTH111 - Path.expanduser fails without a home directory

@@ -1,4 +1,4 @@
-"""What the sections of a config are made of: their base class, and the types of single values."""
+"""Base class of the sections of a config, and the types of single values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _parse_amount(value: object) -> object:
 
 
 def _whole_number(value: object) -> object:
-    """Lets 1e8 stand for an integer, as people write budgets."""
+    """Returns a float such as 1e8 as an integer, because people write large numbers like that."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -50,15 +50,15 @@ Amount = Annotated[
     BeforeValidator(_parse_amount),
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]}),
 ]
-"""A number of bytes, which may be given with a unit."""
+"""A number of bytes, with or without a unit."""
 
 
 def checked_above(what: str) -> AfterValidator:
     """Returns a validator that leaves a check to the layer above, :mod:`nmt_prep.checks`.
 
-    The config itself knows shapes and types. What needs readers, dialects or catalogues is checked by functions in
-    the ``context`` of a validation, by ``what`` they check; they raise ``ValueError``. A validation without context
-    checks shapes only.
+    The config itself checks shapes and types. Checks that need readers, dialects or catalogues are functions in the
+    ``context`` of a validation, under the key ``what``; they raise ``ValueError``. A validation without context checks
+    shapes and types only.
     """
 
     def check(value: V, info: ValidationInfo) -> V:

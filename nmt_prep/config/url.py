@@ -1,4 +1,4 @@
-"""The part of a config's schema that says where the files of a corpus are, and what they must be."""
+"""The part of a config's schema for the addresses and checksums of a corpus's files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CATALOGUE = re.compile(r"(opus|mtdata|sacrebleu):")
 
 
 def one_or_more(value: object) -> object:
-    """Lets one text stand for a list of one."""
+    """Returns a single string as a tuple of one."""
     return (value,) if isinstance(value, str) else value
 
 
 def per_side(value: object) -> object:
-    """Lets one value stand for both sides."""
+    """Returns a single value as the value for both sides."""
     return value if isinstance(value, dict) else {"both": value}
 
 
@@ -46,18 +46,18 @@ class Urls(Section):
             raise ValueError("give one url for both sides, or {source: …, target: …}")
         ids = [address for address in self._addresses() if _CATALOGUE.match(address)]
         if ids and ids != [self.catalogue_id]:
-            raise ValueError(f"{ids[-1]} names a whole corpus: give it alone as url, or as the first of the mirrors")
+            raise ValueError(f"{ids[-1]} names a whole corpus: give it as the only url, or as the first mirror")
         return self
 
     @property
     def catalogue_id(self) -> str | None:
-        """The id of a catalogue that names the corpus; None where it is named otherwise."""
+        """The catalogue id that names the corpus; None if ``url`` holds no such id."""
         first = self.both[0] if self.both else ""
         return first if _CATALOGUE.match(first) else None
 
     @property
     def remote(self) -> bool:
-        """Whether any address is more than a path."""
+        """True if any address is not a plain path."""
         return any("://" in address or _CATALOGUE.match(address) for address in self._addresses())
 
     def _addresses(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The ``vocab`` section of a config: one model for each dialect, told apart by ``kind``."""
+"""The ``vocab`` section of a config: one model per dialect, selected by ``kind``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VocabOptions(Section):
     shared: bool = Field(
         False, description="true or false: build one vocabulary for both sides instead of one per side"
     )
-    reserved: tuple[Text, ...] = Field((), description="a list of strings: pieces that the vocabulary has in any case")
+    reserved: tuple[Text, ...] = Field((), description="a list of strings: pieces that the vocabulary always has")
 
     @model_validator(mode="after")
     def _distinct(self) -> VocabOptions:
@@ -35,7 +35,7 @@ class VocabOptions(Section):
 
     @property
     def own_pieces(self) -> tuple[str, ...]:
-        """The texts that are sure to become pieces of their own."""
+        """The strings that always become single pieces."""
         return self.reserved
 
 
@@ -52,7 +52,7 @@ class T2TVocab(VocabOptions):
     @model_validator(mode="after")
     def _not_reserved_already(self) -> T2TVocab:
         if {"<pad>", "<EOS>"} & set(self.reserved):
-            raise ValueError("reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway")
+            raise ValueError("reserved names <pad> or <EOS>, which always have the ids 0 and 1; leave them out")
         return self
 
     @model_validator(mode="after")
@@ -63,12 +63,12 @@ class T2TVocab(VocabOptions):
 
 
 class ByteBPEVocab(VocabOptions):
-    """A byte-level BPE vocabulary, as GPT-2 has."""
+    """A byte-level BPE vocabulary like that of GPT-2."""
 
     kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
     min_frequency: int = Field(0, ge=0, description="an integer >= 0: pairs that occur less often are not merged")
     pattern: Text | None = Field(
-        None, description="a regular expression, or null for GPT-2's, which is faster: what a pretoken is"
+        None, description="a regular expression, or null for GPT-2's, which is faster: the pattern of a pretoken"
     )
     pad: Text = Field("<pad>", description="a string: the special token with id 0")
     eos: Text = Field("<EOS>", description="a string: the special token with id 1")
@@ -86,7 +86,7 @@ class ByteBPEVocab(VocabOptions):
         specials = 2 + (self.bos is not None) + len(self.reserved)
         _check_size(self.size, specials + _BYTES, f"{_BYTES} bytes, pad, eos, bos and reserved")
         if self.size > _MOST_BYTE_BPE:
-            raise ValueError(f"size is {self.size}: byte_bpe has room for {_MOST_BYTE_BPE:,} pieces at most")
+            raise ValueError(f"size is {self.size}: byte_bpe allows {_MOST_BYTE_BPE:,} pieces at most")
         return self
 
 
@@ -119,40 +119,40 @@ class SentencePieceVocab(VocabOptions):
         }
         for name in self.options:
             if name in keys:
-                raise ValueError(f"options has {name}, whose place is the key {keys[name]} of vocab itself")
+                raise ValueError(f"options has {name}; set the key {keys[name]} of vocab instead")
         return self
 
     @property
     def special_ids(self) -> dict[str, int | None]:
-        """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that it does without."""
+        """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that it lacks."""
         if self.id_layout == "fairseq":
-            return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # what the layout is made from
+            return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # the file's ids, from which the layout is derived
         return {"pad": 0, "eos": 1, "bos": 3, "unk": 2}
 
     @property
     def own_pieces(self) -> tuple[str, ...]:
-        """The texts that are sure to become pieces of their own: control symbols too, which text never gives."""
+        """The strings that always become single pieces, with control symbols, which no text is encoded to."""
         control = self.options.get("control_symbols", ())
         return (*self.reserved, *(control.split(",") if isinstance(control, str) else control))
 
 
 def _check_size(size: int, least: int, what: str) -> None:
-    """Refuses a size that has no room for the pieces that every text needs.
+    """Checks that a size has room for the required pieces.
 
     Raises:
         ValueError: there is no room.
     """
     if size < least:
-        raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
+        raise ValueError(f"size is {size}: it must be at least {least}, to have room for {what}")
 
 
 def _with_kind(value: object) -> object:
-    """Lets a section without ``kind`` be Tensor2Tensor's."""
+    """Makes a section without ``kind`` one of the t2t dialect."""
     return {"kind": "t2t", **value} if isinstance(value, dict) else value
 
 
 def any_of(models: tuple[type[VocabOptions], ...]) -> Any:
-    """Returns the type of a ``vocab`` section that is one of several models, told apart by ``kind``."""
+    """Returns the type of a ``vocab`` section that is one of several models, selected by ``kind``."""
     return Annotated[Annotated[Union[models], Field(discriminator="kind")], BeforeValidator(_with_kind)]  # noqa: UP007
 
 

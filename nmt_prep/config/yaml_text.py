@@ -1,4 +1,4 @@
-"""YAML text to Python values, with the line of each key; whatever is wrong in the text is shown where it is."""
+"""Parses YAML text to Python values with the line of each key; errors show the place in the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaml.reader import ReaderError
 from nmt_prep.errors import ConfigError
 
 _MAX_NODES = 100_000
-"""More values than this, with aliases expanded, is no config but an attack or a mistake."""
+"""Limit on values, with aliases expanded; more are an attack or a mistake."""
 
 _SNIPPET_WIDTH = 100
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as PyYAML counts lines
@@ -39,10 +39,10 @@ def parse_yaml(text: str, origin: str) -> tuple[object, dict[KeyPath, int]]:
 
     Args:
         text: the YAML.
-        origin: what to call it in messages.
+        origin: name of the text in messages.
 
     Raises:
-        ConfigError: it is empty, not YAML, has a key twice, or aliases that multiply.
+        ConfigError: the text is empty or not YAML, repeats a key, or its aliases expand to too many values.
     """
     lines: dict[KeyPath, int] = {}
     try:
@@ -70,10 +70,10 @@ def parse_yaml(text: str, origin: str) -> tuple[object, dict[KeyPath, int]]:
 
 
 def _index(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], origin: str, seen: list[int]) -> None:
-    """Notes each key's line; refuses repeated keys and aliases that multiply."""
+    """Records the line of each key; refuses repeated keys and aliases that expand to too many values."""
     seen[0] += 1
     if seen[0] > _MAX_NODES:
-        raise ConfigError(f"{origin}: more than {_MAX_NODES} values once aliases are expanded; refused")
+        raise ConfigError(f"{origin}: more than {_MAX_NODES} values after expanding aliases; use fewer")
     if isinstance(node, yaml.MappingNode):
         keys: set[str] = set()
         for key, value in node.value:
@@ -93,7 +93,7 @@ def _index(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], origin: st
 
 
 def _syntax_error(text: str, origin: str, error: yaml.MarkedYAMLError) -> ConfigError:
-    """Says what PyYAML found in terms of the line that is at fault, which is not always the one that it stopped at."""
+    """Returns PyYAML's error for the line at fault, which is not always the line where it stopped."""
     mark = error.problem_mark or error.context_mark
     problem = error.problem or str(error)
     if mark is None:
@@ -105,24 +105,24 @@ def _syntax_error(text: str, origin: str, error: yaml.MarkedYAMLError) -> Config
         problem, column = "a tab; use spaces", tab if tab >= 0 else column
     elif problem == "could not find expected ':'" and error.context_mark is not None:
         line, column = error.context_mark.line, error.context_mark.column
-        problem = "no ':' after the key, with a space behind it"
+        problem = "no ':' followed by a space after the key"
     elif problem == "mapping values are not allowed here":
-        problem = "a second ':' with a space behind it; put quotes around the value, or mend the line above"
+        problem = "a second ':' followed by a space; put quotes around the value, or fix the line above"
     elif "end of stream" in problem or "<stream end>" in problem:
         line, column = (error.context_mark or mark).line, (error.context_mark or mark).column
-        problem = f"what begins here has no end ({problem})"
+        problem = f"not closed: no end was found ({problem})"
     elif error.context and error.context_mark is not None and error.context_mark.line != line:
         problem = f"{error.context} from line {error.context_mark.line + 1}, {problem}"
     return _error(text, origin, line, column, problem)
 
 
 def _error(text: str, origin: str, line: int, column: int, problem: str) -> ConfigError:
-    """The error for a place in a text; ``line`` and ``column`` count from 0."""
+    """Returns the error for a place in a text; ``line`` and ``column`` count from 0."""
     return ConfigError(f"{origin}:{line + 1}:{column + 1}: not valid YAML: {problem}\n{_snippet(text, line, column)}")
 
 
 def _snippet(text: str, line: int, column: int) -> str:
-    """The line, or as much of it as fits around the column, and a caret below that."""
+    """Returns the part of the line around the column, with a caret below it."""
     source = "".join(character if character.isprintable() else " " for character in _line(text, line))
     first = max(0, min(column - _SNIPPET_WIDTH // 2, len(source) - _SNIPPET_WIDTH))
     before = source[first:column]

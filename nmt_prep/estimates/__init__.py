@@ -1,5 +1,5 @@
-"""What a run will take, before it begins: ``nmt-prep plan --estimate``.
+"""Estimates time, memory and disk space of a run before it begins: ``nmt-prep plan --estimate``.
 
-workload → how much text the corpora of a config hold
-estimate → time, memory and disk of each stage, scaled from what stages took before, or from built-in rates
+workload → amount of text in the corpora of a config
+estimate → time, memory and disk space of each stage, scaled from earlier runs or from built-in rates
 """

@@ -1,8 +1,8 @@
-"""Time, memory and disk of each stage: scaled by bytes from what it took before, or from built-in rates.
+"""Estimates time, memory and disk space of each stage, scaled by bytes from earlier runs or from built-in rates.
 
-A stage takes its bytes over its rate a worker and the workers that find something to do: one task is the least that a
-worker can do, and a vocabulary is trained by one process. The built-in rates were measured on two cores of an AMD EPYC,
-on generated English–Chinese text.
+The time of a stage is its bytes divided by the rate of one worker and by the number of busy workers. There are at most
+as many busy workers as tasks, and one process trains a vocabulary. The built-in rates were measured on two cores of an
+AMD EPYC, on generated English–Chinese text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from nmt_prep.stages.sample import stride_of
 from nmt_prep.subwords import dialect_of
 
 _RATES = {"extract": 175e6, "compile": 112e6, "sample": 180e6}
-"""Bytes per second and worker; those of encode depend on the dialect."""
+"""Bytes per second and worker; the rate of encode depends on the dialect."""
 
 _DIGESTING = 1.3e9
 _WORKER_MEMORY = {"extract": 3_000_000, "compile": 65_000_000, "sample": 70_000_000, "encode": 60_000_000}
 
 _TRAINING_GROWTH = 0.85
-"""Training time and memory grow as the size of the sample to this power: words come again."""
+"""Exponent p such that training time and memory grow as sample size ** p; below 1, because words repeat."""
 
 _COMPILED, _SPILLED, _RECORDS = 0.30, 0.86, 0.76
 """Bytes on disk for each byte of text."""
@@ -39,13 +39,13 @@ _CHARACTER_BYTES = {"zh": 2.9, "ja": 2.9, "ko": 2.6, "th": 2.9, "hi": 2.6, "ru":
 
 @dataclass(frozen=True)
 class Machines:
-    """What a run is done on: machines of so many cores, with a worker a core at most.
+    """The machines of a run, each with at most one worker per core.
 
     Attributes:
-        workers: tasks at once, on all machines together.
-        cores: of each machine.
-        memory: ``engine.memory``: of all workers together where they are Dask's, else of each machine.
-        dask: whether the workers are Dask's, each a process of its own.
+        workers: parallel tasks on all machines together.
+        cores: number of cores of each machine.
+        memory: ``engine.memory`` in bytes: for all workers together with Dask, else for each machine.
+        dask: true if the workers are those of Dask, each a separate process.
     """
 
     workers: int
@@ -68,15 +68,15 @@ class Machines:
 
 @dataclass(frozen=True)
 class StageEstimate:
-    """What a stage will take.
+    """Estimated time, memory and disk space of a stage.
 
     Attributes:
-        stage: its name.
-        seconds: from its beginning to its end.
-        memory: bytes that the processes of a machine hold at most.
-        scratch: bytes of files that are deleted when the stage is complete.
+        stage: name of the stage.
+        seconds: duration of the stage.
+        memory: peak bytes of the processes of one machine.
+        scratch: bytes of files that are deleted at the end of the stage.
         output: bytes of files that stay.
-        origin: what this was scaled from.
+        origin: description of the measurement that this was scaled from.
     """
 
     stage: str
@@ -88,15 +88,15 @@ class StageEstimate:
 
 
 def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) -> list[StageEstimate]:
-    """Estimates the stages of a run that makes everything, from corpora that nothing was made of yet.
+    """Estimates every stage of a run from the start.
 
-    The network is not in it: files that come from elsewhere are taken to be in the cache, and nothing is published
-    outside ``output_dir``.
+    Network transfers are not included: remote files are assumed to be in the cache, and nothing is published outside
+    ``output_dir``.
     """
     text, sample = total(corpora), sample_bytes(config, corpora)
     file = max(1.0, *(corpus.bytes / 2 for corpus in corpora))
     part = max(PART_BYTES if each.lines_apart else each.bytes for each in corpora)
-    # By stage: bytes of output and of scratch, and of the largest task, which takes as long as it takes.
+    # By stage: bytes of output, of scratch and of the largest task; tasks cannot be divided further.
     rows = {
         "extract": (text, 0.0, file),
         "compile": (_COMPILED * text, 0.0, part),
@@ -124,12 +124,12 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
 
 
 def peak_disk(stages: Sequence[StageEstimate]) -> float:
-    """Returns the bytes below ``output_dir`` when there are most."""
+    """Returns the peak number of bytes below ``output_dir``."""
     return max(sum(each.output for each in stages[: n + 1]) + stage.scratch for n, stage in enumerate(stages))
 
 
 def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines) -> Iterator[str]:
-    """Yields sentences about what would not fit or would go badly, and what to change."""
+    """Yields a sentence for each limit that the run would exceed, with advice on what to change."""
     allowed, shards = config.engine.memory, config.shards("train")
     for stage in stages:
         if stage.stage == "vocab" and stage.memory > allowed:
@@ -163,7 +163,7 @@ def gigabytes(size: float) -> str:
 
 
 def sample_bytes(config: Config, corpora: Sequence[CorpusSize]) -> float:
-    """Returns the bytes of text that vocabularies are trained on, by the rule that the sample stage goes by."""
+    """Returns the bytes of text that vocabularies are trained on, by the rule of the sample stage."""
     budget, sampled = config.sample.bytes_per_corpus, 0.0
     for language in (config.languages.source, config.languages.target):
         width = _CHARACTER_BYTES.get(language.partition("-")[0], 1.1)
@@ -173,12 +173,12 @@ def sample_bytes(config: Config, corpora: Sequence[CorpusSize]) -> float:
 
 
 def _nearest(notes: Sequence[StageNote], work: float) -> StageNote | None:
-    """Returns the note over the most similar amount of work, the latest of several; None where there is none."""
+    """Returns the note with the most similar amount of work, the latest of equals; None if there are no notes."""
     return min(reversed(notes), key=lambda note: abs(log(note.work / max(work, 1.0))), default=None)
 
 
 def _training(config: Config, work: float, note: StageNote | None) -> tuple[float, int]:
-    """Returns the seconds of training a vocabulary, and its bytes of memory."""
+    """Returns the seconds and the bytes of memory that training a vocabulary takes."""
     typical = dialect_of(config.vocab).speed
     growth = (work / typical.sample) ** _TRAINING_GROWTH
     seconds, memory = typical.seconds * growth, typical.memory * growth
@@ -191,7 +191,7 @@ def _training(config: Config, work: float, note: StageNote | None) -> tuple[floa
 def _memory(
     name: str, config: Config, corpora: Sequence[CorpusSize], note: StageNote | None, busy: int, machines: Machines
 ) -> int:
-    """Returns the bytes that the processes of a machine hold: what was measured counts where it is more."""
+    """Returns the bytes of memory of the processes of one machine, at least as many as were measured before."""
     workers, each = ceil(busy / machines.count), _WORKER_MEMORY[name]
     if name == "encode":
         shard = max(_SPILLED * total(corpora, split) / config.shards(split) for split in config.splits)

@@ -1,4 +1,4 @@
-"""How much text the corpora of a config hold: from their files as far as they are there, else as the caller says."""
+"""Computes the amount of text in the corpora of a config, from their files or from a given number of pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.extract import wanted_by
 
 BYTES_PER_PAIR = 150
-"""Of both sides, with the ends of lines, where nothing else is known."""
+"""Assumed bytes of both sides of a pair, line ends included, for a given number of pairs."""
 
 _UNPACKED_RATIO = 4
 _GZIP = b"\x1f\x8b"
@@ -28,13 +28,13 @@ _PACKED_NAMES = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip")
 
 @dataclass(frozen=True)
 class CorpusSize:
-    """How much a corpus of a split holds.
+    """Amount of text in a corpus.
 
     Attributes:
-        split: its name.
-        bytes: of both sides, ends of lines included.
-        fetched: bytes of its files, as far as they come from elsewhere.
-        lines_apart: whether it can be cut between any two lines.
+        split: name of its split.
+        bytes: bytes of both sides, line ends included.
+        fetched: bytes of its remote files.
+        lines_apart: true if it can be split between any two lines.
     """
 
     split: str
@@ -44,13 +44,13 @@ class CorpusSize:
 
 
 def given_corpora(config: Config, pairs: int) -> list[CorpusSize]:
-    """Divides so many pairs among the training corpora of a config; its other splits do not count."""
+    """Divides a number of pairs equally among the training corpora of a config, and ignores its other splits."""
     count = sum(corpus.role != "vocab" for corpus in config.splits["train"])
     return [CorpusSize("train", pairs * BYTES_PER_PAIR / count)] * count
 
 
 def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[CorpusSize]:
-    """Returns the sizes of a config's corpora by their files: local ones, and those that were downloaded or locked.
+    """Returns the sizes of a config's corpora from their local, downloaded or locked files.
 
     Raises:
         ConfigError: the size of a file is not known.
@@ -66,7 +66,7 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
     unknown = []
 
     def sizes(file: Needed) -> tuple[float, float]:
-        """Returns the bytes of a file, and those that it decompresses to."""
+        """Returns the bytes of a file before and after decompression."""
         path = file.local(base_dir)
         if path is None and (entry := details.get(file.key)):
             path = workspace.root / Download.directory / entry["sha256"] / entry["name"]
@@ -86,19 +86,19 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
         found.append(CorpusSize(split, text, fetched, reader_of(format_of(corpus)).lines_apart))
     if unknown:
         raise ConfigError(
-            f"the sizes of {len(set(unknown))} files are not known, the first of them {unknown[0]}; fetch them "
-            "with nmt-prep download CONFIG, or say how much there is with --pairs"
+            f"the sizes of {len(set(unknown))} files are unknown, the first of them {unknown[0]}; fetch them with "
+            "nmt-prep download CONFIG, or give the number of pairs with --pairs"
         )
     return found
 
 
 def total(corpora: Sequence[CorpusSize], split: str | None = None) -> float:
-    """Returns the bytes of text of all corpora, or of those of a split."""
+    """Returns the bytes of text of all corpora, or of the corpora of one split."""
     return sum(corpus.bytes for corpus in corpora if split in (None, corpus.split))
 
 
 def _unpacked(path: Path) -> float:
-    """Returns the bytes that a file decompresses to: known for small gzip files, else by a usual ratio."""
+    """Returns the bytes that a file decompresses to: exact for small gzip files, else by a typical ratio."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         head = stream.read(6)

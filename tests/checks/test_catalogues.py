@@ -75,7 +75,7 @@ def test_a_filled_in_config_stays_as_it_is() -> None:
             r"splits\.train\.c\.url: opus:B/v1/en-fr is for en-fr, but languages is en-zh; correct one",
         ),
         ("opus:B/v1", r"splits\.train\.c\.url: opus:B/v1: an OPUS id is opus:<corpus>/<version>/<pair>"),
-        (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it alone as url"),
+        (["http://host/a", "opus:B/v1/en-zh"], r"opus:B/v1/en-zh names a whole corpus: give it as the only url"),
         (["opus:B/v1/en-zh", "mtdata:x"], r"mtdata:x names a whole corpus"),
         ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),
     ],

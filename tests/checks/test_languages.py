@@ -34,8 +34,8 @@ def test_all_that_are_wrong_are_told_with_what_may_be_meant() -> None:
     end = "(allowed: a language tag such as en, zh or pt-BR)"
     assert str(caught.value).split("\n") == [
         "c.yaml: 2 problems",
-        f"  languages.source: found the text 'english', which is no language tag; did you mean en? {end}",
-        f"  languages.target: found the text 'de_DE', which is no language tag; did you mean de-DE? {end}",
+        f"  languages.source: found the text 'english', which is not a language tag; did you mean en? {end}",
+        f"  languages.target: found the text 'de_DE', which is not a language tag; did you mean de-DE? {end}",
     ]
 
 
@@ -47,7 +47,7 @@ def test_what_may_be_meant(tag: str, meant: str | None) -> None:
     hint = f"; did you mean {meant}?" if meant else ""
     with pytest.raises(ConfigError) as caught:
         config(tag, "de")
-    assert f"found the text '{tag}', which is no language tag{hint} (allowed" in str(caught.value)
+    assert f"found the text '{tag}', which is not a language tag{hint} (allowed" in str(caught.value)
 
 
 def test_files_may_tag_their_languages_otherwise() -> None:

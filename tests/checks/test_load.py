@@ -87,7 +87,7 @@ records: {shards: {train: 0}}
         "c.yaml: 10 problems",
         (
             "  engine.memory (line 13): found the text '2 parsecs'; "
-            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB: a bound for all processes of the "
+            "allowed: an amount of memory >= 256MB, such as 512MB or 2GB: limit for all processes of the "
             "run together"
         ),
         (
@@ -100,12 +100,12 @@ records: {shards: {train: 0}}
         ),
         (
             "  records.shards.train (line 14): found the number 0; "
-            "allowed: a mapping from splits to integers from 1 to 99999: the number of shards of a split, 1 where left "
-            "out"
+            "allowed: a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default "
+            "1"
         ),
         (
-            "  seed (line 4): found the text 'one'; allowed: an integer >= 0: fixes the sample and the shuffle; "
-            "required, so that no order is left to chance"
+            "  seed (line 4): found the text 'one'; allowed: an integer >= 0: seed of the sample and the shuffle; "
+            "required, so that results are reproducible"
         ),
         (
             "  splits.train.0.sourse (line 9): unknown key; did you mean 'source'? (allowed here: columns, crlf, "
@@ -148,7 +148,7 @@ records: {shards: {train: 0}}
         (MINIMAL.replace("s.zh", "s.en"), "source and target are the same member"),
         (
             MINIMAL.replace("      source: s.en\n      target: s.zh\n", ""),
-            "format plain has a file a side: name the members of the archive with source and target, or give url as",
+            "format plain has one file per side: name the members of the archive with source and target, or give url",
         ),
         (MINIMAL + "download: {retries: 101}\n", "found the number 101; allowed: an integer from 0 to 100"),
         (MINIMAL + "      format: tsv\n", "format tsv holds both sides in one file"),
@@ -176,7 +176,7 @@ def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
         ("kind: byte_bpe, eos: <pad>", "vocab (line 11): pad, eos, bos and reserved must all differ"),
         (
             "kind: sentencepiece, options: {user_defined_symbols: [a]}",
-            "vocab (line 11): options has user_defined_symbols, whose place is the key reserved of vocab itself",
+            "vocab (line 11): options has user_defined_symbols; set the key reserved of vocab instead",
         ),
         (
             "kind: sentencepiece, options: {lines: 5}",
@@ -207,23 +207,23 @@ def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
         ("kind: sentencepiece, options: {bos_piece: </s>}", "bos_piece is '</s>', as another special piece is"),
         ("kind: sentencepiece, character_coverage: 7", "found the number 7; allowed: a number from 0.98 to 1"),
         ("kind: sentencepiece, character_coverage: 0.9", "found the number 0.9; allowed: a number from 0.98 to 1"),
-        ("kind: sentencepiece, size: 4", "vocab (line 11): size is 4: it must be 5 or more, to have room for"),
+        ("kind: sentencepiece, size: 4", "vocab (line 11): size is 4: it must be at least 5, to have room for"),
         (
             "kind: sentencepiece, size: 260, byte_fallback: true",
-            "size is 260: it must be 261 or more, to have room for",
+            "size is 260: it must be at least 261, to have room for",
         ),
-        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "size is 4: it must be 5 or more"),
+        ("kind: sentencepiece, size: 4, id_layout: fairseq, reserved: [a]", "size is 4: it must be at least 5"),
         (
             "kind: byte_bpe, size: 100",
-            "vocab (line 11): size is 100: it must be 258 or more, to have room for 256 bytes",
+            "vocab (line 11): size is 100: it must be at least 258, to have room for 256 bytes",
         ),
-        ("kind: byte_bpe, size: 259, bos: <s>, reserved: [<a>]", "size is 259: it must be 260 or more"),
-        ("kind: byte_bpe, size: 3000000", "size is 3000000: byte_bpe has room for 2,097,152 pieces at most"),
+        ("kind: byte_bpe, size: 259, bos: <s>, reserved: [<a>]", "size is 259: it must be at least 260"),
+        ("kind: byte_bpe, size: 3000000", "size is 3000000: byte_bpe allows 2,097,152 pieces at most"),
         (
             "size: 16, reserved: [<a>]",
-            "vocab (line 11): size is 16: it must be 17 or more, to have room for <pad>, <EOS>",
+            "vocab (line 11): size is 16: it must be at least 17, to have room for <pad>, <EOS>",
         ),
-        ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which have the ids 0 and 1 anyway"),
+        ("reserved: [<pad>]", "vocab (line 11): reserved names <pad> or <EOS>, which always have the ids 0 and 1"),
     ],
 )
 def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str) -> None:
@@ -233,7 +233,7 @@ def test_each_dialect_has_its_own_keys(tmp_path: Path, vocab: str, expected: str
 def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
     bomb = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     bomb += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    assert problems(tmp_path, "\n".join(bomb)) == ["c.yaml: more than 100000 values once aliases are expanded; refused"]
+    assert problems(tmp_path, "\n".join(bomb)) == ["c.yaml: more than 100000 values after expanding aliases; use fewer"]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
     [
         ("vocab.size", "--set vocab.size: expected KEY=VALUE, such as vocab.size=4096"),
         ("seed.x=1", "--set seed.x=1: seed is not a section"),
-        ("splits.train.5.name=x", "splits.train is a list of 1; found '5' for a number"),
+        ("splits.train.5.name=x", "splits.train is a list of 1; found '5' instead of an index"),
         ("vocab.sizee=1", "vocab.sizee: unknown key; did you mean 'size'?"),
     ],
 )

@@ -62,4 +62,4 @@ def test_wrong_use(path: Path) -> None:
         assert result.exit_code == 2
         assert message in " ".join(result.stderr.split())
     gone = invoke("plan", str(path), "--estimate", "--set", "splits.train.0.url=http://example.org/x.tgz")
-    assert "the sizes of 1 files are not known" in str(gone.exception)
+    assert "the sizes of 1 files are unknown" in str(gone.exception)

@@ -18,7 +18,7 @@ def test_values_and_the_lines_of_their_keys() -> None:
         (
             "name: a\nseed 1\nx: 2\n",
             "2:1",
-            "no ':' after the key, with a space behind it",
+            "no ':' followed by a space after the key",
             ["  2 | seed 1", "    | ^"],
         ),
         ("a:\n\tb: 1\n", "2:1", "a tab; use spaces", ["  2 |  b: 1", "    | ^"]),
@@ -38,13 +38,13 @@ def test_values_and_the_lines_of_their_keys() -> None:
         (
             "名: 日本: x\n",
             "1:6",
-            "a second ':' with a space behind it; put quotes around the value, or mend the line above",
+            "a second ':' followed by a space; put quotes around the value, or fix the line above",
             ["  1 | 名: 日本: x", "    |         ^"],
         ),
         (
             "a: 1\nb: 'x\nc: 2\n",
             "2:4",
-            "what begins here has no end (found unexpected end of stream)",
+            "not closed: no end was found (found unexpected end of stream)",
             ["  2 | b: 'x", "    |    ^"],
         ),
         (
@@ -53,7 +53,7 @@ def test_values_and_the_lines_of_their_keys() -> None:
             "while parsing a block mapping from line 1, expected <block end>, but found '<block mapping start>'",
             ["  3 |  c: 1", "    |  ^"],
         ),
-        ("a: 1\r\nb 2\r\nc: 3\r\n", "2:1", "no ':' after the key, with a space behind it", ["  2 | b 2", "    | ^"]),
+        ("a: 1\r\nb 2\r\nc: 3\r\n", "2:1", "no ':' followed by a space after the key", ["  2 | b 2", "    | ^"]),
         ("a: @b\n", "1:4", "found character '@' that cannot start any token", ["  1 | a: @b", "    |    ^"]),
     ],
 )

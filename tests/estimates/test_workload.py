@@ -73,7 +73,7 @@ def test_members_of_archives_share_what_is_in_them(tmp_path: Path) -> None:
 
 def test_downloads_by_their_lock(tmp_path: Path) -> None:
     url = "http://example.org/a.tsv.gz"
-    with pytest.raises(ConfigError, match=r"sizes of 1 files are not known, the first of them http://.*a\.tsv\.gz"):
+    with pytest.raises(ConfigError, match=r"sizes of 1 files are unknown, the first of them http://.*a\.tsv\.gz"):
         sizes(tmp_path, {"url": url})
     lock = LockFile(tmp_path / "c.lock")
     lock.note(Locked(url, "0" * 64, 1_000))

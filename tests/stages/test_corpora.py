@@ -138,7 +138,10 @@ def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
         ),
         ({"url": "a.tmx", "crlf": "keep"}, "crlf does not belong to format tmx"),
         ({"url": "a.jsonl"}, "format jsonl needs fields, such as"),
-        ({"url": "a.tgz", "member": "a", "format": "plain"}, "format plain has a file a side: name them with source"),
+        (
+            {"url": "a.tgz", "member": "a", "format": "plain"},
+            "format plain has one file per side: name them with source",
+        ),
         ({"url": "a.tsv", "format": "klingon"}, r"found the text 'klingon'; allowed: plain, tsv, csv, sgm, wmt_xml"),
         ({"url": "a.tsv", "encoding": "rot13"}, r"found the text 'rot13'; allowed: an encoding that Python knows"),
         ({"url": "a.tsv", "encoding": "idna"}, r"found the text 'idna'; allowed: an encoding that Python knows"),

@@ -41,7 +41,7 @@ def input_lines(path: Path | None = None) -> Iterator[InputLines]:
     """
     name = "standard input" if path is None else str(path)
     if path is None and sys.stdin is None:
-        raise OSError(errno.EBADF, "closed; give the text to read there", name)
+        raise OSError(errno.EBADF, "it is closed; give the text to read", name)
     try:
         for block in iter_blocks(path or _STANDARD_INPUT, TextPolicy(invalid="drop")):
             if block.faults is not None:

@@ -143,7 +143,7 @@ def _check_size(size: int, least: int, what: str) -> None:
         ValueError: there is no room.
     """
     if size < least:
-        raise ValueError(f"size is {size}: it must be at least {least}, to have room for {what}")
+        raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
 
 
 def _with_kind(value: object) -> object:

@@ -64,12 +64,12 @@ def test_lines_and_bars_are_escaped() -> None:
     safe, stream = console()
     with Progress(LineListener(safe, describe)) as told:
         told.event("stage_started", stage="download", reason=HOSTILE)
-    assert stream.getvalue() == f"download: {ESCAPED}\n"
+    assert stream.getvalue() == f"download: starting ({ESCAPED})\n"
     safe, stream = console(force_terminal=True)
     with Progress(BarListener(safe, describe)) as told, told.meter(f"[red]{HOSTILE}", 10) as meter:
         told.event("stage_started", stage="download", reason=HOSTILE)
         meter.advance(5)
-    assert f"download: {ESCAPED}\n" in stream.getvalue()
+    assert f"download: starting ({ESCAPED})\n" in stream.getvalue()
     assert r"[red]a\x1b]0;ownedb" in stream.getvalue()
     assert "\x1b]0;" not in stream.getvalue()
     assert "\u202e" not in stream.getvalue()

@@ -140,7 +140,10 @@ records: {shards: {train: 0}}
         (MINIMAL.replace("name: toy", "name: a/b"), "name (line 1): found the text 'a/b'"),
         (MINIMAL + "records: {shards: {test: 2}}\n", "records.shards names the split 'test'; the splits are train"),
         (MINIMAL + "    - {name: a, url: y, source: s, target: t}\n", "names the corpus 'a' twice"),
-        (MINIMAL.replace("      target: s.zh\n", ""), "source and target name one file per side: give both, or set role"),
+        (
+            MINIMAL.replace("      target: s.zh\n", ""),
+            "source and target name one file per side: give both, or set role",
+        ),
         (
             MINIMAL + "      columns: {source: 0}\n",
             "columns does not belong to format plain, which takes crlf, encoding",

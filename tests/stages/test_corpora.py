@@ -125,7 +125,7 @@ def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "message"),
     [
-        ({"url": {"source": "a"}}, "source and target name one file a side: give both, or set role"),
+        ({"url": {"source": "a"}}, "source and target name one file per side: give both, or set role"),
         ({"url": {"source": "a"}, "role": "vocab", "format": "sgm"}, "a corpus of one side has format plain, not sgm"),
         (
             {"url": {"source": "a", "target": "b"}, "role": "monolingual"},
@@ -157,7 +157,7 @@ def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
             {"url": "a.tsv", "max_line_bytes": "2GB"},
             "max_line_bytes: found .*; allowed: an amount of bytes from 1",
         ),
-        ({"url": "a.tsv", "role": "vocab"}, "splits.train has no corpus but for the vocabularies"),
+        ({"url": "a.tsv", "role": "vocab"}, "all corpora of splits.train are for the vocabularies"),
     ],
 )
 def test_what_the_config_refuses(tmp_path: Path, corpus: dict[str, Any], message: str) -> None:

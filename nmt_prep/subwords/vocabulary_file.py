@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from nmt_prep.errors import VocabularyError
@@ -17,12 +18,13 @@ def read_vocabulary(path: Path) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+            too_large = os.fstat(file.fileno()).st_size > _MAX_BYTES
+            data = b"" if too_large else file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise VocabularyError(
             f"cannot read the vocabulary {path}: {error.strerror or error}; check the path"
         ) from error
-    if len(data) > _MAX_BYTES:
+    if too_large or len(data) > _MAX_BYTES:
         raise VocabularyError(
             f"{path} is larger than {_MAX_BYTES >> 20} MiB, too large for a vocabulary; check the path"
         )

@@ -72,11 +72,11 @@ def test_unfinished_escapes_are_read_once() -> None:
         assert digits.decode([2] * 200_000 + [3] * 200_000) == "\\1" * 200_000 + "1" * 200_000
 
 
-def test_a_million_tokens_of_one_character() -> None:
-    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10][:1_000_000]
+def test_half_a_million_tokens_of_one_character() -> None:
+    points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10][:500_000]
     with must_end():
         tokenizer = there_and_back([chr(point) for point in points], 8192)
-    assert len(tokenizer) > 1_000_000
+    assert len(tokenizer) > 500_000
 
 
 @pytest.mark.parametrize(

@@ -142,11 +142,11 @@ def test_options_reach_every_class_that_takes_them() -> None:
         ),
         (
             {"kind": "dask"},
-            "engine: give either scheduler (the address of one that runs) or cluster (one to start), and not both",
+            "engine: give either scheduler (the address of a running one) or cluster (one to start), not both",
         ),
         (
             {"kind": "dask", "scheduler": "tcp://a:1", "cluster": {"kind": "local", "workers": 1}},
-            "engine: give either scheduler (the address of one that runs) or cluster (one to start), and not both",
+            "engine: give either scheduler (the address of a running one) or cluster (one to start), not both",
         ),
         (
             {"kind": "dask", "scheduler": "a:1"},

@@ -240,8 +240,23 @@ def make_dataset(
 ) -> tf.data.Dataset | BatchedInput:
     """Returns the batches of one epoch of a split, from the shards that a run wrote.
 
-    The batches are a pure function of the shards and, for packed pairs, ``inputs_segmentation``, ``inputs_position``
-    and the same of the targets; packed pairs need ``t2t``.
+    The batches are a pure function of the shards and the options. Windows of up to 131,072 pairs are cut into batches,
+    and the batches of a window are shuffled; each epoch divides the pairs into windows anew. The workers of a
+    data-parallel job get disjoint parts of the epoch, whose numbers of pairs (of rows, in layout ``packed``) differ by
+    at most one; their numbers of batches may differ by more. Together the parts hold every pair that ``max_length``
+    admits, once.
+
+    The rows of ``source`` and ``target_output`` are those of the shards: they end in the eos id. ``target_input`` is
+    ``target_output`` shifted right: it begins with the sos id and lacks eos. If the vocabulary has no sos, like
+    Tensor2Tensor's, it begins with the padding id, as in Tensor2Tensor. Padding is the vocabulary's pad id, or its eos
+    id if it has none; the lengths count neither.
+
+    Args:
+        run_dir: directory of the run, which holds ``records``.
+        split: name of the split.
+        features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets`` and,
+            for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same of the targets; packed pairs
+            need ``t2t``.
         sos_id: overrides the id that begins ``target_input``.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
         options: attributes of :class:`~nmt_prep.BatchOptions` (``batch_tokens``, ``batch_size``, ``max_length``,

@@ -13,13 +13,13 @@ SHARED = REPOSITORY.parent / "shared"
 
 @pytest.fixture(autouse=True)
 def cache_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps tests away from the user's cache, and from each other's."""
+    """Replaces the user's cache directory by one of the test."""
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture
 def memory_path(tmp_path: Path) -> Iterator[Path]:
-    """A directory in memory, where there is such a thing: flushing costs nothing there."""
+    """Returns a directory in memory where the system has one, because flushing costs nothing there."""
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK):
         yield tmp_path
@@ -35,7 +35,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real corpora and golden files beside the checkout."""
+    """Returns the directory of real corpora and golden files beside the checkout."""
     if not SHARED.is_dir():
         pytest.skip(f"the real corpora are not at {SHARED}")
     return SHARED

@@ -35,7 +35,7 @@ CHARACTERS = "的一是不了人我在有他这中大来上国𠮷"
 
 
 def pair(number: int) -> tuple[str, str]:
-    """The pair of a number: words and characters drawn by its digest, and the number itself."""
+    """Returns the pair with a number: words and characters derived from its digest, and the number itself."""
     digest = hashlib.sha256(str(number).encode()).digest()
     length = 1 + digest[0] % 9
     source = " ".join(WORDS[byte % len(WORDS)] for byte in digest[1 : 1 + length])
@@ -57,7 +57,7 @@ def sgm(lines: list[str], kind: str) -> bytes:
 
 
 def write_corpus(directory: Path, pairs: int = 300, dev: int = 20) -> None:
-    """Writes train.tgz (with one pair more, whose target is empty) and dev.tgz."""
+    """Writes train.tgz (with one more pair, whose target is empty) and dev.tgz."""
     directory.mkdir(parents=True, exist_ok=True)
     train = [pair(number) for number in range(pairs)]
     train.insert(7, ("nothing on the other side", " "))
@@ -70,7 +70,7 @@ def write_corpus(directory: Path, pairs: int = 300, dev: int = 20) -> None:
 
 
 def corpus_config(output_dir: Path, **changes: Any) -> Config:
-    """A config over that corpus."""
+    """Returns a config over that corpus."""
     base: dict[str, Any] = {
         "name": "small",
         "languages": {"source": "en", "target": "zh"},
@@ -87,7 +87,7 @@ def corpus_config(output_dir: Path, **changes: Any) -> Config:
 
 
 def tree(root: Path) -> dict[str, str]:
-    """Digests of all files below a run's directory, but for the lock."""
+    """Returns the digests of all files below a run's directory except the lock."""
     return {
         str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(root.rglob("*"))
@@ -96,7 +96,7 @@ def tree(root: Path) -> dict[str, str]:
 
 
 def write_config(directory: Path, pairs: int = 300) -> Path:
-    """Writes a corpus and ``config.yaml``, whose run is in ``run``; returns the latter's path."""
+    """Writes a corpus and a ``config.yaml`` whose run directory is ``run``; returns the path of the config."""
     write_corpus(directory, pairs)
     path = directory / "config.yaml"
     config = corpus_config(directory / "run")

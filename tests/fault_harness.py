@@ -1,10 +1,10 @@
 """Makes the main job's writes fail at chosen points, runs it again, and compares with an undisturbed run.
 
-A program of its own, since it forks, and to be started with ``fault_shim.c`` preloaded:
-``python -m tests.fault_harness DIRECTORY VARIANT FIRST STEP TURN``. Points are the calls by which a run changes the
-file system, its own and those of libraries: the N-th fails, for N = FIRST, FIRST + STEP, and so on until a run has
-fewer. How it fails goes round with the points, beginning with fault TURN. Prints a JSON object: the number of points
-tried, how runs ended, and which did not end as they must: with an error of ours in full words, or all bytes right.
+A separate program because it forks; start it with ``fault_shim.c`` preloaded:
+``python -m tests.fault_harness DIRECTORY VARIANT FIRST STEP TURN``. The points are the calls that change the file
+system, by nmt_prep or a library: the N-th call fails, for N = FIRST, FIRST + STEP, and so on until a run has fewer
+calls. The kinds of faults take turns, beginning with fault TURN. Prints a JSON object: the number of points tried, how
+runs ended, and which of them ended neither with an NmtPrepError nor with the right bytes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 
 
 class Ground:
-    """A directory with a corpus; below ``frail`` it has the run and the cache, whose writes fail."""
+    """A directory with a corpus; writes of the run and the cache fail below its directory ``frail``."""
 
     def __init__(self, place: Path, variant: str) -> None:
         self.place = place
@@ -69,7 +69,7 @@ class Ground:
         write_corpus(place, pairs=120, dev=5)
 
     def run(self, at: int = 0, error: int = 0, mode: int = ONCE) -> dict[str, Any]:
-        """Runs in a fork whose at-th change fails (0: none), and returns how it ended."""
+        """Runs in a forked process in which the at-th write fails (0: none), and returns how it ended."""
         here, there = os.pipe()
         child = os.fork()
         if child == 0:
@@ -104,9 +104,9 @@ def _outcome(work: Callable[[], object]) -> dict[str, Any]:
 
 
 def fault_of(ended: dict[str, Any], found: dict[str, str], expected: dict[str, str]) -> str:
-    """Returns the faults in how a disturbed run ended; empty if there are none."""
+    """Returns the problems in how a disturbed run ended; empty if there are none."""
     if ended["ended"] == "success":
-        found.pop(".nmt_prep/lock.holder", None)  # which could not be removed, and says nothing without a lock
+        found.pop(".nmt_prep/lock.holder", None)  # which could not be removed, and has no meaning without a lock
         return "" if found == expected else "success, but " + differing(found, expected)
     if ended["ended"] != "OutputError":
         return "no OutputError"
@@ -139,7 +139,7 @@ def main() -> None:
         points += 1
         endings[ended["ended"]] += 1
         fault = fault_of(ended, tree(ground.output), expected)
-        if points % 3 == 0:  # what is left is disturbed once more
+        if points % 3 == 0:  # makes the rerun fail too
             again = ground.run(1 + number // 2, error, mode)
             fault = fault or fault_of(again, tree(ground.output), expected)
         last = ground.run()

@@ -1,4 +1,4 @@
-"""The last guard of tests whose work must end; how long it takes depends on the machine, and is not asserted."""
+"""A timeout for tests whose work must end; the actual duration depends on the machine and is not asserted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PATIENCE = 600
-"""Seconds; a thousand times what the guarded work takes, and far less than what it would take in quadratic time."""
+"""Timeout in seconds: a thousand times what the work takes, and far less than it would take in quadratic time."""
 
 
 @contextmanager
 def must_end() -> Iterator[None]:
-    """Ends the test process with a traceback where the work inside goes on and on, be it in native code."""
+    """Ends the test process with a traceback if the work does not end, even if it hangs in native code."""
     faulthandler.dump_traceback_later(PATIENCE, exit=True)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Programs that a test interrupts as Ctrl-C does."""
+"""Programs that a test interrupts like Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import subprocess
 
 
 def interruptible(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
-    """Starts a program that takes SIGINT as from a terminal, though this one may run where it is ignored.
+    """Starts a program that receives SIGINT as from a terminal, even if this process ignores the signal.
 
-    Shells have what they start in the background ignore SIGINT, and all that it starts.
+    Programs that a shell starts in the background ignore SIGINT, and so do their children.
     """
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)

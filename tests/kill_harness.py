@@ -1,9 +1,9 @@
 """Kills the main job with SIGKILL at chosen points, runs it again, and compares with an undisturbed run.
 
-A program of its own, since it forks: ``python -m tests.kill_harness DIRECTORY FIRST STEP RANDOM``. Points are the
-calls by which a run changes the file system: the child dies just before the N-th of them, for N = FIRST, FIRST + STEP,
-and so on until a child lives. RANDOM children more die after a random time. Prints a JSON object: the number of points
-tried, and the points after which the rerun differed.
+A separate program because it forks: ``python -m tests.kill_harness DIRECTORY FIRST STEP RANDOM``. The points are the
+calls by which a run changes the file system: a child is killed just before the N-th call, for N = FIRST, FIRST + STEP
+and so on, until a child survives. RANDOM more children are killed after a random time. Prints a JSON object: the number
+of points tried, and the points after which the rerun differed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def prepare(place: Path, output: Path) -> None:
 
 
 def in_child(work: Callable[[], None], seconds: float | None = None) -> int:
-    """Runs work in a fork, which is killed after so many seconds; returns its wait status."""
+    """Runs work in a fork, which is killed after a number of seconds; returns its wait status."""
     child = os.fork()
     if child == 0:
         try:
@@ -70,7 +70,7 @@ def die_at(number: int) -> None:
 
 
 def check(place: Path, expected: dict[str, str], output: Path) -> bool:
-    """Returns True if a plain run over the remains gives the same as an undisturbed one."""
+    """Returns True if a rerun in the same directory gives the same as an undisturbed run."""
     status = in_child(lambda: prepare(place, output))
     found = tree(output)
     same = status == 0 and found == expected

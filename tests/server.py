@@ -1,4 +1,4 @@
-"""A web server of a test: answers as the test says, faults and lies included, and notes what it was asked."""
+"""A web server for tests: answers as told, including faults and false headers, and records the requests."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Answer:
     """The response to send.
 
     Attributes:
-        length: what Content-Length claims; -1 is the truth, None is nothing.
+        length: value of Content-Length; -1 is the true length, None is no header.
         cut: bytes of the body that are sent before the connection closes; None is all.
-        stall: seconds to say nothing before it closes.
-        chunked: send the body in chunks; where it is cut, the last one does not come.
-        ranges: honour Range and If-Range, against the ETag or Last-Modified among the headers.
-        claim: what Content-Range says in place of the truth; empty is no such header.
-        slow: seconds between pieces, whose size is ``piece``.
+        stall: seconds of silence before the connection closes.
+        chunked: send the body in chunks; if it is cut, the last chunk is not sent.
+        ranges: honour Range and If-Range, against the ETag or Last-Modified in the headers.
+        claim: a false value for Content-Range; empty is no such header.
+        slow: seconds between blocks of ``piece`` bytes.
         slow_head: seconds between the bytes of the head.
-        waits_for: returns once the answer may be sent.
+        waits_for: a function that returns once the answer may be sent.
     """
 
     body: bytes = b""
@@ -41,7 +41,7 @@ class Answer:
     waits_for: Callable[[], object] | None = None
 
     def ranged(self, asked: dict[str, str]) -> Answer:
-        """The part that was asked for, where ranges are honoured."""
+        """Returns the requested part if ranges are honoured."""
         match = re.fullmatch(r"bytes=(\d+)-", asked.get("Range", ""))
         known = (self.headers.get("ETag"), self.headers.get("Last-Modified"))
         if not self.ranges or match is None or asked.get("If-Range") not in known:
@@ -56,13 +56,13 @@ class Answer:
 
 @dataclass
 class WebServer:
-    """Answers by path, the last one again and again.
+    """Answers by path; the last answer of a path is repeated.
 
     Attributes:
-        asked: the paths in order.
-        headers: of each request.
+        asked: the paths of the requests, in order.
+        headers: the headers of each request.
         closing: set when the server is to end.
-        stalled: called again and again with a client's address, from when the server stalls until the client hangs up.
+        stalled: called repeatedly with a client's address while the server stalls, until the client disconnects.
     """
 
     url: str
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(body[start : start + piece])
                 self.running.closing.wait(answer.slow)
         except OSError:
-            return  # the other side has heard enough
+            return  # the client has disconnected
         if answer.stall:
             self.stall(answer.stall)
 

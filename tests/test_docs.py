@@ -1,4 +1,4 @@
-"""The configs and the code that the pages show work."""
+"""The configs and the code that the docs show are valid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nmt_prep.stages.publish import published
 from tests.corpus import corpus_config, write_corpus
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-EXTRAS = ("mtdata:", "sacrebleu:")  # ids that only an extra understands
+EXTRAS = ("mtdata:", "sacrebleu:")  # ids that need an extra
 
 
 def blocks(page: str) -> list[Any]:
@@ -34,7 +34,7 @@ def blocks(page: str) -> list[Any]:
 
 
 def _whole(text: str) -> str:
-    """A list of corpora with what stands above it in a config."""
+    """Returns a config with a list of corpora."""
     if re.match(r"(\s*#.*\n)*\s*- ", text) is None:
         return text
     return "splits:\n  train:\n" + (text if text.startswith(" ") else indent(text, "    "))

@@ -1,4 +1,4 @@
-"""A reader, a stage and the options of a dialect from elsewhere, with nothing changed in nmt_prep but its lists."""
+"""A reader, a stage and the options of a dialect defined outside nmt_prep."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BarsOptions(Section):
 
 
 class BarsReader(Reader):
-    """A pair a line, with a separator between its sides."""
+    """One pair per line, with a separator between its sides."""
 
     parts: ClassVar[tuple[str, ...]] = ("both",)
     suffixes: ClassVar[tuple[str, ...]] = (".bars",)
@@ -130,7 +130,7 @@ def config(directory: Path, **more: Any) -> Config:
 
 @pytest.fixture
 def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The reader, as an entry point of an installed package."""
+    """Installs the reader as an entry point of a package."""
     entry = EntryPoint("bars", f"{__name__}:BarsReader", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted))
     registry._installed.cache_clear()
@@ -140,7 +140,7 @@ def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stage, in the list of stages."""
+    """Adds the stage to the list of stages."""
     DONE.clear()
     at = [type(stage) for stage in stages.STAGES].index(stages.Compile) + 1
     monkeypatch.setattr(stages, "STAGES", (*stages.STAGES[:at], LettersStage(), *stages.STAGES[at:]))
@@ -191,7 +191,7 @@ def test_a_stage_with_its_own_section_runs_resumes_and_is_shared_out(tmp_path: P
     [state] = [state for stage in tasks(checked) if stage.stage == "letters" for state in stage.rounds]
     assert [done for _, done in state.tasks or ()] == [True]
     nmt_prep.run(checked, until="letters")
-    assert set(DONE.values()) == {1}  # the run went on with what the share had done
+    assert set(DONE.values()) == {1}  # the run continued from the share's results
     assert json.loads((tmp_path / "run/letters/letters.json").read_bytes()) == 16
     manifest = read_manifest(Workspace(tmp_path / "run").manifest("letters"))
     assert manifest is not None

@@ -21,7 +21,7 @@ STAGES = ["download", "extract", "compile", "sample", "vocab", "encode", "report
 
 @pytest.fixture(autouse=True)
 def several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts so small that each corpus has several: several tasks a stage."""
+    """Makes parts so small that each corpus has several, and so each stage several tasks."""
     monkeypatch.setattr(parts, "PART_BYTES", 4000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 1000)
 

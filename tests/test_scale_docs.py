@@ -1,4 +1,4 @@
-"""The script that docs/scale.md shows for Slurm, run with a stand-in for sbatch."""
+"""Runs the Slurm script of docs/scale.md with a stand-in for sbatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proxy between a client and a server that at times answers in the server's place, or breaks connections off."""
+"""A proxy that sometimes answers in the server's place, or breaks connections."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Self
 
 
 class UnreliableProxy:
-    """Forwards connections to a server on this machine; of each, chance decides what becomes of it.
+    """Forwards connections to a server on this machine; chance decides which of them fail, and how.
 
     Args:
-        port: of the server.
-        trouble: share of the connections that get into it at once, from 0 to 1.
-        most: bytes after which the others break off; None is never.
+        port: port of the server.
+        trouble: share of the connections that fail at once, from 0 to 1.
+        most: upper bound of the bytes after which the others are broken off; None is never.
     """
 
     def __init__(self, port: int, trouble: float, most: int | None = None) -> None:
@@ -69,7 +69,7 @@ class UnreliableProxy:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
 
     def _forward(self, client: socket.socket, most: int | None) -> None:
-        """Passes bytes both ways, up to so many of them, until either side ends the connection."""
+        """Passes bytes in both directions, up to a limit, until either side ends the connection."""
         with socket.create_connection(("127.0.0.1", self._server_port)) as server:
             passed = [0]
 

@@ -1,4 +1,4 @@
-"""Archives of a test, and what extraction makes of them."""
+"""Builders of archives for tests, and helpers that extract them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tar_of(*entries: tuple[tarfile.TarInfo | str, bytes]) -> bytes:
 def zip_of(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zipped, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a test has duplicates on purpose
+        warnings.simplefilter("ignore", UserWarning)  # one test writes duplicates on purpose
         for entry, content in entries:
             zipped.writestr(entry, content)
     return buffer.getvalue()
@@ -44,7 +44,7 @@ def zip_of(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
 def extract(
     directory: Path, content: bytes, *members: str, name: str = "x.tgz", limits: Limits = LIMITS
 ) -> dict[str, bytes]:
-    """Returns the contents of the members of an archive with this content."""
+    """Returns the contents of the wanted members of an archive with this content."""
     path = directory / name
     path.write_bytes(content)
     archive = Archive(path, name, hashlib.sha256(content).hexdigest())

@@ -1,4 +1,4 @@
-"""Damaged archives of every kind: what was asked for, or an error of the tree; never a file left behind."""
+"""Fuzzes extraction with damaged archives: the requested members or an NmtPrepError, and no file left behind."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_archives_survive(tmp_path_factory: pytest.TempPathFactory, sample: str,
 
 @pytest.mark.slow
 def test_archives_survive_for_long(tmp_path: Path) -> None:
-    """Ten minutes over all kinds."""
+    """Runs for ten minutes over all kinds of archives."""
     end = time.monotonic() + 600
     seed = 0
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Archives that were made, or damaged, to do harm."""
+"""Archives that are malicious or damaged on purpose."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def split_index(pairs_of_shards: list[int], corpora: int = 1, seed: int = 0) -> 
 
 
 def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
-    """Shard and number of each pair that a worker gets."""
+    """Returns the shard and number of each pair that a worker gets."""
     runs = order.index.runs
     found = []
     for window in order.windows():

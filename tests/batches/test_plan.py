@@ -17,7 +17,7 @@ Lengths = list[tuple[int, int]]
 def cut(
     lengths: Lengths, rule: BatchRule, seed: int | None = 1, done: int = 0, rows: list[int] | None = None
 ) -> Batches:
-    """Cuts a window of all of the pairs."""
+    """Returns the batches of a window that holds all of the pairs."""
     index = SplitIndex((), (), packed=rows is not None)
     plan = BatchPlan(
         DatasetInfo.model_construct(), EpochOrder(index, seed), rule, pad_to_limits=rule.buckets is not None

@@ -42,7 +42,7 @@ def test_limits_of_a_known_histogram() -> None:
 
 
 def test_tensor2tensors_scheme() -> None:
-    # data_reader.batching_scheme(4096, 20, 8, 1.1) of tensor2tensor 1.15.7; its boundaries are the first length beyond.
+    # data_reader.batching_scheme(4096, 20, 8, 1.1) of tensor2tensor 1.15.7, whose boundaries are our limits plus one.
     buckets = t2t_buckets(20, 4096)
     assert buckets.limits == (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20)
     assert buckets.capacities == (420, 420, 315, 315, 315, 315, 252, 252, 252, 210, 210, 210, 180)

@@ -14,7 +14,7 @@ from nmt_prep.errors import ConfigError
 
 
 def corpus(url: Any, languages: tuple[str, str] = ("en", "zh"), **more: Any) -> dict[str, Any]:
-    """Returns how a corpus with this url is resolved."""
+    """Returns the corpus that a url resolves to."""
     data = {
         "name": "t",
         "languages": {"source": languages[0], "target": languages[1]},
@@ -87,7 +87,7 @@ def test_ids_that_do_not_fit(url: Any, message: str) -> None:
 
 @pytest.fixture
 def sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catalogue like sacrebleu's."""
+    """A stand-in for sacrebleu's catalogue."""
 
     def test_set(kind: str, data: list[str], langpairs: dict[str, list[str]], **more: Any) -> Any:
         return type(kind, (), {"data": data, "langpairs": langpairs, "kwargs": more})()
@@ -148,7 +148,7 @@ def test_a_test_set_of_other_languages() -> None:
 
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A catalogue like mtdata's; lists what it was asked."""
+    """A stand-in for mtdata's catalogue, which records its queries."""
     asked: list[str] = []
 
     def entry(pair: str, **more: Any) -> Any:

@@ -182,7 +182,7 @@ def test_a_mistake_ends_with_a_message_and_status_1(place: Path, mistake: str) -
     write_corpus(place)
     assert nmt_prep("run", config, "--no-preview", "--quiet").returncode == 0
     assert nmt_prep("run", config, "--no-preview", "--set", f"output_dir={place / 'fresh'}").returncode == 0
-    # The store of extracted files also keeps what the mistake left of good ones.
+    # The store of extracted files also keeps the good files of the failed run.
     kept, fresh = tree(place / "run"), tree(place / "fresh")
     assert {name: kept.get(name) for name in fresh} == fresh
     assert all(name.startswith("extracted/") for name in kept.keys() - fresh.keys())
@@ -190,7 +190,7 @@ def test_a_mistake_ends_with_a_message_and_status_1(place: Path, mistake: str) -
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 200 kB."""
+    """Mounts a file system of 200 kB."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = shutil.which("mount")
@@ -226,4 +226,4 @@ def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert errors == "interrupted; run the same command again to resume\n"
-    assert not (place / "run" / "compiled").exists()  # it did not go on to the end of the stage
+    assert not (place / "run" / "compiled").exists()  # it stopped before the end of the stage

@@ -1,4 +1,4 @@
-"""Libraries that a command does not need are not loaded: each test looks at the modules of a process of its own."""
+"""Checks that commands do not load libraries they do not need; each test inspects the modules of a new process."""
 
 from __future__ import annotations
 

@@ -120,12 +120,12 @@ def test_the_lock_is_renewed_for_some_corpora(server: WebServer, tmp_path: Path)
 
 
 def interrupted(config: Path, reached: Callable[[], object], start: str = "") -> None:
-    """Sends SIGINT to a download that has come to some point, and sees that it ends by itself with a word.
+    """Sends SIGINT to a download at a chosen point, and checks that it ends by itself with a message.
 
     Args:
-        config: what to download.
-        reached: returns once the point has come.
-        start: Python that the program executes first.
+        config: the config whose corpora are downloaded.
+        reached: a function that returns once the download is at that point.
+        start: Python code that the program executes first.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
     program = f"{start}\nimport sys, nmt_prep.cli.app as app\nsys.exit(app.run_app())"
@@ -178,7 +178,7 @@ def test_ctrl_c_does_not_wait_for_a_connection(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_does_not_wait_for_a_name(tmp_path: Path) -> None:
-    """Nothing ends the resolution of a name, so the program must end without the thread that waits for it."""
+    """Name resolution cannot be interrupted, so the program must exit without waiting for the thread that does it."""
     came = tmp_path / "came"
     start = (
         "import pathlib, socket, threading\n"

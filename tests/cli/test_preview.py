@@ -1,4 +1,4 @@
-"""The batch that ends a run, in words."""
+"""Tests of the batch that is printed at the end of a run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def shell(command: str, directory: Path | bytes, **changes: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs a line of bash, in which ``nmt-prep`` is the command line."""
+    """Runs a line of bash in which ``nmt-prep`` is the command line."""
     line = f'set -o pipefail; nmt-prep() {{ {NMT_PREP} "$@"; }}; {command}'
     return subprocess.run(
         ["bash", "-c", line], cwd=directory, env=environment(**changes), capture_output=True, check=False
@@ -84,7 +84,7 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path) -> None:
     assert refused.returncode == 1
     assert refused.stderr.startswith(b"nmt-prep: error: the path of the output directory, ")
     assert rb"/\xff/run, is not UTF-8" in refused.stderr
-    # Only what is written must have a name in UTF-8.
+    # Only files that are written need names in UTF-8.
     result = shell("nmt-prep run config.yaml --log-json log --no-preview", directory)
     assert (result.returncode, result.stderr) == (0, b"")
     events = (Path(os.fsdecode(directory)) / "log").read_text("utf-8").splitlines()
@@ -97,7 +97,7 @@ def test_a_directory_whose_name_is_not_utf_8(place: Path) -> None:
 
 @pytest.mark.parametrize("module", ["nmt_prep.cli.app", "typer", "pydantic_core", "nmt_prep.runner", "numpy"])
 def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
-    """The import of a module is where the signal comes."""
+    """The signal arrives while a module is imported."""
     (place / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
         "class Interrupt:\n"

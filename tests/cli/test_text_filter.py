@@ -11,7 +11,7 @@ import pytest
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer, Tokenizer, load_tokenizer
 
 PLAIN = ["Hello, world_wide.", "時間 と 𠮷  two spaces", "", "42 \\ 17"]
-TEXT = [*PLAIN, "a\tb c　d"]  # SentencePiece's pieces of this have white space, which no text file of pieces can hold
+TEXT = [*PLAIN, "a\tb c　d"]  # its pieces contain white space, which a text file of pieces cannot represent
 
 
 def run_filter(text: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:

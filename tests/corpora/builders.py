@@ -1,4 +1,4 @@
-"""Corpora of a test: their config entry, their files, and what a reader makes of them."""
+"""Builders of test corpora: config entries, files, and the pairs that readers return."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def write(directory: Path, kind: str, *contents: bytes) -> dict[str, Path]:
 
 
 def reader(directory: Path, kind: str, *contents: bytes, **options: Any) -> Reader:
-    """The reader of a corpus whose files have these contents."""
+    """Returns the reader of a corpus whose files have these contents."""
     return open_corpus(corpus(kind, **options), [write(directory, kind, *contents)], LANGUAGES)
 
 
 def pairs_of(opened: Reader) -> list[tuple[str, str]]:
-    """The pairs without fault."""
+    """Returns the pairs without faults."""
     pairs: list[tuple[str, str]] = []
     for batch in opened.pairs():
         sound = batch.sound()
@@ -48,7 +48,7 @@ def pairs_of(opened: Reader) -> list[tuple[str, str]]:
 
 
 def faults_of(opened: Reader) -> list[int]:
-    """The faults of all pairs."""
+    """Returns the faults of all pairs."""
     faults: list[int] = []
     for batch in opened.pairs():
         faults += [0] * len(batch) if batch.faults is None else batch.faults.tolist()
@@ -56,5 +56,5 @@ def faults_of(opened: Reader) -> list[int]:
 
 
 def read(directory: Path, kind: str, *contents: bytes, **options: Any) -> list[tuple[str, str]]:
-    """The pairs without fault of a corpus whose files have these contents."""
+    """Returns the pairs without faults of a corpus whose files have these contents."""
     return pairs_of(reader(directory, kind, *contents, **options))

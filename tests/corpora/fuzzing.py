@@ -1,4 +1,4 @@
-"""Bytes that are nearly a corpus, and what may become of them."""
+"""Mutation of valid files, and a check that reading them stays within bounds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from nmt_prep.errors import NmtPrepError
 
 MOST_MEMORY = 48 << 20
-"""Of Python objects and NumPy arrays, for inputs of some kilobytes."""
+"""Bound of the memory of Python objects and NumPy arrays, for inputs of some kilobytes."""
 
 
 def mutated(content: bytes, tokens: list[bytes], seed: int) -> bytes:
-    """A few random changes: bits, cuts, repetitions, exchanges, and tokens of the format in the wrong places."""
+    """Applies a few random changes: bit flips, cuts, repetitions, swaps, and tokens of the format in wrong places."""
     generator = random.Random(seed)
     data = bytearray(content)
     for _ in range(generator.randint(1, 6)):
@@ -38,7 +38,7 @@ def mutated(content: bytes, tokens: list[bytes], seed: int) -> bytes:
 
 
 def survives(work: Callable[[], object]) -> bool:
-    """Returns True if work stayed within bounded memory; ignores errors of nmt_prep, and lets other errors pass."""
+    """Returns True if work stayed within bounded memory; ignores errors of nmt_prep, and propagates all others."""
     tracemalloc.start()
     try:
         work()

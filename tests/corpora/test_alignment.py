@@ -1,4 +1,4 @@
-"""Pair i stays pair i, whatever the text holds; unequal sides are an error."""
+"""Pair i stays pair i whatever the text contains; sides of different lengths are an error."""
 
 from __future__ import annotations
 

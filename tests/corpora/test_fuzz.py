@@ -1,4 +1,4 @@
-"""Every reader on damaged input: a result or an error of the tree, in bounded time and memory."""
+"""Fuzzes every reader with damaged input: a result or an NmtPrepError, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_readers_survive(tmp_path_factory: pytest.TempPathFactory, sample: str, 
 
 @pytest.mark.slow
 def test_readers_survive_for_long(tmp_path: Path) -> None:
-    """Ten minutes over all readers."""
+    """Runs for ten minutes over all readers."""
     end = time.monotonic() + 600
     seed = 0
     while time.monotonic() < end:

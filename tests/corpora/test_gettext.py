@@ -1,4 +1,4 @@
-"""PO and MO."""
+"""Tests of PO and MO files."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_blocks_of_any_size_give_the_same_lines(
         numbers = [b.first_line for b in iter_blocks(path)]
         counts = [len(b.starts) for b in iter_blocks(path)]
     assert numbers == [1 + sum(counts[:i]) for i in range(len(counts))]
-    assert all(count <= most + 1 for count in counts)  # one more where the file does not end with a newline
+    assert all(count <= most + 1 for count in counts)  # one more if the file does not end with a newline
 
 
 def test_a_block_has_few_lines_however_short_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""XML that is damaged or hostile, through the TMX reader."""
+"""Damaged or hostile XML, read by the TMX reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Treatment of bytes that are not plain UTF-8 lines."""
+"""Handling of bytes that are not plain UTF-8 lines."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_long_lines_are_dropped_on_both_sides(
 
 @pytest.mark.parametrize("kind", ["plain", "tsv", "csv", "jsonl"])
 def test_a_huge_line_takes_no_memory(tmp_path: Path, kind: str) -> None:
-    """128 MiB here; that the size does not matter is what is tested."""
+    """Reads a line of 128 MiB; memory must not depend on its length."""
     paths = {"both": tmp_path / "a"} if kind != "plain" else {"source": tmp_path / "a", "target": tmp_path / "b"}
     with (tmp_path / "a").open("wb") as file:
         for _ in range(128):

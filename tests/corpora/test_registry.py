@@ -24,7 +24,7 @@ def test_a_name_that_nobody_has() -> None:
 
 
 def test_the_reader_of_an_installed_package(tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of docs/formats.md, as it stands there."""
+    """Returns the example of docs/formats.md, unchanged."""
     page = (repository / "docs" / "formats.md").read_text(encoding="utf-8")
     [example] = [block for block in page.split("```python\n")[1:] if "class StanzaReader" in block]
     (tmp_path / "stanza_reader.py").write_text(example.partition("```")[0], encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Files that are read in slices give what they give when they are read as a whole."""
+"""Files read in slices give the same pairs as when they are read as a whole."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def index_of(path: Path, quote: bytes = b"", encoding: str = "utf-8") -> LineInd
 
 
 def read(readers: list[Reader]) -> tuple[list[tuple[str, str, int]], Counter[str], str]:
-    """The pairs with their faults, what was altered, and the error that ended it."""
+    """Returns the pairs with their faults, the counts of altered text, and the error that ended reading."""
     pairs: list[tuple[str, str, int]] = []
     error = ""
     try:
@@ -65,7 +65,7 @@ def read(readers: list[Reader]) -> tuple[list[tuple[str, str, int]], Counter[str
 
 
 def both_ways(directory: Path, kind: str, contents: list[bytes], **options: Any) -> tuple[Any, Any, int]:
-    """Returns the pairs read as a whole and in slices, and the number of slices; 0 if it cannot be divided."""
+    """Returns the pairs read as a whole and in slices, and the number of slices (0 if the corpus cannot be divided)."""
     entry = corpus(kind, **options)
     files = write(directory, kind, *contents)
     whole = read([open_corpus(entry, [files], LANGUAGES)])
@@ -78,7 +78,7 @@ def both_ways(directory: Path, kind: str, contents: list[bytes], **options: Any)
 
 
 def assert_same(whole: Any, sliced: Any) -> None:
-    """Up to the error, of several that of an earlier line where less is read at once."""
+    """Results agree up to the error; of several errors, slices may report one in an earlier line."""
     if not whole[2]:
         assert sliced == whole
     elif sliced[2] != whole[2]:
@@ -124,7 +124,7 @@ def test_plain(
     policy: dict[str, Any],
 ) -> None:
     columns = [list(side) for side in zip(*pairs, strict=True)] or [[], []]
-    # A last line of nothing is none without its newline, and neither is a mark alone.
+    # An empty last line without a newline is no line, and neither is a lone byte order mark.
     contents = [
         joined(side, end or not (side and side[-1]) or side == [MARK], mark and side != [MARK])
         for side, end in zip(columns, ended, strict=True)

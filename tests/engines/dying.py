@@ -1,4 +1,4 @@
-"""A member of a job array that is killed while it works."""
+"""Members of a job array that are killed while they work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nmt_prep.runner import run_share
 
 
 class Dies(Listener):
-    """Kills this process once so many tasks have ended, or at the first advance."""
+    """Kills this process after a number of tasks, or at the first advance."""
 
     def __init__(self, tasks: int) -> None:
         self._left = tasks
@@ -27,11 +27,11 @@ class Dies(Listener):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing."""
 
 
 def do_share_and_die(config: Config, share: Share, place: Path, dies_after: int | None) -> None:
-    """Does a share, and dies in the middle unless ``dies_after`` is None."""
+    """Runs a share; dies in the middle unless ``dies_after`` is None."""
     parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
     progress = Progress() if dies_after is None else Progress(Dies(dies_after))
     run_share(config, share, base_dir=place, workers=1, progress=progress)

@@ -1,4 +1,4 @@
-"""Small tasks that any process can do."""
+"""Small tasks that can run in any process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def slow_square(task: Number, tick: Tick) -> dict[str, Any]:
 
 
 def tries(task: Number) -> int:
-    """Returns how often the task was started, including this time."""
+    """Returns how often the task has been started, including this time."""
     assert task.place is not None
     with (task.place / task.key).open("a") as file:
         file.write("x")
@@ -73,7 +73,7 @@ def bad_data(task: Number, tick: Tick) -> dict[str, Any]:
 
 
 def reads_a_file(task: Number, tick: Tick) -> dict[str, Any]:
-    """Needs the file ``spill``, and says so only after it has begun; counts how often."""
+    """Requires the file ``spill`` after it has started; counts how often it was started."""
     result = square(task, tick)
     tries(task)
     assert task.place is not None

@@ -29,7 +29,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two worker processes behind a scheduler of somebody else's, which gives up a task when one worker died of it."""
+    """Starts two worker processes behind an external scheduler, which gives up a task after one dead worker."""
     import dask
 
     quiet = {"dashboard_address": ":0", "memory_limit": None, "silence_logs": logging.CRITICAL}
@@ -42,7 +42,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """A cluster of one thread of this process."""
+    """Starts a cluster of one thread in this process."""
     quiet = {"dashboard_address": ":0", "memory_limit": None}
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as cluster,
@@ -52,7 +52,7 @@ def client() -> Iterator[Any]:
 
 
 class Joining(Listener):
-    """Adds a worker when a vocabulary is to be built, and gives it time to come."""
+    """Adds a worker when a vocabulary is about to be built, and waits until it has joined."""
 
     def __init__(self, cluster: Any, told: Listener) -> None:
         self._cluster = cluster
@@ -66,10 +66,10 @@ class Joining(Listener):
             time.sleep(1)
 
     def advanced(self, meter: Meter) -> None:
-        """Is of no interest."""
+        """Ignores the event."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing."""
 
 
 def settings(**changes: Any) -> DaskSettings:
@@ -236,10 +236,10 @@ def test_nothing_waits_for_the_answer_of_a_worker_that_is_gone_since(tmp_path: P
 
         wakes = threading.Timer(60, wake)
         try:
-            while roster.look() == 0:  # asks
+            while roster.look() == 0:  # sends the request
                 time.sleep(0.1)
             for question in roster._asked.values():
-                question.result()  # the answer is here
+                question.result()  # the answer has arrived
             os.kill(worker, signal.SIGSTOP)
             wakes.start()
             while roster._asked and not woken.is_set():

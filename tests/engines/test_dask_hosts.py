@@ -1,4 +1,4 @@
-"""Three hosts: a scheduler, and two workers of which one loses its link for a while. Hosts are network namespaces."""
+"""A scheduler and two workers on three hosts, of which one loses its link for a while; hosts are network namespaces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def host(name: str) -> str:
 
 @pytest.fixture
 def hosts() -> Iterator[dict[str, str]]:
-    """Addresses of three network namespaces that share a bridge and the file system."""
+    """Creates three network namespaces that share a bridge and the file system; returns their addresses."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("network namespaces take root and iproute2")
     if subprocess.run(["ip", "link", "add", BRIDGE, "type", "bridge"], check=False).returncode:
@@ -48,7 +48,7 @@ def hosts() -> Iterator[dict[str, str]]:
             ip("netns", "add", host(name))
             undo.callback(ip, "netns", "delete", host(name))
             ip("link", "add", f"nmt{number}", "type", "veth", "peer", "name", "eth0", "netns", host(name))
-            # With the namespace it would go some time later, and the next test needs the name.
+            # The system would remove it some time after the namespace, but the next test needs the name at once.
             undo.callback(ip, "link", "delete", f"nmt{number}")
             ip("link", "set", f"nmt{number}", "master", BRIDGE, "up")
             ip("-n", host(name), "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
@@ -59,7 +59,7 @@ def hosts() -> Iterator[dict[str, str]]:
 
 @contextmanager
 def started(name: str, log: Path, *module: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python module that runs on a host."""
+    """Starts a Python module on a host."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
     command = ["ip", "netns", "exec", host(name), sys.executable, "-m", *module]
     with log.open("wb") as output:

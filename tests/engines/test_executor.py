@@ -28,7 +28,7 @@ from tests.engines.numbers import (
 
 
 class Events(Listener):
-    """Keeps what it is told."""
+    """Records the events."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, Fields]] = []
@@ -37,10 +37,10 @@ class Events(Listener):
         self.events.append((name, fields))
 
     def advanced(self, meter: Meter) -> None:
-        """Is of no interest."""
+        """Ignores the event."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing."""
 
 
 @pytest.fixture

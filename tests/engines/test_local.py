@@ -49,7 +49,7 @@ def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
 
     with pytest.raises(ValueError, match="task 3"):
         list(LocalEngine(2, stopping).map(work, numbers(10_000), lambda amount: None))
-    assert set(ran) <= set(range(7))  # two a worker are taken ahead, beside three that ended
+    assert set(ran) <= set(range(7))  # two tasks per worker are taken ahead, in addition to three that ended
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("thread_")]
 
 

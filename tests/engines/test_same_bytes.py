@@ -1,4 +1,4 @@
-"""Whatever runs the tasks of a real corpus, and whatever befalls it: every artefact is the same to the byte."""
+"""Every artefact of a real corpus has the same bytes with every engine, even if workers are killed or frozen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROUNDS = {"extract": "download", "compile": "extract", "sample": "compile", "enc
 
 
 def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
-    """A config over the corpus, with each of its parts several times so that there is something to share out."""
+    """Returns a config over the corpus, with each of its parts repeated so that there is work to share."""
     folder = corpora / "wmt22-enzh"
     named = {"general-v22": "training/general-v22.zh-en", "reverse-v22": "reverse/reverse-v22.zh-en"}
     suffix = {"general-v22": "", "reverse-v22": ".gz"}
@@ -70,14 +70,14 @@ def corpora(shared: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The digests that one local thread gives."""
+    """Returns the digests that one local thread produces."""
     output = tmp_path_factory.mktemp("one") / "run"
     nmt_prep.run(checked(wmt22(corpora, output)), workers=1)
     return tree(output)
 
 
 class Harm(Listener):
-    """Sends a signal to the process that did a task, after every so many tasks."""
+    """Sends a signal to the worker process every few tasks."""
 
     def __init__(self, number: signal.Signals, every: int, times: int) -> None:
         self.harmed: list[int] = []
@@ -90,15 +90,15 @@ class Harm(Listener):
         self._tasks += name == "task_finished"
         if name == "task_finished" and self._tasks % self._every == 0 and len(self.harmed) < self._times:
             process = int(str(fields["worker"]).split(":")[1].split("/")[0])
-            with suppress(ProcessLookupError):  # it was killed for another task already
+            with suppress(ProcessLookupError):  # it was already killed for another task
                 os.kill(process, self._number)
                 self.harmed.append(process)
 
     def advanced(self, meter: Meter) -> None:
-        """Is of no interest."""
+        """Ignores the event."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing."""
 
 
 def test_two_threads(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
@@ -154,5 +154,5 @@ def test_a_job_array_in_any_order_with_members_killed(corpora: Path, expected: d
                 assert process.wait() == 0
         assert [member(name, number).wait() for number in killed] == [0, 0]
     assert start("--no-preview").wait() == 0
-    assert endings.count(-signal.SIGKILL) >= len(endings) // 2  # the others were done before
+    assert endings.count(-signal.SIGKILL) >= len(endings) // 2  # the others were finished earlier
     assert tree(output) == expected

@@ -42,7 +42,7 @@ def test_built_in_rates() -> None:
     found = predicted()
     assert seconds(found) == {
         "download": 0.77,
-        "extract": 2.86,  # two files of 500 MB, so that two workers have something to do
+        "extract": 2.86,  # two files of 500 MB, so that there is work for two workers
         "compile": 2.23,
         "sample": 2.92,  # everything is read for a sample of 277 MB
         "vocab": 9.26,
@@ -60,7 +60,7 @@ def test_what_was_measured_is_scaled_by_bytes_and_workers() -> None:
     note("compile")
     note("encode-t2t-example", workers=4, memory=800_000_000)
     stages = predicted(workers=8, cores=8)
-    assert stages["compile"].seconds == 5.0  # ten times the bytes of 2 s on 2 workers, on 8
+    assert stages["compile"].seconds == 5.0  # measured: 2 s on 2 workers; here: ten times the bytes on 8
     assert stages["compile"].origin == "measured 2026-01-31 on 100 MB"
     assert stages["encode"].seconds == 10.0
     assert stages["encode"].output == 4e8

@@ -58,7 +58,7 @@ def write_shard(path: Path, pairs: list[Pair]) -> ShardInfo:
 
 @pytest.fixture
 def write_run(tmp_path: Path) -> Callable[..., Path]:
-    """Writes what make_dataset reads of a run: the shards of ``train``, ``dataset.json`` and the vocabulary."""
+    """Writes the files of a run that make_dataset reads: shards of ``train``, ``dataset.json`` and the vocabulary."""
 
     def write(shards: list[list[Pair]], **vocabulary_ids: int) -> Path:
         records, vocab = tmp_path / "records", tmp_path / "vocab"

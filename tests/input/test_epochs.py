@@ -1,4 +1,4 @@
-"""Epochs of make_dataset over every layout: all pairs, resumed anywhere, shared out, mixed, packed."""
+"""Epochs of make_dataset over every layout: all pairs, resume, sharding, mixing, packing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the docs, run."""
+"""Runs the examples of the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""get_iterator and get_infer_iterator against the reference, on drawn corpora and parameters."""
+"""get_iterator and get_infer_iterator against the reference, on random corpora and parameters."""
 
 from __future__ import annotations
 

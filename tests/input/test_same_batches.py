@@ -49,7 +49,7 @@ def as_batched_input(batch: IdBatch) -> list[Any]:
 
 
 def as_features(batch: IdBatch) -> dict[str, Any]:
-    """Tensor2Tensor's features of packed rows, pair by pair."""
+    """Returns Tensor2Tensor's features of packed rows, computed pair by pair."""
     assert batch.row_pairs is not None
     assert batch.width is not None
     found: dict[str, Any] = {}

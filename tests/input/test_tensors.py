@@ -1,4 +1,4 @@
-"""The operations of a plan in the graph against those on NumPy arrays, and whole windows cut by both."""
+"""Operations of a plan in the graph against those on NumPy arrays, and whole windows divided by both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of the native core that no public class shows."""
+"""Parts of the native core that no public class exposes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FILES = ["file-0", "file-1", "file-2"]
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing may handle it."""
+    """Simulates SIGKILL; nothing may handle it."""
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def killed_at(number: int, monkeypatch: pytest.MonkeyPatch, *, backwards: bool) 
 
 
 def fill(draft: Draft) -> None:
-    """Imitates a task: writes a file, then its note."""
+    """Simulates a task: writes a file, then its note."""
     for number in range(3):
         (draft.output / f"file-{number}").write_text("x")
         (draft.notes / f"task-{number}.json").write_text("{}")

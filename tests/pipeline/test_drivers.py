@@ -56,7 +56,7 @@ def test_tasks_that_ended_before_a_failure_are_not_run_again(tmp_path: Path) -> 
             raise RuntimeError("power")
         return Square(task.number**2)
 
-    # In this thread, where no task can begin before the failure of another is seen.
+    # In this thread no task can begin before the failure of another is seen.
     round_ = Round("squares", work, Square, here=True)
     with pytest.raises(RuntimeError, match="power"):
         run_rounds(only(round_), runner(tmp_path))
@@ -110,7 +110,7 @@ def test_of_several_decisions_the_first_stands(tmp_path: Path) -> None:
     )
     tasks = runner(tmp_path)
     slow = only(second, 1)
-    pending = next(slow)  # this process looked before the other one decided
+    pending = next(slow)  # this process checked before the other one decided
     assert tasks.notes.results(pending) == {}
     assert run_rounds(only(first, 1), tasks) == [Square(3)]
     assert list(tasks.perform(pending, pending.tasks).values()) == [Square(3)]

@@ -42,7 +42,7 @@ def note(**changes: Any) -> StageNote:
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    """Of a run that has extracted and sampled text of known sizes."""
+    """Returns the measurements of a run that has extracted and sampled text of known sizes."""
     config = corpus_config(tmp_path / "run")
     workspace = Workspace(config.run_dir)
     for stage, size in (("extract", TEXT), ("sample", SAMPLE), ("encode", 30_000_000)):
@@ -86,7 +86,7 @@ def test_a_stage_that_did_all_of_its_work_is_noted(config: Config) -> None:
         encoded()[:-1],
         [("stage_fresh", {"stage": "encode", "seconds": 0.1})],
         [("stage_started", {"stage": "report"}), ("stage_finished", {"stage": "report", "seconds": 0.1})],
-        # What was extracted before is kept, so that this is only the rest.
+        # Files extracted earlier are kept, so the stage did only part of its work.
         [("stage_started", {"stage": "extract"}), ("stage_finished", {"stage": "extract", "seconds": 0.1})],
         # The sample is too small to be scaled.
         [("stage_started", {"stage": "vocab"}), ("stage_finished", {"stage": "vocab", "seconds": 0.1})],

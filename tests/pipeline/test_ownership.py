@@ -24,7 +24,7 @@ THESIS = {"report/thesis.txt": "years of work", "records/r.csv": "1,2", "sample/
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A directory with a corpus, and with files of the user where stages have theirs."""
+    """Returns a directory with a corpus, and with files of the user at the paths where stages write."""
     write_corpus(tmp_path)
     for name, text in THESIS.items():
         (tmp_path / name).parent.mkdir()

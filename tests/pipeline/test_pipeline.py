@@ -45,7 +45,7 @@ class CountOutput:
 
 
 class Count(Stage[CountOutput, None]):
-    """Writes the length of the text, times the size of the vocabulary."""
+    """Writes the length of the text times the size of the vocabulary."""
 
     name: ClassVar[str] = "count"
     directory: ClassVar[str] = "counts"

@@ -22,7 +22,7 @@ UP_TO = {"extract": "download", "compile": "extract", "sample": "compile", "enco
 
 
 STAGE_OF = {"shuffle": "encode"}
-"""The stages of rounds that do not have their stage's name."""
+"""Stage of each round that is not named like its stage."""
 
 
 @pytest.fixture

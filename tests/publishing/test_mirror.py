@@ -22,7 +22,7 @@ MANIFEST = "nmt_prep-manifest.json"
 
 
 class Scene:
-    """A run that has published, and a directory to fetch into."""
+    """A run that has published, and a directory to download to."""
 
     def __init__(self, place: Path, directory: Path) -> None:
         self.place = place

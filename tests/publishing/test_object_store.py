@@ -17,7 +17,7 @@ fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed"
 
 
 class Scene:
-    """A store in memory, the faults that its next requests meet, and the pauses after them."""
+    """An in-memory store, the faults that its next requests raise, and the pauses after them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.system = fsspec.filesystem("memory")
@@ -48,11 +48,11 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 
 
 class NoCredentialsError(Exception):
-    """As botocore's is called."""
+    """Has the signature of botocore's exception."""
 
 
 def nothing(_: int) -> None:
-    """A tick that nobody counts."""
+    """Ignores the progress."""
 
 
 def test_objects_are_written_read_listed_and_removed(scene: Scene, tmp_path: Path) -> None:

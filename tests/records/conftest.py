@@ -1,4 +1,4 @@
-"""A small split, written."""
+"""Fixtures that write a small split."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEED = 1
 
 
 def make_pairs(count: int) -> Pairs:
-    """Pairs of ids of one to three bytes, each row ending in 1, no two alike."""
+    """Returns distinct pairs of rows of ids, which take one to three bytes; each row ends in 1."""
     return [([2 + i, 130 + i, *range(7 * (i % 5)), 1], [20_000 + i, *[i] * (i % 4), 1]) for i in range(count)]
 
 
@@ -42,7 +42,7 @@ def write_split(
     batch: int = 1_000,
     buffer_bytes: int = 1 << 20,
 ) -> Written:
-    """Both phases, with the work cut as asked, tasks in descending order."""
+    """Runs both phases with the work divided as given; tasks run in descending order."""
     directory.mkdir(exist_ok=True)
     plan = ShardPlan(GlobalShuffle(len(pairs), SEED, "train"), shards, buckets)
     stats, spills = PairStats(), []

@@ -1,4 +1,4 @@
-"""Builders of run directories for loaders, written as by the encode stage."""
+"""Builders of run directories for loaders, written like those of the encode stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _VOCABULARY = b"any\n"
 
 @pytest.fixture
 def encode_run(tmp_path: Path) -> Callable[..., Path]:
-    """Writes what make_dataset reads of a run as the encode stage does; corpora are spans of the pairs."""
+    """Writes the files that make_dataset reads, as the encode stage does; corpora are spans of the pairs."""
 
     def encode(corpora: dict[str, list[Pair]], layout: Layout = "chunk", shards: int = 2, row_length: int = 32) -> Path:
         run = tmp_path / f"{layout}-run"

@@ -28,7 +28,7 @@ LONG_AGO = 1_000_000_000
 
 @pytest.fixture
 def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A records directory of one split with three shards, beside its vocabulary."""
+    """Returns a records directory of one split with three shards, beside its vocabulary."""
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "vocab").mkdir()
     vocabulary_file = tmp_path / "vocab" / "vocab.toy.subwords"
@@ -65,7 +65,7 @@ def shard(records: Path) -> Path:
 
 
 def hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the shards that are read in full from here on."""
+    """Returns a list to which the names of shards are added when they are read in full."""
     names: list[str] = []
     original = digests.sha256_of
 

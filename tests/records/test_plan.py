@@ -1,4 +1,4 @@
-"""The global shuffle: a bijection, pinned, with no trace of the input's order, equal to its twin; and the plan."""
+"""The global shuffle: a bijection with fixed values and no trace of the input's order, equal to its twin; the plan."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ SEEDS = 100
 
 @pytest.fixture(scope="module", params=SIZES)
 def orders(request: pytest.FixtureRequest) -> np.ndarray:
-    """Positions under many seeds, ``[seeds, rows]``."""
+    """Returns the positions under many seeds, shape ``[seeds, rows]``."""
     return np.stack([order(request.param, seed) for seed in range(SEEDS)])
 
 

@@ -21,7 +21,7 @@ def plan(rows: int, shards: int = 2, buckets: int = 2, seed: int = 1) -> ShardPl
 
 @pytest.mark.parametrize("portable", [False, True])
 def test_crc32c_check_values(portable: bool) -> None:
-    # RFC 3720, appendix B.4, and the customary check value.
+    # RFC 3720, appendix B.4, and the standard check value.
     assert crc32c(b"123456789", portable) == 0xE3069283
     assert crc32c(bytes(32), portable) == 0x8A9136AA
     assert crc32c(b"\xff" * 32, portable) == 0x62A8AB43

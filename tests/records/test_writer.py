@@ -153,7 +153,7 @@ def test_a_failing_write_is_an_output_error(tmp_path: Path) -> None:
 
 
 class Failing:
-    """Makes the nth of the steps that publish a file fail."""
+    """Makes the nth step of an atomic write fail."""
 
     def __init__(self, step: int, error: Callable[[], BaseException]) -> None:
         self.left = step

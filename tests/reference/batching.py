@@ -1,4 +1,4 @@
-"""How rows fall into batches, one row at a time."""
+"""Grouping of rows into batches, one row at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def group_by_window(buckets: Sequence[int], window_size: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Batches of row numbers as ``tf.data.Dataset.group_by_window`` emits them: full windows, then what is left."""
+    """Returns the row numbers of each batch of ``tf.data.Dataset.group_by_window``: full windows, then the rest."""
     waiting: dict[int, list[int]] = defaultdict(list)
     full = []
     for row, bucket in enumerate(buckets):
@@ -18,7 +18,7 @@ def group_by_window(buckets: Sequence[int], window_size: int) -> tuple[list[list
 
 
 def token_batch_sizes(longer: Sequence[int], batch_tokens: int) -> list[int]:
-    """Pairs in each batch of at most ``batch_tokens`` cells a side; the lengths descend."""
+    """Returns the number of pairs in each batch of at most ``batch_tokens`` cells per side, for descending lengths."""
     sizes = []
     row = 0
     while row < len(longer):

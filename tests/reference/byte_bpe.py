@@ -1,4 +1,4 @@
-"""Byte-level BPE as its definition reads: look for the best pair, merge it, look again."""
+"""Byte-level BPE by its definition: finds the best pair, merges it, and repeats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pretokens(line: str, pattern: str = GPT2) -> list[str]:
 
 
 class Vocabulary:
-    """Tokens by id, and merges (left id, right id, merged id) in the order of rank."""
+    """Returns the tokens by id, and the merges (left id, right id, merged id) in the order of rank."""
 
     def __init__(self, tokens: Sequence[bytes], merges: Iterable[Sequence[int]]) -> None:
         self.tokens = list(tokens)
@@ -72,9 +72,9 @@ def draw(key: int, a: int, b: int) -> int:
 
 
 def train(lines: Iterable[str], symbols: Sequence[bytes], size: int, min_frequency: int = 0) -> Vocabulary:
-    """Merges the most frequent pair, of equals the one with the lowest ids, until there are ``size`` tokens.
+    """Merges the most frequent pair (of equals, the one with the lowest ids) until there are ``size`` tokens.
 
-    Recounts everything after each merge, so it holds only as long as no token is made in two ways.
+    Recounts everything after each merge, so it is right only if no two merges give the same token.
     """
     tokens = list(symbols)
     alphabet = {token[0]: i for i, token in enumerate(tokens) if token}

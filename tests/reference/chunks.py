@@ -9,7 +9,7 @@ Pair = tuple[list[int], list[int]]
 
 
 def pack_best_fit(pairs: list[tuple[int, int]], length: int) -> list[int]:
-    """Row of each pair, from the lengths of its sides."""
+    """Returns the row of each pair, from the lengths of its sides."""
     rows: list[list[int]] = []
     row_of = [0] * len(pairs)
     for pair in sorted(range(len(pairs)), key=lambda i: (-max(pairs[i]), -min(pairs[i]))):
@@ -37,7 +37,7 @@ def chunk(pairs: list[Pair], corpora: list[int], row_pairs: list[int]) -> bytes:
 
 
 def chunks(pairs: list[Pair], corpora: list[int], row_length: int | None) -> list[bytes]:
-    """The records of a shard whose pairs are in order of position."""
+    """Returns the records of a shard whose pairs are in order of position."""
     together = 256 if row_length is None else 16_384
     records = []
     for start in range(0, len(pairs), together):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def lines(data: bytes) -> list[str]:
-    r"""Lines end at ``\n`` only; a last line without it counts."""
+    r"""Splits lines at ``\n`` only; a last line without it counts."""
     pieces = data.split(b"\n")
     if not pieces[-1]:
         pieces.pop()

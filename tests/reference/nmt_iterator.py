@@ -1,4 +1,4 @@
-"""tensorflow/nmt's training and inference input, one pair at a time through ``tf.data``: slow and plain."""
+"""tensorflow/nmt's training and inference input, one pair at a time through ``tf.data``: slow and simple."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def words_of(line: Any) -> Any:
 
 
 def word_bytes(words: Any) -> Any:
-    """50 ids a word: begin, at most 48 bytes, end, padding; each shifted by one."""
+    """Returns 50 ids per word: begin, at most 48 bytes, end, padding; each is shifted by one."""
 
     def one(word: Any) -> Any:
         ids = tf.cast(tf.io.decode_raw(word, tf.uint8), tf.int32)[: CHARACTERS_PER_WORD - 2]
@@ -45,7 +45,7 @@ def reference_iterator(
     reshuffle_each_iteration: bool = True,
     use_char_encode: bool = False,
 ) -> Any:
-    """Dataset of (source, target_input, target_output, source length, target length), padded batches."""
+    """Returns padded batches of (source, target_input, target_output, source length, target length)."""
     buffer_size = output_buffer_size or batch_size * 1000
 
     def mapped(dataset: Any, function: Any) -> Any:
@@ -100,7 +100,7 @@ def reference_infer_iterator(
     src_max_len: int | None = None,
     use_char_encode: bool = False,
 ) -> Any:
-    """Dataset of (source, source length), padded batches in the order of the lines."""
+    """Returns padded batches of (source, source length) in the order of the lines."""
     src_eos = 257 if use_char_encode else tf.cast(src_vocab_table.lookup(tf.constant(eos)), tf.int32)
 
     def encoded(line: Any) -> Any:

@@ -14,7 +14,7 @@ Pair = tuple[list[int], list[int]]
 
 
 class DamagedError(ValueError):
-    """What the native reader reports: byte of the record and the reason."""
+    """An error of the native reader: byte of the record, and the reason."""
 
 
 def frame_rows(rows: list[list[int]], before: list[int], after: list[int]) -> list[list[int]]:

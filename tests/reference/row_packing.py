@@ -9,7 +9,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 def pack_rounds(source: Int64s, target: Int64s, length: int) -> Int64s:
-    """Row of each pair, from the lengths of its sides; some rows may have no pair."""
+    """Returns the row of each pair, from the lengths of its sides; some rows may have no pair."""
     row_of = np.zeros(len(source), np.int64)
     tokens = np.column_stack([source, target]).astype(np.int64)
     filled = np.zeros((0, 2), np.int64)
@@ -32,5 +32,5 @@ def pack_rounds(source: Int64s, target: Int64s, length: int) -> Int64s:
 
 
 def rows_to_open(tokens: int, length: int) -> int:
-    """Rows for so many tokens of the larger side: a few in a thousand more than they fill."""
+    """Returns the number of rows to open for the tokens of the larger side, slightly more than they fill."""
     return -(-tokens * 1003 // (1000 * length)) or 1

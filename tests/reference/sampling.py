@@ -1,4 +1,4 @@
-"""What Tensor2Tensor's ``generate_lines_for_vocab`` yields of one file, line by line."""
+"""The lines that Tensor2Tensor's ``generate_lines_for_vocab`` yields for one file."""
 
 from __future__ import annotations
 

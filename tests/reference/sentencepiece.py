@@ -1,6 +1,6 @@
-"""SentencePiece encoding as its definition reads: the model file field by field, BPE and Viterbi over whole lines.
+"""SentencePiece encoding by its definition: reads the model field by field, runs BPE and Viterbi on whole lines.
 
-The behaviour is that of sentencepiece 0.2.3 for models without unused pieces; time is quadratic and worse.
+Behaves like sentencepiece 0.2.3 for models without unused pieces; takes at least quadratic time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 class Rules:
-    """The normalisation table: a Darts-clone double array and the replacements it points at."""
+    """The normalisation table: a Darts-clone double array and the replacements that it refers to."""
 
     def __init__(self, table: bytes) -> None:
         size = int.from_bytes(table[:4], "little")
@@ -88,11 +88,11 @@ class Model:
         self.byte_ids = {text: i for i, (text, _, kind) in enumerate(self.pieces) if kind == BYTE}
 
     def symbol(self, text: str) -> str:
-        """The longest user-defined symbol that the text begins with."""
+        """Returns the longest user-defined symbol that the text begins with."""
         return max((symbol for symbol in self.symbols if text.startswith(symbol)), key=len, default="")
 
     def parts(self, text: str) -> Iterator[str]:
-        """Replacements, from left to right."""
+        """Normalises the text, from left to right."""
         while text:
             if symbol := self.symbol(text):
                 part, rest = symbol, text[len(symbol) :]
@@ -142,7 +142,7 @@ class Model:
             del whole[i + 1]
 
     def viterbi(self, text: str) -> list[str]:
-        """Sums are floats, as the library's; they begin anew beyond 100,000."""
+        """Finds the best segmentation; like the library's, sums are floats and restart after 100,000."""
         lowest = min((score for _, score, kind in self.pieces if kind == NORMAL), default=np.float32(0))
         best: list[tuple[np.float32, int] | None] = [(np.float32(0), 0)] + [None] * len(text)
         for start in range(len(text)):

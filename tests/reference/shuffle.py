@@ -44,7 +44,7 @@ def position(row: int, rows: int, keys: list[int]) -> int:
 
 
 def shard_contents(pairs: list[tuple[list[int], list[int]]], shards: int, seed: int, split: str) -> list[bytes]:
-    """The bytes of every shard, from all pairs in order of row."""
+    """Returns the bytes of every shard, from all pairs in order of row."""
     keys = round_keys(seed, split)
     ordered: list[bytes] = [b""] * len(pairs)
     for row, (inputs, targets) in enumerate(pairs):

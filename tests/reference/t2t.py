@@ -1,6 +1,6 @@
-"""The Tensor2Tensor dialect as its definition reads: every substring enumerated, every set and dictionary spelled out.
+"""The Tensor2Tensor dialect by its definition, with every substring, set and dictionary built explicitly.
 
-The behaviour is that of ``SubwordTextEncoder`` and ``tokenizer`` in tensor2tensor 1.15.7; time and memory quadratic.
+Behaves like ``SubwordTextEncoder`` and ``tokenizer`` of tensor2tensor 1.15.7; takes quadratic time and memory.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Vocabulary:
 def build(
     counts: Mapping[str, int], min_count: int, max_subtoken_length: int | None, reserved: Sequence[str]
 ) -> list[str]:
-    """Pieces after four passes with one minimum count."""
+    """Returns the pieces after four passes with one minimum count."""
     heads = [*RESERVED, *reserved]
     alphabet = frozenset("".join([*counts, *heads])) | ESCAPES
     vocabulary = Vocabulary(sorted(alphabet), alphabet)
@@ -114,14 +114,14 @@ def build(
 def train(
     lines: Iterable[str], size: int, max_subtoken_length: int | None = None, reserved: Sequence[str] = ()
 ) -> list[str]:
-    """Pieces that training on lines gives."""
+    """Returns the pieces of a vocabulary trained on lines."""
     return train_counts(token_counts(lines), size, max_subtoken_length, reserved)
 
 
 def train_counts(
     counts: Mapping[str, int], size: int, max_subtoken_length: int | None = None, reserved: Sequence[str] = ()
 ) -> list[str]:
-    """Pieces of the vocabulary nearest to ``size`` that a bisection over minimum counts comes across."""
+    """Returns the vocabulary nearest to ``size`` among those that a bisection over minimum counts visits."""
 
     def bisect(low: int, high: int) -> list[str]:
         middle = (low + high) // 2
@@ -135,7 +135,7 @@ def train_counts(
 
 
 def load(data: bytes) -> Vocabulary:
-    """The vocabulary in a file's bytes."""
+    """Returns the bytes of the vocabulary file."""
     pieces = []
     text = data.decode().replace("\r", "")  # TensorFlow's reader drops them
     for line in map(str.rstrip, text.removesuffix("\n").split("\n")):

@@ -1,4 +1,4 @@
-"""Tensor2Tensor's training input (``data_reader``), one pair at a time through ``tf.data``: slow and plain."""
+"""Tensor2Tensor's training input (``data_reader``), one pair at a time through ``tf.data``: slow and simple."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nmt_prep.batches.rules import t2t_buckets
 
 
 def reference_t2t_batches(files: list[str], batch_tokens: int, max_length: int, buffer: int = 1024) -> Any:
-    """Dataset of {"inputs", "targets"}, padded with 0, from files of Examples."""
+    """Returns a dataset of {"inputs", "targets"}, padded with 0, from files of Examples."""
 
     def parsed(record: Any) -> Any:
         feature = tf.io.VarLenFeature(tf.int64)

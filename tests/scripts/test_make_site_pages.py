@@ -39,7 +39,7 @@ def test_notes_are_of_names_that_have_a_page() -> None:
 def test_every_error_is_shown() -> None:
     errors = [kind for _, kind in inspect.getmembers(nmt_prep.errors, inspect.isclass)]
     assert nmt_prep.NmtPrepError in errors
-    assert [kind.__name__ for kind in errors if not kind.__doc__] == []  # what has no docstring is left out
+    assert [kind.__name__ for kind in errors if not kind.__doc__] == []  # objects without a docstring are left out
 
 
 def test_every_page_is_in_the_navigation_once_and_links_lead_to_pages() -> None:

@@ -43,7 +43,7 @@ def segments(sgm: bytes) -> list[str]:
     return [html.unescape(text) for text in re.findall(r"<seg id=\"\d+\">(.*)</seg>\n", sgm.decode())]
 
 
-# The same text may compress to other bytes under another zlib; so the archives' content is compared, not the archives.
+# Another zlib may compress the same text to other bytes, so the contents of the archives are compared.
 def test_the_bundled_corpus_is_what_the_script_makes(tmp_path: Path) -> None:
     make_toy_corpus.main(["--output", str(tmp_path)])
     for archive in ("training-parallel-toy.tgz", "dev.tgz"):

@@ -1,4 +1,4 @@
-"""Fetches of a test: with a clock that does not wait for the next try, and patience for a machine that is busy."""
+"""Fetches for tests, with a clock that does not wait for retries, and long timeouts for a busy machine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Scene:
         return self.fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
 
     def lose_patience(self, address: tuple[str, int]) -> None:
-        """Ends the time for the next bytes on the connection of that local address, if they are waited for."""
+        """Makes the wait for the next bytes time out on the connection with that local address."""
         assert self.fetcher is not None
         with self.fetcher._stop._lock:
             watches = [*self.fetcher._stop._watches]

@@ -1,8 +1,8 @@
-"""Fetches a file from a server that sends it in drops, and is killed at a random time, again and again.
+"""Fetches a file from a server that sends it slowly, and kills the fetch at random times.
 
-A program of its own, since it forks: ``python -m tests.sources.kill_harness DIRECTORY KILLS SEED``. Prints a JSON
-object: the number of kills that hit, how often a fetch went on where another had stopped, and what was ever wrong at
-the final path.
+A separate program because it forks: ``python -m tests.sources.kill_harness DIRECTORY KILLS SEED``. Prints a JSON
+object: the number of kills during a fetch, how often a fetch resumed an earlier one, and the faults found at the final
+path.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def download(config: Config, lock: Path) -> None:
 
 
 def wrong_files(root: Path) -> list[str]:
-    """Published files that are not what their directory's name says."""
+    """Returns the stored files whose digest differs from the name of their directory."""
     found = [path for path in root.glob("downloads/[0-9a-f]*/*") if not path.name.endswith(".partial")]
     return [str(path) for path in found if sha256_of(path) != path.parent.name]
 

@@ -1,4 +1,4 @@
-"""A server that comes to a certain point of a download, says so, and then says nothing until the test ends."""
+"""A server that goes silent at a chosen point of a download, until the test ends."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed"
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """fsspec's file system in memory, as a cloud of its own."""
+    """Registers fsspec's in-memory file system as a cloud."""
     monkeypatch.setattr(address, "CLOUD_SCHEMES", {"memory", "s3", "gs"})
     system = fsspec.filesystem("memory")
     yield system

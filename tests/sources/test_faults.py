@@ -1,4 +1,4 @@
-"""Scripts of faults: whatever a server does, the file is one that it has, byte for byte, or there is a clear error."""
+"""Random sequences of faults: the file is one that the server has, byte for byte, or there is a clear error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def old(headers: dict[str, str], **more: object) -> Answer:
 
 
 def liar(body: bytes, headers: dict[str, str], claim: str | None, **more: object) -> Answer:
-    """A 206 whatever was asked."""
+    """Answers with status 206 whatever the request."""
     extra = {"Content-Range": claim} if claim is not None else {}
     return replace(Answer(body, 206, {**headers, **extra}), **more)  # type: ignore[arg-type]
 
@@ -89,7 +89,7 @@ def test_two_faults_and_then_the_file(server: WebServer, scene: Scene, first: st
     url = server.give("/a.tgz", begun, fault, honest)
     content, error = scene.attempt(url, retries=3)
     if validator not in RESUMABLE and fault.status == 206:
-        # A part that nobody asked for is no transient fault: there is no telling what it is of.
+        # A part that was not requested is not a transient fault: it may be of another file.
         assert error == f"{url}: sent only a part of the file without being asked to; use another mirror"
     else:
         assert error == ""
@@ -115,7 +115,7 @@ DATE = {"Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"}
 def test_a_part_that_may_be_of_another_version(
     server: WebServer, scene: Scene, first: dict[str, str], then: dict[str, str]
 ) -> None:
-    """A server that ignores If-Range, and gives the rest of a file that was replaced by one of the same length."""
+    """A server that ignores If-Range, and sends the rest of a new file of the same length."""
     part = liar(NEW[10_000:], then, "bytes 10000-29999/30000")
     url = server.give("/a.tgz", old(first, cut=10_000), part, Answer(NEW, headers=then))
     assert scene.attempt(url) == (NEW, "")
@@ -167,7 +167,7 @@ def test_faults_by_chance(server: WebServer, scene: Scene, seed: int) -> None:
     both = [*script, *cuts]
     draw.shuffle(both)
     url = server.give("/a.tgz", *both, old(known))
-    for _ in range(3):  # as a user would: run it again
+    for _ in range(3):  # run it again, as a user would
         content, error = scene.attempt(url, retries=draw.randrange(8))
         assert content == OLD or error.startswith(f"{url}: ")
 

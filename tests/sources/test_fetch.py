@@ -209,7 +209,7 @@ def test_what_is_no_web_server(scene: Scene, said: bytes) -> None:
 
 def test_bytes_that_drip(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"x" * 1000, slow=0.01))
-    scene.now = itertools.count(step=50).__next__  # seconds, by a clock that goes on with every look
+    scene.now = itertools.count(step=50).__next__  # seconds, by a clock that advances with every call
     with pytest.raises(DownloadError, match=r"almost no data for 100 s; .*\(tried 1 times\)$"):
         scene.fetch(url, stall_seconds=100, retries=0)
 
@@ -223,7 +223,7 @@ def test_a_head_that_drips(server: WebServer, scene: Scene) -> None:
 
 
 def test_a_head_that_drips_within_its_headers(scene: Scene) -> None:
-    """What came of the headers until the deadline parses as a head."""
+    """The headers that arrive before the deadline form a complete head."""
 
     def answer(connection: socket.socket) -> None:
         with connection, suppress(OSError):
@@ -332,7 +332,7 @@ def test_after_the_machine_was_started_anew_only_flushed_bytes_count(server: Web
 def test_a_file_that_is_all_there_has_its_last_byte_asked_for(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"abc", headers=STRONG, ranges=True))
     fetched = scene.fetch(url)
-    fetched.path.replace(fetched.path)  # as a kill right before it was published would leave it
+    fetched.path.replace(fetched.path)  # as after a kill just before the rename
     assert scene.fetch(url).path.read_bytes() == b"abc"
     assert server.headers[1]["Range"] == "bytes=2-"
 

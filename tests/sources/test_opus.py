@@ -14,7 +14,7 @@ QUERY = "/api?corpus=Books&source=en&target=fr&preprocessing=moses"
 
 
 def entry(url: str, **more: Any) -> dict[str, Any]:
-    """An entry as the service gives it, with sizes in KiB."""
+    """Returns an entry in the format of the service, with sizes in KiB."""
     known = {"corpus": "Books", "version": "v1", "source": "en", "target": "fr", "preprocessing": "moses"}
     return {"id": 5, **known, "size": 9, "alignment_pairs": 127, "latest": "True", "url": url, **more}
 

@@ -24,7 +24,7 @@ from tests.sources.stalling import stalling
 
 
 class FakeSupply:
-    """Gives files by name; one of the name ``stuck`` comes when fetching is to end, or ``never`` even then."""
+    """Serves files by name; ``stuck`` arrives only once fetching is to stop, and ``never`` not even then."""
 
     def __init__(self, place: Path) -> None:
         self.fetcher = Fetcher(place, place, Limits(), Progress())
@@ -33,7 +33,7 @@ class FakeSupply:
         self.released = threading.Event()
 
     def get(self, file: WantedFile) -> Stored:
-        if file.name == "missing":  # the other file is under way then
+        if file.name == "missing":  # the other file is being fetched by then
             self.waiting.wait()
         self.got.append(file.name)
         if file.name in ("stuck", "never"):
@@ -54,7 +54,7 @@ def get(supply: FakeSupply, names: list[str], at_once: int = 2) -> list[str]:
 
 
 def workers() -> list[threading.Thread]:
-    """Threads that fetch, but for those whose start was broken off before there was a thread."""
+    """Returns the threads that fetch, except those whose start was interrupted before there was a thread."""
     threads = [thread for thread in threading.enumerate() if thread.name.startswith("nmt-prep-download")]
     return [thread for thread in threads if thread.ident is not None]
 
@@ -89,10 +89,10 @@ INTERRUPTIBLE = {get_all.__code__, threading.Thread.start.__code__, threading.Th
 
 
 def interrupted_at(line: int, supply: FakeSupply) -> bool:
-    """Gets files that do not come, and raises KeyboardInterrupt at the given line, counted as they are executed.
+    """Fetches files that never arrive, and raises KeyboardInterrupt at the given line, in order of execution.
 
-    Lines count in ``get_all`` and in the starting and joining of threads, but for those of ``with``, where Python does
-    not look for signals. Returns whether there were so many.
+    Counts the lines of ``get_all`` and of starting and joining threads, except those of ``with``, where Python does not
+    check for signals. Returns True if that many lines were executed.
     """
     count = 0
 
@@ -174,7 +174,7 @@ def test_a_connection_that_is_made_after_a_stop_is_not_used(tmp_path: Path, monk
         resolve = socket.getaddrinfo
 
         def resolve_and_stop(*arguments: Any, **options: Any) -> Any:
-            fetcher.stop()  # after the fetch looked for a stop, and before there is a connection to shut down
+            fetcher.stop()  # after the fetch checked for a stop, and before there is a connection to shut down
             made.set()
             return resolve(*arguments, **options)
 

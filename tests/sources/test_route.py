@@ -25,7 +25,7 @@ def to(location: str, status: int = 302) -> Answer:
 
 @pytest.fixture
 def other() -> Iterator[WebServer]:
-    """A server on another host."""
+    """Starts a server on another host."""
     with web_server("127.0.0.2") as running:
         yield running
 
@@ -166,7 +166,7 @@ class _Moved(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def secure(server: WebServer, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A server with a certificate that it signed itself, which redirects to one without TLS."""
+    """Starts a server with a self-signed certificate, which redirects to one without TLS."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed, which makes the certificate")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"

@@ -1,4 +1,4 @@
-"""Runs of the stages up to sample on small corpora of a test."""
+"""Runs of the stages up to sample on small test corpora."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def config_of(directory: Path, *train: dict[str, Any], **more: Any) -> Config:
 
 
 def run(config: Config, until: str = "sample", workers: int = 2, force: Collection[str] = ()) -> list[Outcome]:
-    """Runs the stages; paths are relative to the directory above the run's."""
+    """Runs the stages; paths are relative to the parent of the run directory."""
     return _pipeline(config).run(LocalEngine(workers), until=until, force=force)
 
 

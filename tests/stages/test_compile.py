@@ -30,7 +30,7 @@ def plain(directory: Path, name: str, source: bytes, target: bytes) -> dict[str,
 
 
 def compiled(config: Config, split: str = "train") -> list[tuple[str, str, str]]:
-    """All rows of a split in the order of the manifest."""
+    """Returns all rows of a split in the order of the manifest."""
     run(config, until="compile")
     rows: list[tuple[str, str, str]] = []
     for part in manifest(config, "compile").details["parts"][split]:

@@ -1,4 +1,4 @@
-"""Corpora that are compiled in slices give the bytes that they give as a whole."""
+"""Corpora compiled in slices give the same bytes as when they are compiled as a whole."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_records_are_the_same_byte_for_byte(tmp_path: Path) -> None:
         nmt_prep.run(cut, base_dir=tmp_path)
     assert len(list((tmp_path / "whole" / "compiled").rglob("*.parquet"))) == 2
     assert len(list((tmp_path / "cut" / "compiled").rglob("*.parquet"))) > 8
-    # Of the records all but the digest of what they were made from, the parts among it.
+    # All of the records except the digest of their inputs, which include the parts.
     described = [json.loads((tmp_path / name / "records/dataset.json").read_bytes()) for name in ("whole", "cut")]
     fingerprints = {description.pop("config_fingerprint") for description in described}
     assert len(fingerprints) == 2

@@ -1,4 +1,4 @@
-"""Kinds of corpora through the stages: one side, several files, swapped, tagged, and every packaging in use."""
+"""Kinds of corpora through the stages: one side, several files, swapped, tagged, and every packaging."""
 
 from __future__ import annotations
 

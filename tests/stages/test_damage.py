@@ -1,4 +1,4 @@
-"""Damaged archives: they are not pinned when they come, and later errors say what really helps."""
+"""Damaged archives: they are not pinned when they arrive, and later errors say what helps."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_damaged_file_of_the_users_own(tmp_path: Path) -> None:
 
 def test_a_file_that_was_damaged_here(server: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = tmp_path / "t.lock"
-    # The disk returns other bytes than were written: size and times are what they were.
+    # Simulates a faulty disk: the bytes change, but size and times do not.
     monkeypatch.setattr("nmt_prep.digests.DigestCache._stamp", staticmethod(lambda _: [0, 0, 0, 0]))
     config = config_of(tmp_path, corpus(server.give("/a.tsv.gz", GOOD)))
     run(config, lock, until="download")

@@ -1,4 +1,4 @@
-"""The lock file, the cache that runs share, and files that are fetched by hand."""
+"""Tests of the lock file, the shared cache, and files that are fetched by hand."""
 
 from __future__ import annotations
 

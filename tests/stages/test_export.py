@@ -32,7 +32,7 @@ def test_exported_pieces_spell_the_compiled_text(tmp_path: Path, kind: str) -> N
         assert len(lines) == 300
         assert {piece for line in lines for piece in line.split(" ")} <= set(listed)
         if kind == "sentencepiece":
-            # ，is normalised to a comma; the rest is as it was.
+            # ，is normalised to a comma; the rest is unchanged.
             spelt = ["".join(line.split(" ")).replace("▁", " ").strip() for line in lines]
             assert spelt[0] == pair(0)[side].replace("，", ",")
 

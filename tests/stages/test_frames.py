@@ -39,7 +39,7 @@ def config_of(place: Path, vocab: dict[str, Any], tag: dict[str, str] | None, ru
 
 
 def rows(run: Path) -> tuple[list[list[int]], list[list[int]]]:
-    """All rows of either side."""
+    """Returns all rows of both sides."""
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     for shard in check_records(run / "records").splits["train"].shards:
         for side, read in zip(sides, read_shard(run / "records" / shard.file), strict=True):
@@ -61,7 +61,7 @@ def test_tags_are_encoded_as_their_piece(tmp_path: Path, kind: str) -> None:
     assert sorted(targets) == sorted(
         [*target.encode_batch([line]).to_lists()[0], target.eos_id] for _, line in PLAIN + TAGGED
     )
-    # A <2zh> of a corpus is text, except in SentencePiece's user-defined symbols.
+    # The string <2zh> in a corpus is text, unless it is a user-defined symbol of SentencePiece.
     assert sum(row.count(tag) for row in inputs) == (20 + 10 + 10 if kind == "sentencepiece" else 20)
     assert info.splits["train"].source_tokens == sum(map(len, expected))
 
@@ -108,7 +108,7 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
         raise AssertionError("a row was encoded")
 
     config = config_of(tmp_path, VOCABULARIES["t2t"], {"target": "<2zh>"})
-    monkeypatch.setattr(vocab, "_own_pieces", lambda *_: ())  # as of a trainer that does not make the piece
+    monkeypatch.setattr(vocab, "_own_pieces", lambda *_: ())  # as from a trainer that does not create the piece
     monkeypatch.setattr(SpillWriter, "__init__", never)
     with pytest.raises(VocabularyError) as caught:
         nmt_prep.run(config, base_dir=tmp_path)

@@ -1,4 +1,4 @@
-"""A corpus in one line: an id of OPUS, from a service and a storage of the test to pairs."""
+"""An OPUS id in the config, from a test service and storage to pairs."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ MANIFEST, JOURNAL = "nmt_prep-manifest.json", "nmt_prep-unfinished.json"
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing may handle it."""
+    """Simulates SIGKILL; nothing may handle it."""
 
 
 class Scene:
-    """A run, and a bucket in memory to publish to."""
+    """A run, and an in-memory bucket to publish to."""
 
     def __init__(self, place: Path) -> None:
         self.place = place

@@ -46,7 +46,7 @@ run(config, base_dir=place, workers=2)
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """Of an S3 server: one that runs already, or moto's."""
+    """Returns the address of an S3 server: one that is already running, or moto's."""
     if port := os.environ.get("NMT_PREP_TEST_S3_PORT"):
         yield int(port)
         return
@@ -88,7 +88,7 @@ class Scene:
         self.system.invalidate_cache()
         found = {}
         for path in self.system.find(prefix):
-            with suppress(FileNotFoundError):  # the last request of a killed process may still be on its way
+            with suppress(FileNotFoundError):  # the last request of a killed process may still be in transit
                 found[path.removeprefix(prefix)] = self.system.cat_file(path)
         return found
 

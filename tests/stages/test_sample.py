@@ -132,7 +132,7 @@ def test_as_tensor2tensor(tmp_path: Path, budget: int, monkeypatch: pytest.Monke
 
 
 def _generator_utils(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Tensor2Tensor's module, whose import wants a name that TensorFlow no longer has."""
+    """Returns Tensor2Tensor's module, with a stand-in for a name that its import needs and TensorFlow no longer has."""
     import tensorflow.compat.v1 as tf
 
     estimator = SimpleNamespace(ModeKeys=SimpleNamespace(TRAIN="train"))

@@ -1,4 +1,4 @@
-"""Odd separators in every place of a line, from the files to the records."""
+"""Unusual separators in every position of a line, from the files to the records."""
 
 from __future__ import annotations
 

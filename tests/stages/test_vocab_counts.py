@@ -1,4 +1,4 @@
-"""Vocabularies whose samples are counted in slices are those of samples that are counted at once."""
+"""Vocabularies from samples counted in slices equal those from samples counted as a whole."""
 
 from __future__ import annotations
 

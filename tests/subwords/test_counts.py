@@ -1,4 +1,4 @@
-"""Counts that several processes gathered give what one gathers."""
+"""Counts gathered by several processes equal those gathered by one."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_sentencepiece_training_that_would_not_fit_is_refused_while_lines_are_
 def test_short_lines_count_for_the_memory_of_a_sentencepiece_training() -> None:
     assert SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**7)
     with pytest.raises(TrainingError, match=r"need 1\.04 MB or more to train a unigram model"):
-        SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6)  # 24 bytes a byte alone would fit
+        SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6)  # 24 bytes per byte alone would fit
 
 
 def test_a_pattern_of_ones_own() -> None:

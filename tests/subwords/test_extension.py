@@ -1,4 +1,4 @@
-"""A small dialect of characters: all that it takes to add one, used for a whole run."""
+"""A small dialect of characters, which shows all that a new dialect needs, used for a whole run."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def one_more_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocab_counts, "SLICE_BYTES", 100)  # the sample is large, but there is nothing to count
+    monkeypatch.setattr(vocab_counts, "SLICE_BYTES", 100)  # the sample is large, but this dialect does not count
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run", vocab={"kind": "characters", "size": 90, "reserved": ["<2zh>"]})
     nmt_prep.run(config, base_dir=tmp_path, workers=2)

@@ -1,4 +1,4 @@
-"""Special pieces round the ids, in each dialect against its own library."""
+"""Special pieces around the ids, in each dialect against its own library."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_tagged_rows_are_those_of_tokenizers_on_the_same_file(tmp_path: Path) ->
     framed = Frame.of(ours, "<2de>", eos=False).around(ours.encode_batch(LINES[:3:2]))
     assert framed.to_lists() == [theirs.encode(f"<2de>{line}").ids for line in LINES[:3:2]]
     assert framed.to_lists()[0][0] == theirs.token_to_id("<2de>") == 2
-    # In ours, the text of a corpus stays text.
+    # nmt_prep never takes text of a corpus for a tag.
     assert theirs.token_to_id("<2de>") not in ours.encode("or <2de> and", disallowed_special=())  # type: ignore[call-arg]
     assert theirs.token_to_id("<2de>") in theirs.encode("or <2de> and").ids
 

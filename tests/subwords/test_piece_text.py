@@ -11,7 +11,7 @@ from nmt_prep.subwords.piece_text import PieceText
 
 @pytest.fixture(scope="module")
 def with_white_pieces() -> SentencePieceTokenizer:
-    """A model with the pieces "\\r" and U+3000, as some published ones have."""
+    """Returns a model with the pieces "\r" and U+3000, as some published ones have."""
     lines = ["the cat sat on the mat", "a cat and a mat", "cats\r and\u3000 mats"] * 20
     return SentencePieceTokenizer.train(
         lines,

@@ -1,4 +1,4 @@
-"""Files of the shapes that published byte-level BPE models have, around a small vocabulary of our own."""
+"""Files in the formats of published byte-level BPE models, around a small vocabulary."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ DIGITS = {"type": "Digits", "individual_digits": True}
 
 @cache
 def vocabulary() -> dict[str, Any]:
-    """Tokens and merges as in a tokenizer.json, its five special tokens among them."""
+    """Returns the tokens and merges of a tokenizer.json, including its five special tokens."""
     tokens = small_tokenizer()
     pieces = tokens.pieces
     return {
@@ -75,11 +75,11 @@ def vocabulary() -> dict[str, Any]:
 
 
 def without_bytes_of_no_text() -> dict[str, int]:
-    """A vocabulary in which two bytes that UTF-8 does not have are no tokens."""
+    """Returns a vocabulary without tokens for two bytes that never occur in UTF-8."""
     return {{"ö": "unused1", "ü": "unused2"}.get(piece, piece): i for piece, i in vocabulary()["vocab"].items()}
 
 
-# Of each model: pre-tokenizer, normalizer, added tokens behind the vocabulary of 400, other options of the model.
+# For each model: pre-tokenizer, normalizer, added tokens after the vocabulary of 400, other options of the model.
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[dict[str, Any]], dict[str, Any]]] = {
     "GPT-2": (byte_level(), None, [added("<|endoftext|>", 400, normalized=True, special=True)], {}),
     "RoBERTa": (byte_level(), None, [added("<mask>", 400, lstrip=True, special=True)], {}),
@@ -180,7 +180,7 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[dict[str, An
 
 
 def model_file(name: str) -> str:
-    """Text of a tokenizer.json of that model's shape; merges as strings in some, as pairs in the others."""
+    """Returns a tokenizer.json in the format of that model; merges are strings in some and pairs in others."""
     pre_tokenizer, normalizer, tokens, options = MODELS[name]
     model: dict[str, Any] = {"type": "BPE", **vocabulary(), **options}
     if len(name) % 2:

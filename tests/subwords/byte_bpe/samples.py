@@ -27,7 +27,7 @@ def small_tokenizer() -> ByteBPETokenizer:
 
 atexit.register(small_tokenizer.cache_clear)
 
-# Pieces of the text it was trained on, so that merges apply, and anything else.
+# Parts of the training text, so that merges apply, and random text.
 TEXTS = st.lists(
     st.one_of(
         st.sampled_from([word for line in LINES for word in line.split(" ")]),

@@ -25,5 +25,5 @@ def test_what_a_token_takes_in(token: AddedToken, text: str, parts: list[str | i
 @pytest.mark.parametrize("option", ["lstrip", "rstrip", "single_word"])
 def test_many_tokens_in_one_line_take_time_in_proportion(option: str) -> None:
     finder = AddedTokenFinder({"<m>": AddedToken(5, False, **{option: True})})
-    with must_end():  # looking at all that comes before would take hours
+    with must_end():  # rescanning all previous text would take hours
         assert sum(part == 5 for part in finder.cut("<m> " * 1_000_000)) == 1_000_000

@@ -333,7 +333,7 @@ def test_truncated_files(tmp_path: Path) -> None:
     for path in sorted(tmp_path.iterdir()):
         whole = path.read_bytes()
         for size in [*range(0, len(whole) - 2, max(len(whole) // 40, 1)), len(whole) - 2]:
-            # Ranks that end with a line cannot tell that there were more.
+            # A rank file cut at the end of a line is valid, so it cannot be recognised.
             path.write_bytes(whole[:size].removesuffix(b"\n"))
             with pytest.raises(VocabularyError):
                 ByteBPETokenizer.load(path, pattern=GPT2_PATTERN, specials=dict(tokenizer.vocabulary.specials))

@@ -1,4 +1,4 @@
-"""Files of the shapes of published models, against the ids that tokenizers gives for them."""
+"""Files in the formats of published models, compared with the ids of the library ``tokenizers``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.subwords.byte_bpe.samples import LINES
 
 NAMES = sorted(MODELS)
 
-# What the models' patterns and added tokens tell apart, among characters that all have known since 2015.
+# Text that the models' patterns and added tokens treat differently, of characters that have been in Unicode since 2015.
 TELLING = [
     *" \t\n\r\u00a0\u3000\x85 ab'.,!?/-_|¹²½٣09Ⅷ的猫ーひ。，¿ßſKİıʕǅé\u0301\u0323\u0338ÅΩᾳв가ﬁö",
     *(
@@ -61,7 +61,7 @@ TEXTS = st.lists(st.one_of(st.sampled_from(TELLING), st.sampled_from(LINES), OLD
 
 @lru_cache(maxsize=1)
 def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, Tokenizer]:
-    """Our tokenizer and one loaded from what it saves; tokenizers' own of the file and of what we save."""
+    """Returns our tokenizer and its saved and reloaded copy, then both files as loaded by ``tokenizers``."""
     with tempfile.TemporaryDirectory() as directory:
         first, again = (Path(directory) / file for file in ("first.json", "again.json"))
         first.write_text(model_file(name))
@@ -69,7 +69,7 @@ def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, To
         ours.save(again)
         theirs = [Tokenizer.from_file(str(path)) for path in (first, again)]
         for peer in theirs:
-            peer.encode_special_tokens = True  # names of special ones are ordinary text, as for ours
+            peer.encode_special_tokens = True  # names of special tokens are ordinary text, as in our tokenizer
         return ours, ByteBPETokenizer.load(again), theirs[0], theirs[1]
 
 

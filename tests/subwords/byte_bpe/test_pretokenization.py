@@ -13,7 +13,7 @@ from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokeniza
 from scripts.make_pattern_tables import unicode_version
 from tests.reference import byte_bpe as reference
 
-# Characters that the pattern tells apart, more often than chance would have them.
+# Characters of the classes of the pattern, more frequent than in random text.
 TELLING = "''''sstrevmldSL  \t\n\r\x0b\x1c\x85\u00a0\u2028\u3000aZéßıñ的中文。，09٣Ⅷ½²_-!…\u200d\u0301👩🏽𠮷𝟘\U0001f1e9"
 LINES = st.text(st.one_of(st.sampled_from(TELLING), st.characters(exclude_categories=["Cs", "Cn"])), max_size=40)
 

@@ -1,4 +1,4 @@
-"""GPT-2's own vocabulary against tiktoken and tokenizers."""
+"""GPT-2's own vocabulary, compared with tiktoken and tokenizers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_random_text(published: Path, text: str) -> None:
     tokenizer, encoding, peer = peers(published)
     ids = tokenizer.encode(text, disallowed_special=())
     assert ids == encoding.encode_ordinary(text)
-    if "<|endoftext|>" not in text:  # special to tokenizers wherever it comes
+    if "<|endoftext|>" not in text:  # always special in tokenizers
         assert ids == peer.encode(text).ids
     assert tokenizer.decode(ids) == text
 

@@ -54,7 +54,7 @@ def write(path: Path) -> Path:
 
 @lru_cache(maxsize=1)
 def loaded(pattern: str) -> tuple[tiktoken.Encoding, ByteBPETokenizer]:
-    """Tiktoken's encoding, and ours of a file of its ranks."""
+    """Returns tiktoken's encoding, and our tokenizer loaded from a file of its ranks."""
     with tempfile.TemporaryDirectory() as directory:
         ours = ByteBPETokenizer.load(write(Path(directory) / "made"), pattern=pattern, specials={"<e>": 500})
     return tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks(), special_tokens={"<e>": 500}), ours
@@ -115,7 +115,7 @@ def test_libraries_that_are_not_installed(library: str, tmp_path: Path, monkeypa
         ByteBPETokenizer.load(tmp_path / file, **options)
 
 
-# Of Kimi K2: letters of alphabets apart from Chinese, by a set that is an intersection.
+# The pattern of Kimi K2, which separates Chinese from other letters by an intersection of sets.
 KIMI_K2 = "|".join(
     [
         r"[\p{Han}]+",
@@ -144,7 +144,7 @@ def test_published_ranks_with_the_pattern_of_another_model(shared: Path) -> None
 
 def test_by_name(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="ids must be 0 or more, without large gaps"):
-        load_tokenizer(write(tmp_path / "cl100k_base.tiktoken"))  # its special tokens lie far behind so few others
+        load_tokenizer(write(tmp_path / "cl100k_base.tiktoken"))  # leaves a gap before its special tokens
     with pytest.raises(VocabularyError, match="have no pattern; load it with pattern="):
         load_tokenizer(write(tmp_path / "own.tiktoken"))
     with pytest.raises(VocabularyError, match="have no pattern; load it with pattern="):

@@ -24,7 +24,7 @@ def twin(tokenizer: ByteBPETokenizer) -> reference.Vocabulary:
 
 
 def tiny(**options: Any) -> ByteBPETokenizer:
-    """All bytes, then ab (256), abc (257), 你 (258, 259), and a token that no merges make."""
+    """Returns all bytes, then ab (256), abc (257), 你 (258, 259), and a token that no merge produces."""
     tokens = (*(bytes([byte]) for byte in range(256)), b"ab", b"abc", b"\xe4\xbd", b"\xe4\xbd\xa0", b"bcd")
     merges = np.array([[97, 98, 256], [256, 99, 257], [0xE4, 0xBD, 258], [258, 0xA0, 259]], np.int32)
     return ByteBPETokenizer(ByteBPEVocabulary(tokens, merges, {}, **options))
@@ -154,7 +154,7 @@ def test_a_byte_that_the_vocabulary_lacks() -> None:
     assert tokenizer.pieces == ("<pad>", "<EOS>", "a", "b", "ab", "abab")
     with pytest.raises(EncodeError, match="no token for the byte 99, which the text holds; train it with all 256"):
         tokenizer.encode("abc")
-    # A token may hold such a byte too; it then comes from no text.
+    # A token may contain such a byte too, but no text gives that token.
     without = ByteBPETokenizer(ByteBPEVocabulary((b"a", b"aaaaaaab"), np.empty((0, 3), np.int32), {}))
     assert without.encode("aaaaaaa") == [0] * 7
     with pytest.raises(EncodeError, match="no token for the byte 98"):
@@ -194,7 +194,7 @@ def test_fingerprint_tells_what_decides_ids() -> None:
     assert same.fingerprint == tokenizer.fingerprint
 
 
-# Characters that share bytes, so that merges are drawn across their borders in every way.
+# Characters that share bytes, so that the drawn merges cross their boundaries in every way.
 SHARING = "中丮丯亭且乮éê®ab 𠮷𠮸"
 
 
@@ -223,13 +223,13 @@ def test_merges_in_any_order_across_characters(seed: int, lines: list[str]) -> N
     assert ByteBPETokenizer(vocabulary).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
 
 
-# Characters of which tokens are made, and others that share bytes with them or come in between.
+# Characters that have tokens, others that share bytes with them, and others in between.
 TOKENS = "中国人民的一了是"
 BETWEEN = "丮丯且é a\0𠮷，"
 
 
 def joined(draw: random.Random, characters: str, count: int) -> tuple[list[bytes], list[list[int]]]:
-    """Tokens and merges: all bytes, the characters, then what pairs of any tokens give, parts of characters too."""
+    """Draws tokens and merges: all bytes, the characters, then merges of any tokens, even of parts of characters."""
     tokens = [bytes([byte]) for byte in range(256)]
     known = {token: number for number, token in enumerate(tokens)}
     merges: list[list[int]] = []
@@ -266,9 +266,9 @@ def test_tokens_of_many_characters(seed: int, lines: list[str]) -> None:
     characters = TOKENS[: draw.choice([1, 2, len(TOKENS)])]  # runs of one have ties
     tokens, merges = joined(draw, characters, draw.choice([10, 100, 400]))
     if seed % 4 == 0:
-        draw.shuffle(merges)  # tokens may then be merged before all that leads to them, or never
+        draw.shuffle(merges)  # some tokens then have a lower rank than the merges that they need, or are unreachable
     if seed % 3 == 0:
-        merges += draw.choices(merges, k=5)  # pairs that come twice count where they come last
+        merges += draw.choices(merges, k=5)  # of a repeated pair, the last occurrence counts
     lines.append("".join(draw.choices(characters, k=draw.choice([20, 50, 85, 86]))))
     vocabulary = ByteBPEVocabulary(tuple(tokens), np.array(merges, np.int32))
     twin = reference.Vocabulary(tokens, merges)

@@ -20,7 +20,7 @@ SPECIALS = ("<pad>", "<EOS>")
 
 
 def peer(lines: Sequence[str], size: int, pattern: str = GPT2_PATTERN, **options: Any) -> tuple[dict[str, int], Any]:
-    """Vocabulary and merges that tokenizers learns."""
+    """Returns the vocabulary and merges that ``tokenizers`` learns."""
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(pattern), "isolated")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -42,7 +42,7 @@ def ours(tokenizer: ByteBPETokenizer) -> tuple[dict[str, int], Any]:
 def test_merges_by_hand() -> None:
     tokenizer = ByteBPETokenizer.train(["hug pug hugs", "hug bun pun"], 263)
     assert tokenizer.pieces[:3] == ("<pad>", "<EOS>", "!")
-    # 4 times ug, 3 times h and ug, twice u and n, Ġ and p; of all that come once, b and un have the lowest ids.
+    # ug occurs 4 times, h + ug 3 times, u + n and Ġ + p twice; of the pairs that occur once, b + un has the lowest ids.
     assert tokenizer.pieces[258:] == ("ug", "hug", "un", "Ġp", "bun")
 
 

@@ -1,4 +1,4 @@
-"""Published and freshly trained models against the library, on real text and on any text."""
+"""Published and newly trained models, compared with the library on real and random text."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check(file: bytes, lines: list[str]) -> None:
 
 
 def corpora(shared: Path) -> Iterator[list[str]]:
-    """The lines of every file of the shared corpora, as they are: markup and columns are text as well."""
+    """Returns the lines of every file of the shared corpora, including markup and columns."""
     for path in sorted((shared / "corpora").rglob("*.*gz")):
         if path.suffix == ".tgz":
             with tarfile.open(path) as archive:

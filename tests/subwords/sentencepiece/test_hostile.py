@@ -1,4 +1,4 @@
-"""Long and strange lines: the time grows with the line, and not with its square."""
+"""Long and unusual lines: time is linear in the length of a line."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def columns(lines: list[str] = LINES) -> Iterator[TextColumn]:
 
 
 def worker(monkeypatch: pytest.MonkeyPatch, place: Path, program: str) -> None:
-    """Puts another program in the place of that which trains."""
+    """Replaces the training program by another one."""
     path = place / "worker.py"
     path.write_text(f"import os, signal, sys, time\n{program}")
     monkeypatch.setattr(sentencepiece_process, "_WORKER", path)

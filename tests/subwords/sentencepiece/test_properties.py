@@ -1,4 +1,4 @@
-"""Small models drawn at random: the native core against the library, and against its readable twin."""
+"""Small random models: the native core against the library, and against its readable twin."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_native_core_and_library_agree(file: bytes, lines: list[str]) -> None:
 
 @st.composite
 def models_of_runs(draw: st.DrawFn) -> bytes:
-    """Unigram models with long pieces of few characters, so that many ways to spell a run are nearly or quite equal."""
+    """Draws unigram models with long pieces of few characters, so that segmentations of a run have similar scores."""
     spellings = draw(st.lists(st.text(st.sampled_from("あい▁"), min_size=1, max_size=12), unique=True, max_size=40))
     scores = st.one_of(st.sampled_from(SCORES), st.floats(-20, 0, width=32))
     pieces = [(text, draw(scores), NORMAL) for text in spellings if text not in ("い", "1")]

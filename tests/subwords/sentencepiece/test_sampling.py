@@ -23,7 +23,7 @@ BPE_MODEL = SentencePieceTokenizer(
 
 
 def ways(text: str) -> dict[tuple[str, ...], float]:
-    """All ways to spell a text, with their scores."""
+    """Returns all segmentations of a text with their scores."""
     found = {}
     for size in range(1, len(text) + 1):
         for way in product(PIECES, repeat=size):

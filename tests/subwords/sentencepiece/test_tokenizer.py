@@ -67,7 +67,7 @@ def test_bytes_are_reassembled() -> None:
 
 
 def test_denormalizer(shared: Path) -> None:
-    # The table of a model that normalises by NFKC does as a denormaliser what it does as a normaliser.
+    # An NFKC table has the same effect as a denormaliser as it has as a normaliser.
     golden = (shared / "golden/published/test_model.sentencepiece.model").read_bytes()
     normalizer = dict(reference.fields(golden))[3]
     assert isinstance(normalizer, bytes)
@@ -162,7 +162,7 @@ def test_other_kinds_are_run_by_the_library(kind: int, layout: str, caplog: pyte
 
 def test_own_test_sentences_decide_who_runs_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab", "▁ab")])).library_reason is None
-    # Unknown text is spelled out in the file; the library's ids decide then.
+    # The file says how unknown text is written; the ids must still be the library's.
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab 日", "▁ab ▁ 日")])).library_reason is None
     damaged = TEST_MODEL + field(4, field(1, field(1, b"a\xff") + field(2, b"\xfe")))
     assert SentencePieceTokenizer(damaged).library_reason is None

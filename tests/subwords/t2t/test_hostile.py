@@ -1,4 +1,4 @@
-"""Texts made to cost much: a quadratic step would take hours for them."""
+"""Texts for which a quadratic step would take hours."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ SIGNALS = 10
 
 @contextmanager
 def control_c_ends_this() -> Iterator[None]:
-    """Sends a signal every few milliseconds, the last of which ends the work as Ctrl-C does.
+    """Sends SIGINT every few milliseconds, and expects the work to end with KeyboardInterrupt.
 
-    All that come while nobody looks for them are one, so work that does not look for them gets one or two.
+    Signals that arrive between two checks count as one, so work that rarely checks sees only one or two.
     """
     left = SIGNALS
 

@@ -1,4 +1,4 @@
-"""The native core against the readable twin, on drawn texts and options."""
+"""The native core against the readable twin, on random texts and options."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
             path = (*path, part)
             if part not in kind.model_fields:
                 return path, section, None
-            kind, allowed = kind.model_fields[str(part)].annotation, kind.model_fields[str(part)].description
+            field = kind.model_fields[str(part)]
+            kind, allowed = field.annotation, field.description or allowed  # the sides of an option have none
             kind = _strip(kind)
         elif get_origin(kind) in (dict, tuple) and part != "[key]":
             path = (*path, part)

@@ -1,0 +1,36 @@
+"""The presets: rules with thresholds that fit most corpora, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
+RuleSpecs: TypeAlias = Mapping[str, Any]
+"""Rules by name, in the order in which they are tried: the value is true, the options, or ``off`` (false)."""
+
+PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
+    {
+        "none": {},
+        "light": {"length": {"unit": "word", "min": 1, "max": 250}},
+        "standard": {"length": {"unit": "word", "min": 1, "max": 150}},
+        "strict": {"length": {"unit": "word", "min": 1, "max": 100}},
+    }
+)
+
+
+def is_off(spec: object) -> bool:
+    """Returns whether a rule's value in YAML removes the rule."""
+    return spec is False or spec == "off"
+
+
+def effective_rules(preset: Preset, *layers: RuleSpecs) -> dict[str, Any]:
+    """Returns the rules of a preset as changed by one mapping after the other.
+
+    A key replaces the rule of that name, in its place, or adds one at the end; ``off`` removes it.
+    """
+    rules = dict(PRESETS[preset])
+    for layer in layers:
+        rules.update(layer)
+    return {name: spec for name, spec in rules.items() if not is_off(spec)}

@@ -1,0 +1,64 @@
+"""The rules, one module each. A new one needs its module and a line in :data:`RULES`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from nmt_prep.cleaning.presets import is_off
+from nmt_prep.cleaning.rule import Context, Rule
+from nmt_prep.cleaning.rules.length import LengthRule
+from nmt_prep.config.problems import problems_of
+
+RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.name: rule for rule in (LengthRule,)})
+"""All rules by name, in the order in which they are listed."""
+
+
+def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any], ...]:
+    """Builds the rules for a corpus, in the order of the mapping.
+
+    Rules that are off are left out, and those that compare two sides where the corpus has one.
+
+    Args:
+        specs: options by name of the rule; true for a rule without options.
+        context: the corpus that the rules are for.
+
+    Raises:
+        ValueError: a rule or an option is unknown or wrong; the message has a line for each problem, which begins with
+            the rule's name.
+    """
+    problems: list[str] = []
+    rules = []
+    for name, spec in specs.items():
+        try:
+            rules.extend(_make_rule(name, spec, context))
+        except ValueError as error:
+            problems.extend(str(error).splitlines())
+    if problems:
+        raise ValueError("\n".join(problems))
+    return tuple(rules)
+
+
+def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
+    if name not in RULES:
+        near = difflib.get_close_matches(name, RULES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{name}: there is no such rule{hint} (rules: {', '.join(RULES)})")
+    if is_off(spec):
+        return []
+    kind = RULES[name]
+    try:
+        options = kind.options.model_validate({} if spec is None or spec is True else spec)
+    except ValidationError as error:
+        lines = sorted(problems_of(error, kind.options, {}))
+        raise ValueError("\n".join(f"{name}.{line}".replace(f"{name}.config:", f"{name}:") for line in lines)) from None
+    if kind.compares and len(context.sides) < 2:
+        return []
+    try:
+        return [kind(options, context)]
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from nmt_prep.artefacts import flush, flush_tree, remove_partial, writing
@@ -21,23 +21,26 @@ class Draft:
     """The draft of one stage for one fingerprint; it need not exist.
 
     Attributes:
-        output: directory that the stage writes to.
+        output: directory that the stage writes to; installed as the stage's directory.
+        beside: directories that the stage also writes to, by the names that they are installed under.
         notes: directory with the results of its tasks.
         scratch: directory for files that only later tasks read; deleted with the draft.
     """
 
-    def __init__(self, private: Path, directory: str, fingerprint: str) -> None:
+    def __init__(self, private: Path, directory: str, fingerprint: str, beside: Iterable[str] = ()) -> None:
         """Computes the paths; creates nothing.
 
         Args:
             private: the run's private directory.
             directory: directory of the stage.
             fingerprint: fingerprint of the stage.
+            beside: names of the other directories of the stage.
         """
         self._private = private
         self._all = drafts_of(private, directory)
         self._root = self._all / fingerprint[:32]
         self.output = self._root / "output"
+        self.beside = {name: self._root / name for name in beside}
         self.notes = self._root / "tasks"
         self.scratch = self._root / "scratch"
 
@@ -49,7 +52,8 @@ class Draft:
         """
         with writing(self._root):
             self.notes.mkdir(parents=True, exist_ok=True)
-            self.output.mkdir(exist_ok=True)
+            for directory in (self.output, *self.beside.values()):
+                directory.mkdir(exist_ok=True)
             self.scratch.mkdir(exist_ok=True)
 
     def discard_others(self) -> None:
@@ -63,29 +67,34 @@ class Draft:
                 if root != self._root:
                     throw_away(self._private, root)
 
-    def install(self, final: Path, files: Iterable[str]) -> None:
-        """Replaces the stage's directory by the draft's output; the draft is then gone.
+    def install(self, final: Path, files: Mapping[str, Iterable[str]]) -> None:
+        """Replaces the stage's directories by the draft's output; the draft is then gone.
 
         A worker that was given up may still run a task; it then finds no draft, and its unfinished files are deleted.
-        If the process is killed meanwhile, the stage's directory holds the old output, the new one, or none. The note
-        of what nmt_prep made is updated after the old output is moved away and before the new one is installed, so the
-        note always matches the directory.
+        If the process is killed meanwhile, each directory holds the old output, the new one, or none. The note of what
+        nmt_prep made is updated after the old output is moved away and before the new one is installed, so the note
+        always matches the directory.
 
         Args:
-            final: directory of the stage; anything there must have been made by nmt_prep.
-            files: files of the output, relative to it.
+            final: directory of the stage; anything there must have been made by nmt_prep. The other directories of the
+                stage are beside it.
+            files: files of each directory by its name, relative to it.
 
         Raises:
             OutputError: a rename or flush failed.
         """
         throw_away(self._private, self.notes)
-        flush_tree(self.output)
-        throw_away(self._private, final)
-        note_made(self._private, final.name, files)
-        with writing(final):
-            self.output.rename(final)
-            flush(final.parent)
-        remove_partial(final)
+        outputs = {final.name: self.output, **self.beside}
+        for output in outputs.values():
+            flush_tree(output)
+        for name, output in outputs.items():
+            place = final.with_name(name)
+            throw_away(self._private, place)
+            note_made(self._private, name, files[name])
+            with writing(place):
+                output.rename(place)
+                flush(place.parent)
+            remove_partial(place)
         throw_away(self._private, self._all)
 
 

@@ -84,7 +84,7 @@ class Freshness:
 
     def _damage(self, stage: AnyStage, manifest: Manifest) -> str:
         for name, digest in manifest.files.items():
-            path = self._workspace.root / stage.directory / name
+            path = self._workspace.file(stage.directory, name)
             try:
                 if self._digests.digest(path, trust=self.trust) != digest:
                     return f"{path} was changed after it was made"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from posixpath import normpath
 from typing import Any
 
 from nmt_prep.artefacts import parse_json, parse_json_as, write_json
@@ -27,6 +28,15 @@ class Workspace:
     def manifest(self, stage: str) -> Path:
         """Returns the path of a stage's manifest."""
         return self.private / "manifests" / f"{stage}.json"
+
+    def file(self, directory: str, name: str) -> Path:
+        """Returns the path of a file of a stage.
+
+        Args:
+            directory: directory of the stage.
+            name: of the file in the stage's manifest.
+        """
+        return self.root / normpath(f"{directory}/{name}")
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,16 @@ class Manifest:
     files: Mapping[str, str]
     counts: Counts
     details: Mapping[str, Any]
+
+    def files_in(self, directory: str = "") -> list[str]:
+        """Returns the names of the files in the stage's directory, or in one beside it, relative to that directory.
+
+        The key in ``files`` of a file in a directory ``rejected`` beside the stage's own begins with ``../rejected/``.
+        """
+        if directory:
+            prefix = f"../{directory}/"
+            return [name.removeprefix(prefix) for name in self.files if name.startswith(prefix)]
+        return [name for name in self.files if not name.startswith("../")]
 
     @property
     def output_digest(self) -> str:

@@ -180,8 +180,10 @@ class StageNotes(Listener):
     def _output_bytes(self, stage: str) -> int:
         """Returns the bytes of a stage's output."""
         manifest = read_manifest(self._workspace.manifest(stage))
-        directory = self._workspace.root / self._directories[stage]
-        return 0 if manifest is None else sum((directory / name).stat().st_size for name in manifest.files)
+        if manifest is None:
+            return 0
+        paths = (self._workspace.file(self._directories[stage], name) for name in manifest.files)
+        return sum(path.stat().st_size for path in paths)
 
 
 def peaks() -> tuple[int, int]:

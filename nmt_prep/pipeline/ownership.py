@@ -8,7 +8,7 @@ tell its own output from a directory that the user made.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
     Raises:
         OutputError: lists all such directories.
     """
-    foreign = [path for stage in stages if not stage.keeps and (path := _foreign(workspace, stage)) is not None]
+    foreign = [path for stage in stages if not stage.keeps for path in _foreign(workspace, stage)]
     if foreign:
         places = "\n".join(f"  {path}" for path in foreign)
         advice = "move them away, or set output_dir to another directory"
@@ -80,13 +80,16 @@ def check_places(workspace: Workspace, stages: Sequence[AnyStage]) -> None:
         )
 
 
-def _foreign(workspace: Workspace, stage: AnyStage) -> Path | None:
-    """Returns a stage's directory if it has content that would be lost and is in no manifest or note."""
-    path = workspace.root / stage.directory
-    if not os.path.lexists(path) or _holds_no_file(path):
-        return None
-    names = {*_noted(workspace.private, stage.directory), *_listed(workspace.manifest(stage.name))}
-    return None if any(os.path.lexists(path / name) for name in names) else path
+def _foreign(workspace: Workspace, stage: AnyStage) -> Iterator[Path]:
+    """Yields the directories of a stage that have content that would be lost and is in no manifest or note."""
+    for directory in stage.directories():
+        path = workspace.root / directory
+        if not os.path.lexists(path) or _holds_no_file(path):
+            continue
+        listed = _listed(workspace.manifest(stage.name), directory if directory in stage.beside else "")
+        names = {*_noted(workspace.private, directory), *listed}
+        if not any(os.path.lexists(path / name) for name in names):
+            yield path
 
 
 def _holds_no_file(path: Path) -> bool:
@@ -97,12 +100,12 @@ def _holds_no_file(path: Path) -> bool:
         return all(is_partial(below) or (below.is_dir() and not below.is_symlink()) for below in path.rglob("*"))
 
 
-def _listed(manifest: Path) -> Iterable[str]:
-    """Returns the files of a manifest; none if it cannot be read, which is reported elsewhere."""
+def _listed(manifest: Path, beside: str) -> Iterable[str]:
+    """Returns the files of a manifest in one directory; none if it cannot be read, which is reported elsewhere."""
     with suppress(OutputError):
         found = read_manifest(manifest)
         if found is not None:
-            return found.files
+            return found.files_in(beside)
     return ()
 
 

@@ -7,6 +7,7 @@ run, if its manifest matches its current fingerprint and its files.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,11 @@ class _Making:
     fingerprint: str
     draft: Draft
     directory: Path
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The directory and those beside it."""
+        return (self.directory, *self.draft.beside.values())
 
     def open(self) -> None:
         """Creates the stage's directories if they do not exist."""
@@ -229,14 +235,15 @@ class Pipeline:
         result = stage.renew(job, earlier) if earlier is not None else None
         if result is None:
             result = stage.finish(job, run_rounds(stage.work(job), tasks) if stage.rounds else None)
-        remove_partial(making.directory)  # left by workers that were killed
+        for place in making.places:
+            remove_partial(place)  # left by workers that were killed
         manifest = Manifest(
             stage=stage.name,
             version=stage.version,
             fingerprint=making.fingerprint,
             settings=making.settings,
             inputs=making.inputs,
-            files=self._digests_of(making.directory, result),
+            files=self._digests_of(making, result),
             counts=result.counts,
             details=as_json(result.output),
         )
@@ -247,7 +254,7 @@ class Pipeline:
     def _making(self, stage: AnyStage, above: dict[str, Manifest]) -> _Making:
         inputs, settings = self._fresh.inputs(stage, above), stage.settings(self.config)
         fingerprint = digest_of([stage.name, stage.version, settings, inputs])
-        draft = Draft(self.workspace.private, stage.directory, fingerprint)
+        draft = Draft(self.workspace.private, stage.directory, fingerprint, stage.beside)
         directory = self.workspace.root / stage.directory if stage.keeps else draft.output
         return _Making(stage, inputs, settings, fingerprint, draft, directory)
 
@@ -266,12 +273,14 @@ class Pipeline:
             lock=self.lock,
         )
 
-    def _digests_of(self, directory: Path, result: Result[Any]) -> dict[str, str]:
+    def _digests_of(self, making: _Making, result: Result[Any]) -> dict[str, str]:
         """Returns the digests of all files of a result, each of which must exist."""
-        names = result.files
+        names, directory = result.files, making.directory
         if names is None:
-            files = (path for path in directory.rglob("*") if not is_partial(path) and path.is_file())
-            names = sorted(str(path.relative_to(directory)) for path in files)
+            files = (path for place in making.places for path in place.rglob("*"))
+            names = sorted(
+                os.path.relpath(path, directory) for path in files if not is_partial(path) and path.is_file()
+            )
         with writing(directory):
             sizes = {name: (directory / name).stat().st_size for name in names}
             return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
@@ -287,7 +296,8 @@ class Pipeline:
         path = self.workspace.manifest(stage.name)
         manifest = read_manifest(path)
         if manifest is not None and not stage.keeps:
-            note_made(self.workspace.private, stage.directory, manifest.files)
+            for directory, files in _files_by_directory(stage, manifest).items():
+                note_made(self.workspace.private, directory, files)
         with writing(path):
             path.unlink(missing_ok=True)
 
@@ -300,10 +310,15 @@ class Pipeline:
         if stage.keeps:
             throw_away(self.workspace.private, drafts_of(self.workspace.private, stage.directory))
         else:
-            making.draft.install(final, manifest.files)
+            making.draft.install(final, _files_by_directory(stage, manifest))
         for name, digest in manifest.files.items():
-            self._digests.remember(final / name, digest)
+            self._digests.remember(self.workspace.file(stage.directory, name), digest)
         manifest.write(path)
+
+
+def _files_by_directory(stage: AnyStage, manifest: Manifest) -> dict[str, list[str]]:
+    """Returns the files of a stage by the name of their directory, relative to it."""
+    return {stage.directory: manifest.files_in(), **{name: manifest.files_in(name) for name in stage.beside}}
 
 
 def _utf8_path(directory: Path) -> Path:

@@ -71,6 +71,7 @@ class Job(Outputs):
     Attributes:
         fingerprint: fingerprint of the stage, as in its manifest.
         directory: directory for the stage's output; installed as ``root / Stage.directory`` at the end of the stage.
+            The directories in ``Stage.beside`` lie beside it, see :meth:`beside`.
         scratch: directory for files that only later tasks read; deleted at the end of the stage.
         engine: runs the tasks; says how much memory a task may use.
         digests: caches SHA-256 digests of files.
@@ -86,6 +87,10 @@ class Job(Outputs):
     progress: Progress
     lock: LockFile
 
+    def beside(self, directory: str) -> Path:
+        """Returns one of the directories in ``Stage.beside``, where the stage also writes output."""
+        return self.directory.parent / directory
+
     @property
     def task_memory(self) -> int:
         """Bytes that each task may use. Reading it may start the engine's workers."""
@@ -99,7 +104,8 @@ class Result(Generic[O]):
     Attributes:
         output: what the stages below read.
         counts: numbers for the table of stages and for the report.
-        files: names of the files made, relative to the stage's directory; None for all files in the directory.
+        files: names of the files made, relative to the stage's directory (``../<name>/…`` for those in a directory of
+            ``Stage.beside``); None for all files in its directories.
         digests: SHA-256 of files that is known from writing them; other files are read.
     """
 
@@ -123,6 +129,7 @@ class Stage(ABC, Generic[O, P]):
         name: as on the command line and in the manifest.
         version: raised when the same inputs would give other bytes than before.
         directory: the path that it owns, below the directory of the run.
+        beside: names of other directories that it owns there. They are installed together with ``directory``.
         section: the model of a config section of its own, whose key is the stage's name; ``config.section`` gives it.
             If one of its keys is required, the section is.
         output: the dataclass that the manifest holds for the stages below.
@@ -135,6 +142,7 @@ class Stage(ABC, Generic[O, P]):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     directory: ClassVar[str]
+    beside: ClassVar[tuple[str, ...]] = ()
     section: ClassVar[type[Section] | None] = None
     output: ClassVar[type[Any]] = NoOutput
     reads: ClassVar[tuple[type[AnyStage], ...]] = ()
@@ -149,6 +157,11 @@ class Stage(ABC, Generic[O, P]):
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         """Returns the stages whose output it reads for this config."""
         return self.reads
+
+    @classmethod
+    def directories(cls) -> tuple[str, ...]:
+        """Returns the names of all directories that it owns, ``directory`` first."""
+        return (cls.directory, *cls.beside)
 
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:

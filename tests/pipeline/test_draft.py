@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from nmt_prep import artefacts
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash
 
 FIRST, SECOND = "1" * 64, "2" * 64
-FILES = ["file-0", "file-1", "file-2"]
+FILES = {"records": ["file-0", "file-1", "file-2"]}
 
 
 class Killed(BaseException):
@@ -131,6 +132,21 @@ def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_de
     empty_trash(tmp_path / "private")
     assert [path.name for path in tmp_path.iterdir() if path.name != "records"] == ["private"]
     assert sorted(path.name for path in (tmp_path / "private").iterdir()) == ["drafts", "made"]
+
+
+def test_directories_beside_the_output_are_installed_with_it(tmp_path: Path) -> None:
+    draft = Draft(tmp_path / "private", "records", FIRST, ["rejected"])
+    draft.open()
+    fill(draft)
+    (draft.beside["rejected"] / "new").touch()
+    (tmp_path / "rejected").mkdir()
+    (tmp_path / "rejected" / "old").touch()
+    draft.install(tmp_path / "records", {**FILES, "rejected": ["new"]})
+    assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
+    assert [path.name for path in (tmp_path / "rejected").iterdir()] == ["new"]
+    notes = tmp_path / "private" / "made"
+    assert json.loads((notes / "rejected.json").read_text()) == {"files": ["new"]}
+    assert sorted(path.name for path in notes.iterdir()) == ["records.json", "rejected.json"]
 
 
 def failing(*_: object, **__: object) -> None:

@@ -206,7 +206,7 @@ def test_after_a_kill_our_directory_is_known_and_that_of_the_user_is_not(
     draft.open()
     fill(draft)
     with killed_at(number, monkeypatch, backwards=False), suppress(Killed):
-        draft.install(place, FILES)
+        draft.install(place, {"report": FILES["records"]})
     assert not refused(workspace)
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()

@@ -12,7 +12,7 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
-from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.manifest import Counts, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.progress import Progress
@@ -61,6 +61,24 @@ class Count(Stage[CountOutput, None]):
         text = (job.directory_of(Read) / "text").read_text()
         (job.directory / "count").write_text(str(len(text) * job.config.vocab.size))
         return Result(CountOutput(len(text)))
+
+
+class Sorted(Stage[NoOutput, None]):
+    """Writes the lines of the text that begin with A, and the others to a directory of their own."""
+
+    name: ClassVar[str] = "sorted"
+    directory: ClassVar[str] = "kept"
+    beside: ClassVar[tuple[str, ...]] = ("left",)
+    reads: ClassVar[tuple[type[AnyStage], ...]] = (Read,)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {}
+
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        lines = (job.directory_of(Read) / "text").read_text().splitlines()
+        (job.directory / "lines").write_text(" ".join(line for line in lines if line[0] == "A"))
+        (job.beside("left") / "lines").write_text(" ".join(line for line in lines if line[0] != "A"))
+        return Result(NoOutput())
 
 
 def config(directory: Path, **changes: Any) -> Config:
@@ -205,3 +223,39 @@ def test_two_runs_of_one_config_leave_the_same_bytes(tmp_path: Path) -> None:
         trees.append({str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()})
     assert trees[0] == trees[1]
     assert "reads/text" in trees[0]
+
+
+def test_a_stage_may_own_several_directories(tmp_path: Path) -> None:
+    (tmp_path / "input.txt").write_text("apple\nbanana\n")
+    stages = Pipeline([Read(), Sorted()], config(tmp_path), tmp_path, Progress())
+
+    def ran() -> list[str]:
+        return [outcome.stage for outcome in stages.run(LocalEngine(1)) if outcome.ran]
+
+    root = tmp_path / "run"
+    assert ran() == ["read", "sorted"]
+    assert [(root / name / "lines").read_text() for name in ("kept", "left")] == ["APPLE", "BANANA"]
+    manifest = read_manifest(stages.workspace.manifest("sorted"))
+    assert manifest is not None
+    assert list(manifest.files) == ["../left/lines", "lines"]
+    assert ran() == []
+    (root / "left" / "lines").write_text("mine")
+    assert stages.plan()[1].reason == f"{root}/left/lines was changed after it was made"
+    assert ran() == ["sorted"]
+    assert (root / "left" / "lines").read_text() == "BANANA"
+
+
+def test_no_directory_of_a_stage_replaces_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "input.txt").write_text("apple\n")
+    stages = Pipeline([Read(), Sorted()], config(tmp_path), tmp_path, Progress())
+    mine = tmp_path / "run" / "left" / "thesis.txt"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    with pytest.raises(OutputError, match="/run/left\n"):
+        stages.plan()
+    with pytest.raises(OutputError, match="/run/left\n"):
+        stages.run(LocalEngine(1))
+    assert mine.exists()
+    mine.unlink()
+    stages.run(LocalEngine(1))
+    stages.run(LocalEngine(1), force=["sorted"])

@@ -134,9 +134,24 @@ class TextColumn:
 
     def to_bytes(self) -> list[bytes]:
         """Returns the lines as byte strings."""
-        raw = self.data.tobytes()
-        bounds = self.offsets.tolist()
+        first = self.offsets[0]
+        raw = self.data[first : self.offsets[-1]].tobytes()
+        bounds = (self.offsets - first).tolist()
         return [raw[start:end] for start, end in pairwise(bounds)]
+
+    def strings(self) -> Iterator[str]:
+        """Yields the lines as strings.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        for number, line in enumerate(self.to_bytes()):
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise InvalidTextError(
+                    f"line {number}: byte {error.start} is not UTF-8; convert the text to UTF-8 or drop the line"
+                ) from error
 
 
 def text_columns(lines: Lines) -> Iterator[TextColumn]:

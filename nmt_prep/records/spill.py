@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 import numpy as np
@@ -101,9 +100,7 @@ class SpillWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(_DiscardError), self._stack:  # empty after close
             raise _DiscardError
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from _nmt_prep_core import ByteBPEWordCounter, T2TTokenCounter
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, TextColumn
 from nmt_prep.errors import OutputError, TrainingError
+
+NativeCounter = TypeVar("NativeCounter", T2TTokenCounter, ByteBPEWordCounter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,54 @@ class TextCounts(Protocol):
         """
 
 
+class NativeCounts(ABC, Generic[NativeCounter]):
+    """Text counts that a counter of the native core holds.
+
+    Memory grows with the number of distinct texts, not with the size of the text.
+
+    Attributes:
+        unit: name of the distinct texts, for messages.
+        native: the counter.
+    """
+
+    unit: ClassVar[str]
+
+    def __init__(self, native: NativeCounter) -> None:
+        self.native: NativeCounter = native
+
+    @property
+    @abstractmethod
+    def training_bytes(self) -> int:
+        """Estimated memory for training, in bytes."""
+
+    def add_counted(self, columns: CountColumns) -> None:
+        """Adds the counts of another process.
+
+        Raises:
+            InvalidTextError: a text is not UTF-8.
+            ValueError: a text is empty or its count is less than 1.
+        """
+        self.native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
+
+    def columns(self) -> CountColumns:
+        """Returns all texts and their counts, in no particular order."""
+        data, offsets, counts = self.native.columns()
+        return CountColumns(TextColumn(data, offsets), counts)
+
+    def check_memory(self, memory: int | None) -> None:
+        """Raises if training needs more than ``memory`` bytes; None means no limit.
+
+        Raises:
+            TrainingError: training needs more memory.
+        """
+        if memory is not None and self.training_bytes > memory:
+            need, have = sizes_apart(self.training_bytes, memory)
+            raise TrainingError(
+                f"training from the distinct {self.unit} of these lines needs about {need} of memory, but {have} are "
+                "allowed; allow more (engine.memory), or use fewer lines (sample.bytes_per_corpus)"
+            )
+
+
 def write_counts(path: Path, columns: CountColumns) -> None:
     """Writes counts as an Arrow file with the columns ``text`` and ``count``.
 
@@ -84,25 +136,6 @@ def read_counts(path: Path) -> CountColumns:
     except (OSError, pa.ArrowException) as error:
         raise OutputError(f"cannot read the counts in {path}: {error}; run again with --force vocab") from error
     return CountColumns(TextColumn.from_arrow(batch.column("text")), batch.column("count").to_numpy())
-
-
-def check_memory(needed: int, allowed: int | None, what: str) -> None:
-    """Raises if training needs more memory than allowed.
-
-    Args:
-        needed: bytes that training needs.
-        allowed: bytes that it may use; None means no limit.
-        what: what training needs the memory for, for the message.
-
-    Raises:
-        TrainingError: it needs more than that.
-    """
-    if allowed is not None and needed > allowed:
-        need, have = sizes_apart(needed, allowed)
-        raise TrainingError(
-            f"training from {what} of these lines needs about {need} of memory, but {have} are allowed; allow more "
-            "(engine.memory), or use fewer lines (sample.bytes_per_corpus)"
-        )
 
 
 def sizes_apart(larger: int, smaller: int) -> tuple[str, str]:

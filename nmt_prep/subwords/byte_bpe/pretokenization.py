@@ -10,15 +10,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import InvalidTextError, VocabularyError
+from nmt_prep.errors import VocabularyError
+from nmt_prep.runtime.extras import needed_extra
 from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finder
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
 
@@ -39,22 +38,6 @@ def is_native_pattern(pattern: str) -> bool:
 def byte_level(*, add_prefix_space: bool = False, use_regex: bool = False) -> dict[str, Any]:
     """Returns the ByteLevel step of a ``tokenizer.json``."""
     return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
-
-
-def needed_library(name: str, what: str) -> Any:
-    """Imports ``tokenizers`` or ``tiktoken``, which are extras of the same names.
-
-    Args:
-        name: name of the library.
-        what: what needs the library, for the message.
-
-    Raises:
-        VocabularyError: the library is not installed; the message says how to install it.
-    """
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise VocabularyError(f"{what} needs {name}: pip install 'nmt_prep[{name}]'") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +185,7 @@ class Pretokenizer:
             return None
         data = bytearray()
         ends, firsts, places, ids = [0], [0], [], []
-        for line in decoded(column):
+        for line in column.strings():
             for part in self._parts(line, before, after):
                 if isinstance(part, int):
                     places.append(len(ends) - 1)
@@ -245,7 +228,8 @@ def _peer(how: Pretokenization) -> Any:
     Raises:
         VocabularyError: ``tokenizers`` is not installed, or does not accept them.
     """
-    tokenizers = needed_library("tokenizers", "a vocabulary that normalises or splits text unlike GPT-2's")
+    what = "a vocabulary that normalises or splits text unlike GPT-2's"
+    tokenizers = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
     normalizer, pre_tokenizer = (
         None if part is None else json.loads(part) for part in (how.normalizer, how.pre_tokenizer)
     )
@@ -261,20 +245,3 @@ def _peer(how: Pretokenization) -> Any:
     except Exception as error:  # tokenizers raises nothing more specific
         parts = " and ".join(part for part in (how.normalizer, how.pre_tokenizer) if part is not None)
         raise VocabularyError(f"tokenizers does not accept {parts}: {error}; correct it") from error
-
-
-def decoded(column: TextColumn) -> Iterator[str]:
-    """Yields the lines of a column as strings.
-
-    Raises:
-        InvalidTextError: a line is not UTF-8.
-    """
-    first = int(column.offsets[0])
-    data = column.data[first : column.offsets[-1]].tobytes()
-    for number, (start, end) in enumerate(pairwise((column.offsets - first).tolist())):
-        try:
-            yield data[start:end].decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InvalidTextError(
-                f"line {number}: byte {error.start} is not UTF-8; convert the text to UTF-8 or drop the line"
-            ) from error

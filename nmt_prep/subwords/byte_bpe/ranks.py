@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, decoded, needed_library
+from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 
 CL100K_PATTERN = "|".join(
@@ -85,7 +86,9 @@ class RankEncoder:
         Raises:
             VocabularyError: tiktoken is not installed, or does not accept the pattern.
         """
-        tiktoken = needed_library("tiktoken", "a rank file with another pattern than GPT-2's")
+        tiktoken = needed_extra(
+            "tiktoken", "tiktoken", "a rank file with another pattern than GPT-2's", VocabularyError
+        )
         ranks = {token: number for number, token in enumerate(vocabulary.tokens) if token}
         try:
             self._encoding = tiktoken.Encoding(
@@ -106,7 +109,7 @@ class RankEncoder:
             InvalidTextError: a line is not UTF-8.
             EncodeError: tiktoken cannot match its pattern to a line.
         """
-        lines = list(decoded(column))
+        lines = list(column.strings())
         try:
             if allowed:
                 rows = [self._encoding.encode(line, allowed_special=allowed, disallowed_special=()) for line in lines]

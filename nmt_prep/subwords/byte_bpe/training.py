@@ -7,24 +7,23 @@ from typing import Literal
 
 from _nmt_prep_core import ByteBPEWordCounter
 
-from nmt_prep.columns import Lines, TextColumn, text_columns
+from nmt_prep.columns import Lines, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.byte_bpe.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer
 from nmt_prep.subwords.byte_bpe.spelling import bytes_of, spelled
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary
-from nmt_prep.subwords.counts import CountColumns, check_memory
+from nmt_prep.subwords.counts import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 _BYTES_PER_PLACE = 40  # per byte of the distinct pretokens plus one per pretoken; 38 to 39 were measured
 
 
-class PretokenCounts:
-    """Distinct pretokens of a text and how often each occurs.
+class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
+    """Distinct pretokens of a text and how often each occurs."""
 
-    Memory grows with the number of distinct pretokens, not with the size of the text.
-    """
+    unit = "words"
 
     def __init__(self, pattern: str = GPT2_PATTERN) -> None:
         """Starts empty.
@@ -38,7 +37,7 @@ class PretokenCounts:
         """
         self.pretokenization = Pretokenization.by_pattern(pattern)
         self._pretokenizer = Pretokenizer(self.pretokenization)
-        self._native = ByteBPEWordCounter()
+        super().__init__(ByteBPEWordCounter())
 
     def add(self, lines: Lines, threads: int | None = None) -> None:
         """Counts the pretokens of lines.
@@ -53,39 +52,12 @@ class PretokenCounts:
         for column in text_columns(lines):
             cut = self._pretokenizer.cut(column)
             pretokens = column if cut is None else cut.column
-            self._native.add(pretokens.data, pretokens.offsets, threads or available_cores(), cut is None)
-
-    def add_counted(self, columns: CountColumns) -> None:
-        """Adds the counts of another process.
-
-        Raises:
-            InvalidTextError: a pretoken is not UTF-8.
-            ValueError: a pretoken is empty or its count is less than 1.
-        """
-        self._native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
-
-    def columns(self) -> CountColumns:
-        """Returns all pretokens and their counts, in no particular order."""
-        data, offsets, counts = self._native.columns()
-        return CountColumns(TextColumn(data, offsets), counts)
-
-    def check_memory(self, memory: int | None) -> None:
-        """Raises if training needs more than ``memory`` bytes; None means no limit.
-
-        Raises:
-            TrainingError: training needs more memory.
-        """
-        check_memory(self.training_bytes, memory, "the distinct words")
+            self.native.add(pretokens.data, pretokens.offsets, threads or available_cores(), cut is None)
 
     @property
     def training_bytes(self) -> int:
         """Estimated memory for training, in bytes."""
-        return self._native.places() * _BYTES_PER_PLACE
-
-    @property
-    def native(self) -> ByteBPEWordCounter:
-        """The native counter that holds the counts."""
-        return self._native
+        return self.native.places() * _BYTES_PER_PLACE
 
 
 def learn_vocabulary(
@@ -93,25 +65,17 @@ def learn_vocabulary(
     size: int,
     specials: Sequence[str],
     *,
-    min_frequency: int = 0,
-    initial_alphabet: Literal["bytes", "seen"] = "bytes",
-    limit_alphabet: int | None = None,
-    progress: ProgressCallback | None = None,
+    min_frequency: int,
+    initial_alphabet: Literal["bytes", "seen"],
+    limit_alphabet: int | None,
+    progress: ProgressCallback | None,
 ) -> ByteBPEVocabulary:
     """Learns merges from counted pretokens.
 
     Special tokens get the first ids, then bytes in the order of their characters, then merges. The most frequent pair
     is merged first; among equally frequent pairs, the one with the lower ids. Unlike in tokenizers, no merge ever
-    produces a special token.
-
-    Args:
-        words: counted pretokens.
-        size: target number of tokens, including special tokens.
-        specials: names of special tokens, in order of their ids, from 0.
-        min_frequency: pairs that occur less often are not merged.
-        initial_alphabet: start from all 256 bytes, or from those in the text (others cannot be encoded then).
-        limit_alphabet: keep only this many of the most frequent bytes, and ignore the others in the text.
-        progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
+    produces a special token. ``specials`` are the names of the special tokens, in order of their ids, from 0;
+    :meth:`ByteBPETokenizer.train` documents the other options.
 
     Raises:
         TrainingError: there is no text, or an option is invalid.

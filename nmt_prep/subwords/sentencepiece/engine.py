@@ -13,7 +13,7 @@ import sentencepiece
 from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
+from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.tokenizer import IdLayout
 
 _log = logging.getLogger(__name__)
@@ -225,17 +225,8 @@ class LibraryModel:
         Raises:
             InvalidTextError: a line is not UTF-8.
         """
-        lines = column.to_bytes()
-        for number, line in enumerate(lines):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise InvalidTextError(
-                    f"line {number}: byte {error.start} is not UTF-8; convert the text to UTF-8 or drop the line"
-                ) from error
-        rows = Ragged.from_lists(self._processor.encode(lines, out_type=int, num_threads=threads)) if lines else None
-        if rows is None:
-            return Ragged(np.empty(0, np.int32), np.zeros(1, np.int64))
+        lines = list(column.strings())
+        rows = Ragged.from_lists(self._processor.encode(lines, out_type=int, num_threads=threads) if lines else [])
         return Ragged(self._ids[rows.values], rows.offsets)
 
     def decode(self, rows: Sequence[Sequence[int]]) -> list[str]:

@@ -82,7 +82,8 @@ class SentencePieceTokenizer(Tokenizer):
             eos_id: id of the end of sentence; 1 as in Tensor2Tensor's vocabularies. None omits the piece.
             unk_id: id of unknown text.
             bos_id: id of the start of sentence. None omits the piece.
-            progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read.
+            progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read, then with ``step``,
+                ``iteration``, ``merges`` and ``skipped`` events of the training.
             memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
             options: other options of the library by name, such as ``split_digits=True``.
 

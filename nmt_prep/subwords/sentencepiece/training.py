@@ -68,19 +68,7 @@ def train_model(
 ) -> bytes:
     """Trains a model and returns the bytes of its file; ``SentencePieceTokenizer.train`` documents the options.
 
-    Args:
-        lines: text; all lines are used, in order.
-        size: number of pieces.
-        model_type: kind of model.
-        character_coverage: share of the text's characters that get pieces.
-        byte_fallback: True to encode characters without a piece as bytes.
-        user_defined_symbols: texts that always become one piece.
-        normalization_rule_name: the library's name of a normalisation table.
-        special_ids: ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
-        progress: called with ``("lines", {"lines": …, "bytes": …})`` as lines are read, then with the steps of the
-            training, as in :class:`TrainingLog`.
-        memory: bytes of memory that training may use; None means no limit.
-        options: options of the library by name.
+    ``special_ids`` are the ids by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks.
 
     Raises:
         InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.

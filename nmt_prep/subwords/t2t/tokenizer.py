@@ -59,8 +59,9 @@ class T2TTokenizer(Tokenizer):
 
         Args:
             lines: text, used unchanged (Tensor2Tensor strips each line first).
-            size: target number of pieces; the vocabulary with the nearest size is chosen.
-            max_subtoken_length: pieces are shorter than this number of characters; None means no limit.
+            size: target number of pieces, including reserved ones; the vocabulary with the nearest size is chosen.
+            max_subtoken_length: pieces are shorter than this number of characters; None means no limit. 200 suits text
+                without spaces between words, where whole clauses would become pieces.
             reserved: tokens of the caller, with ids from 2.
             progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
             threads: native threads to use; None is one per available core.

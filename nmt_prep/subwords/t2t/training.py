@@ -13,7 +13,7 @@ from _nmt_prep_core import T2TTokenCounter, T2TTrainer
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.runtime.cores import available_cores
-from nmt_prep.subwords.counts import CountColumns, check_memory
+from nmt_prep.subwords.counts import NativeCounts
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
 PAD = "<pad>"
@@ -25,13 +25,14 @@ _BYTES_PER_CHARACTER = 48  # per character of the distinct tokens plus one per t
 _ALPHABET_ONLY = 1  # with this max_subtoken_length, no piece is added to the alphabet
 
 
-class TokenCounts:
+class TokenCounts(NativeCounts[T2TTokenCounter]):
     """Distinct tokens of a text and how often each occurs.
 
     A line is split as in ``tensor2tensor.data_generators.tokenizer.encode``: into runs of letters and numbers, and runs
     of all other characters, without the single spaces between two runs. Lines are not stripped; the caller may do that.
-    Memory grows with the number of distinct tokens, not with the size of the text.
     """
+
+    unit = "tokens"
 
     def __init__(self, counts: Mapping[str, int] | None = None) -> None:
         """Starts empty, or from given counts.
@@ -43,11 +44,11 @@ class TokenCounts:
             InvalidTextError: a token contains a lone surrogate.
             ValueError: a token is empty or its count is less than 1.
         """
-        self._native = T2TTokenCounter()
+        super().__init__(T2TTokenCounter())
         for token, count in (counts or {}).items():
             if not token or count < 1:
                 raise ValueError(f"token {token!r} with count {count}: tokens have characters, counts are 1 or more")
-            self._native.add_token(checked_text(token, "token"), count)
+            self.native.add_token(checked_text(token, "token"), count)
 
     def add(self, lines: Lines | TextColumn, threads: int | None = None) -> None:
         """Counts the tokens of lines.
@@ -60,58 +61,29 @@ class TokenCounts:
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
         """
         for column in [lines] if isinstance(lines, TextColumn) else text_columns(lines):
-            self._native.add(column.data, column.offsets, threads or available_cores())
-
-    def add_counted(self, columns: CountColumns) -> None:
-        """Adds the counts of another process.
-
-        Raises:
-            InvalidTextError: a token is not UTF-8.
-            ValueError: a token is empty or its count is less than 1.
-        """
-        self._native.add_counted(columns.texts.data, columns.texts.offsets, columns.counts)
-
-    def columns(self) -> CountColumns:
-        """Returns all tokens and their counts, in no particular order."""
-        data, offsets, counts = self._native.columns()
-        return CountColumns(TextColumn(data, offsets), counts)
-
-    def check_memory(self, memory: int | None) -> None:
-        """Raises if training needs more than ``memory`` bytes; None means no limit.
-
-        Raises:
-            TrainingError: training needs more memory.
-        """
-        check_memory(self.training_bytes, memory, "the distinct tokens")
+            self.native.add(column.data, column.offsets, threads or available_cores())
 
     @property
     def training_bytes(self) -> int:
         """Estimated memory for training, in bytes; a few long, repetitive tokens need more."""
-        return self._native.characters() * _BYTES_PER_CHARACTER
+        return self.native.characters() * _BYTES_PER_CHARACTER
 
     def to_dict(self) -> dict[str, int]:
         """Returns the counts as a dictionary."""
-        return dict(self._native.items())
+        return dict(self.native.items())
 
 
 def build_pieces(
     counts: TokenCounts,
     size: int,
-    max_subtoken_length: int | None = None,
-    reserved: Sequence[str] = (),
-    progress: ProgressCallback | None = None,
+    max_subtoken_length: int | None,
+    reserved: Sequence[str],
+    progress: ProgressCallback | None,
 ) -> list[str]:
     """Returns the pieces of the vocabulary with the size nearest to ``size``, in order of ids.
 
     Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size.
-
-    Args:
-        counts: tokens to build from.
-        size: target number of pieces, including reserved pieces.
-        max_subtoken_length: pieces are shorter than this number of characters; None means no limit. 200 suits text
-            without spaces between words, where whole clauses would become pieces.
-        reserved: tokens of the caller, with ids from 2.
-        progress: called with ``("bisection", {"min_count": …, "size": …})`` after each vocabulary tried.
+    :meth:`T2TTokenizer.train` documents the options.
 
     Raises:
         TrainingError: there are no tokens, or an option is invalid.
@@ -126,7 +98,7 @@ def build_pieces(
                 f"and {PAD} and {EOS} have theirs already"
             )
     max_depth = -1 if max_subtoken_length is None else max(max_subtoken_length, _ALPHABET_ONLY) - 1
-    trainer = T2TTrainer(counts._native, tokens, max_depth)
+    trainer = T2TTrainer(counts.native, tokens, max_depth)
 
     low, high = _LOWEST, _HIGHEST
     best, best_distance = None, 0

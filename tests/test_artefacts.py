@@ -29,7 +29,7 @@ def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) ->
     assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
 
 
-def test_published_keeps_the_old_file_when_writing_fails(tmp_path: Path) -> None:
+def test_published_keeps_the_old_file_if_writing_fails(tmp_path: Path) -> None:
     target = tmp_path / "file.txt"
     target.write_text("old")
 
@@ -65,7 +65,7 @@ def test_publish_json_bytes_do_not_depend_on_the_order_of_keys(tmp_path: Path) -
     assert (tmp_path / "a").read_text("utf-8") == (tmp_path / "b").read_text("utf-8") == expected
 
 
-def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
+def test_remove_partial_removes_only_leftovers_of_published(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     for name in (".x.0123456789abcdef.partial", "sub/.y.fedcba9876543210.partial", "kept.partial", ".mine.partial"):
         (tmp_path / name).touch()
@@ -73,7 +73,7 @@ def test_remove_partial_takes_only_what_published_left(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == [".mine.partial", "kept.partial", "sub"]
 
 
-def test_remove_partial_does_not_mind_files_that_go_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remove_partial_ignores_files_that_vanish_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".x.0123456789abcdef.partial").touch()
     listed = list(tmp_path.rglob("*"))
     (tmp_path / ".x.0123456789abcdef.partial").unlink()
@@ -82,14 +82,14 @@ def test_remove_partial_does_not_mind_files_that_go_meanwhile(tmp_path: Path, mo
     assert not list(tmp_path.iterdir())
 
 
-def test_flush_takes_directories_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flush_accepts_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
     monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
     artefacts.flush(tmp_path)
     assert flushed == [tmp_path.stat().st_ino]
 
 
-def test_flush_tree_takes_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flush_tree_flushes_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").touch()
     flushed = []
@@ -122,7 +122,7 @@ def test_fields_of_a_dataclass_are_checked() -> None:
         parse_json_as(Stored, {"file": "a", "size": 1})
 
 
-def test_a_damaged_decision_is_named(tmp_path: Path) -> None:
+def test_error_names_a_damaged_decision(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text("[" * 200_000)
     with pytest.raises(
         OutputError, match=r"plan\.json is damaged \(nested too deeply\); run its stage again with --force"

@@ -50,7 +50,7 @@ def test_text_of_arrow_is_not_copied() -> None:
     assert TextColumn.from_arrow(array).data.ctypes.data == array.buffers()[2].address
 
 
-def test_what_is_not_text() -> None:
+def test_values_that_are_not_text() -> None:
     with pytest.raises(TypeError, match="expected an Arrow string array, got int64"):
         TextColumn.from_arrow(pa.array([1]))
     with pytest.raises(InvalidTextError, match="1 of 2 lines are null"):
@@ -59,7 +59,7 @@ def test_what_is_not_text() -> None:
         TextColumn.from_strings(["fine", "no\ud800"])
 
 
-def test_every_form_of_lines_is_taken() -> None:
+def test_every_form_of_lines_is_accepted() -> None:
     lines = ["a", "bc", ""]
     chunked = pa.chunked_array([pa.array(lines[:1]), pa.array(lines[1:])])
     arrays = [pa.array(lines[:2]), pa.array(lines[2:])]

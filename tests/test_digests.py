@@ -18,7 +18,7 @@ def test_digests_are_sha256(tmp_path: Path) -> None:
     assert digest_of("abc") == "6cc43f858fbb763301637b5af970e2a46b46f461f27e5a0f41e009c59b827b25"
 
 
-def test_a_file_is_read_once_and_again_only_when_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_again_only_if_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
 
     def counting(path: Path) -> str:
@@ -43,7 +43,7 @@ def test_a_file_is_read_once_and_again_only_when_it_changed(tmp_path: Path, monk
     assert len(reads) == 4
 
 
-def test_a_lost_or_damaged_memory_costs_only_time(tmp_path: Path) -> None:
+def test_a_lost_or_damaged_cache_costs_only_time(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"abc")
     cache = DigestCache(tmp_path)

@@ -37,7 +37,7 @@ def disturbed(shim: Path, place: Path, variant: str, first: int, step: int, turn
 
 
 @pytest.mark.parametrize(("variant", "step"), [("example", 41), ("chunk", 67), ("packed", 173)])
-def test_a_run_whose_disk_fails_at_some_points_goes_on_to_the_same_bytes(
+def test_after_disk_faults_at_some_points_a_rerun_gives_the_same_bytes(
     shim: Path, memory_path: Path, variant: str, step: int
 ) -> None:
     result = disturbed(shim, memory_path, variant, 5, step, 0)
@@ -48,7 +48,7 @@ def test_a_run_whose_disk_fails_at_some_points_goes_on_to_the_same_bytes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("variant", "step", "turn"), [("example", 1, 0), ("chunk", 1, 1), ("packed", 2, 2)])
-def test_a_run_whose_disk_fails_at_every_point_goes_on_to_the_same_bytes(
+def test_after_disk_faults_at_every_point_a_rerun_gives_the_same_bytes(
     shim: Path, memory_path: Path, variant: str, step: int, turn: int
 ) -> None:
     result = disturbed(shim, memory_path, variant, 1, step, turn)

@@ -16,14 +16,14 @@ def killed(directory: Path, first: int, step: int, random: int) -> dict[str, obj
     return json.loads(result.stdout)
 
 
-def test_a_run_killed_at_some_points_goes_on_to_the_same_bytes(memory_path: Path) -> None:
+def test_after_kills_at_some_points_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
     result = killed(memory_path, 3, 17, 5)
     assert result["wrong"] == []
     assert result["points"] >= 12
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_every_point_goes_on_to_the_same_bytes(memory_path: Path) -> None:
+def test_after_kills_at_every_point_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
     result = killed(memory_path, 1, 1, 50)
     assert result["wrong"] == []
     assert result["points"] >= 120

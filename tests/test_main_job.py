@@ -98,9 +98,7 @@ def test_a_second_run_does_nothing(place: Path) -> None:
         ({"name": "other"}, ["vocab", "encode", "report"]),
     ],
 )
-def test_exactly_the_stages_that_a_change_touches_run_again(
-    place: Path, changes: dict[str, Any], expected: list[str]
-) -> None:
+def test_a_change_reruns_exactly_the_affected_stages(place: Path, changes: dict[str, Any], expected: list[str]) -> None:
     run(place)
     assert run(place, **changes) == expected
     run(place, output="fresh", **changes)
@@ -163,7 +161,7 @@ def test_a_corpus_added_to_a_split_is_compiled_with_the_others(place: Path) -> N
     assert Counter(records(place / "run")).most_common(1)[0][1] == 2
 
 
-def test_a_run_that_was_cut_short_by_an_error_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_resumes_after_an_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(place, output="undisturbed")
     from nmt_prep.stages import encode
 

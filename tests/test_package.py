@@ -25,14 +25,14 @@ def test_importing_does_not_load_tensorflow(module: str) -> None:
     assert python(f"import sys, {module}; print('tensorflow' in sys.modules)") == "False\n"
 
 
-def test_the_command_line_starts_without_what_only_its_commands_need() -> None:
+def test_the_command_line_starts_without_modules_of_single_commands() -> None:
     program = (
         "import sys, nmt_prep.cli.app; print(sorted({'tensorflow', 'pyarrow', 'sentencepiece'} & set(sys.modules)))"
     )
     assert python(program) == "[]\n"
 
 
-def test_every_public_name_is_there_and_no_other() -> None:
+def test_exactly_the_public_names_exist() -> None:
     for name in nmt_prep.__all__:
         if name not in ("BatchedInput", "get_infer_iterator", "get_iterator", "make_dataset"):
             assert getattr(nmt_prep, name) is not None
@@ -42,7 +42,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
 
 
 @pytest.mark.tensorflow
-def test_the_input_function_loads_tensorflow_when_it_is_touched() -> None:
+def test_the_input_function_loads_tensorflow_on_first_use() -> None:
     program = "import sys, nmt_prep; nmt_prep.get_iterator; print('tensorflow' in sys.modules)"
     assert python(program) == "True\n"
 

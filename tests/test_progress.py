@@ -19,7 +19,7 @@ class Clock:
         monkeypatch.setattr(progress.time, "monotonic", lambda: self.now)
 
 
-def test_lines_tell_events_at_once_and_meters_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_show_events_at_once_and_meters_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, stream = Clock(monkeypatch), io.StringIO()
     with Progress(LineListener(Console(file=stream, width=20), describe)) as told:
         told.event("stage_started", stage="vocab", reason="never run here")
@@ -63,7 +63,7 @@ def test_meters_add_up_over_threads() -> None:
     assert meter.done == 4000
 
 
-def test_two_bars_at_once_on_a_terminal() -> None:
+def test_two_simultaneous_bars_on_a_terminal() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=120)
     with Progress(BarListener(console, describe)) as told:

@@ -20,7 +20,7 @@ def test_stages_that_the_config_does_not_have_are_refused(tmp_path: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
-def test_what_follows_the_run_happens_while_the_directory_is_held(tmp_path: Path) -> None:
+def test_work_after_the_run_still_holds_the_lock(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     held = []
 
@@ -35,7 +35,7 @@ def test_what_follows_the_run_happens_while_the_directory_is_held(tmp_path: Path
     assert held == [True]
 
 
-def test_a_config_given_from_python_runs_as_one_from_a_file(tmp_path: Path) -> None:
+def test_a_config_from_python_runs_like_one_from_a_file(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     outcomes = nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path, until="sample")
     assert [outcome.stage for outcome in outcomes] == ["download", "extract", "compile", "sample"]

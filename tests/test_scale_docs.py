@@ -55,7 +55,7 @@ def executable(path: Path, text: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_chain_of_jobs_gives_what_a_run_gives(tmp_path: Path) -> None:
+def test_the_chain_of_jobs_gives_the_same_as_a_run(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     nmt_prep.run(corpus_config(tmp_path / "plain"), base_dir=tmp_path)
     config = tmp_path / "c.yaml"
@@ -93,5 +93,5 @@ def test_the_engines_are_accepted() -> None:
     assert [engine["cluster"]["kind"] for engine in shown] == ["slurm", "kubernetes"]
 
 
-def test_the_script_is_one_that_bash_understands() -> None:
+def test_the_script_is_valid_bash() -> None:
     subprocess.run(["bash", "-n"], input=script(), text=True, check=True)

@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path, DigestCache(tmp_path))
 
 
-def test_what_was_noted_is_found(store: Store) -> None:
+def test_a_noted_file_is_found(store: Store) -> None:
     stored = Stored(f"{ABC}/a.tgz", ABC, 3)
     assert store.find(["url", "x"]) is None
     assert store.note(["url", "x"], stored) == stored
@@ -47,12 +47,12 @@ def test_a_damaged_note_does_not_count(store: Store, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.tgz", "other.tgz"])
-def test_by_digest_under_any_name(store: Store, name: str) -> None:
+def test_a_file_is_found_by_digest_under_any_name(store: Store, name: str) -> None:
     assert store.find_digest(ABC, name) == Stored(f"{ABC}/a.tgz", ABC, 3)
     assert store.find_digest("0" * 64, name) is None
 
 
-def test_what_was_forgotten_is_not_found(store: Store) -> None:
+def test_a_forgotten_file_is_not_found(store: Store) -> None:
     store.forget()
     store.note("x", Stored(f"{ABC}/a.tgz", ABC, 3))
     store.forget()

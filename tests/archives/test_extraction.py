@@ -37,7 +37,7 @@ def test_a_single_file(tmp_path: Path, packer: Callable[[bytes], bytes], member:
 
 
 @pytest.mark.parametrize("content", [b"", b"P", b"BZh9 is how this text begins\n", b"\0" * 1024])
-def test_texts_that_might_be_taken_for_archives(tmp_path: Path, content: bytes) -> None:
+def test_texts_that_resemble_archives_stay_single_files(tmp_path: Path, content: bytes) -> None:
     assert extract(tmp_path, content, WHOLE_FILE) == {WHOLE_FILE: content}
 
 
@@ -58,25 +58,25 @@ def test_missing_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
     assert outputs(tmp_path) == []
 
 
-def test_a_missing_member_of_the_same_base_name_is_shown_first(tmp_path: Path) -> None:
+def test_error_for_a_missing_member_lists_the_same_base_name_first(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match=r"no member 'a\.en'; the nearest is 'd/a\.en'; it has 'b\.en', 'd/"):
         extract(tmp_path, tar_of(("b.en", b""), ("d/a.en", b"")), "a.en")
 
 
-def test_a_member_of_what_is_no_archive(tmp_path: Path) -> None:
+def test_member_of_a_file_that_is_not_an_archive(tmp_path: Path) -> None:
     with pytest.raises(
         ArchiveError, match=r"page has no member 'a\.en', since it is no archive: it looks like an HTML"
     ):
         extract(tmp_path, b"<html>not found</html>", "a.en", name="page")
 
 
-def test_an_archive_where_a_file_was_expected(tmp_path: Path) -> None:
+def test_archive_instead_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match=r"x\.tgz is an archive \('a', 'b', …\); name the members to use"):
         extract(tmp_path, tar_of(("a", b""), ("b", b"")), WHOLE_FILE)
 
 
 @pytest.mark.parametrize("build", [tar_of, zip_of])
-def test_a_member_given_twice(tmp_path: Path, build: Callable[..., bytes]) -> None:
+def test_duplicate_member(tmp_path: Path, build: Callable[..., bytes]) -> None:
     with pytest.raises(ArchiveError, match=r"'a' occurs twice"):
         extract(tmp_path, build(("a", b"1"), ("b", b""), ("./a", b"2")), "a")
     assert outputs(tmp_path) == []
@@ -103,7 +103,7 @@ def test_only_regular_members_of_a_tar(tmp_path: Path, kind: bytes, words: str) 
     assert outputs(tmp_path) == []
 
 
-def test_no_links_of_a_zip(tmp_path: Path) -> None:
+def test_links_in_a_zip_are_not_extracted(tmp_path: Path) -> None:
     info = zipfile.ZipInfo("a")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     with pytest.raises(ArchiveError, match=r"'a' is refused: it is a symbolic link"):
@@ -112,12 +112,12 @@ def test_no_links_of_a_zip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("member", ["/etc/passwd", "../a", "d/../../a", ".."])
 @pytest.mark.parametrize("build", [tar_of, zip_of])
-def test_names_that_climb_out(tmp_path: Path, member: str, build: Callable[..., bytes]) -> None:
+def test_names_that_leave_the_directory(tmp_path: Path, member: str, build: Callable[..., bytes]) -> None:
     with pytest.raises(ArchiveError, match=rf"the member {re.escape(repr(member))} is refused"):
         extract(tmp_path, build((member, b"")), member)
 
 
-def test_hostile_members_that_nobody_asked_for_are_not_written(tmp_path: Path) -> None:
+def test_unwanted_hostile_members_are_not_written(tmp_path: Path) -> None:
     link = tarfile.TarInfo("d")
     link.type, link.linkname = tarfile.SYMTYPE, "../../.."
     content = tar_of((link, b""), ("d/evil", b"x"), ("../evil", b"x"), ("/evil", b"x"), ("a", b"good"))
@@ -186,7 +186,7 @@ def test_encrypted_zip(tmp_path: Path) -> None:
         extract(tmp_path, bytes(content), "a")
 
 
-def test_an_archive_that_is_gone(tmp_path: Path) -> None:
+def test_missing_archive(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="No such file"):
         extract_members(Archive(tmp_path / "x", "x", "0" * 64), ["a"], tmp_path.joinpath, LIMITS, lambda _: None)
 
@@ -207,7 +207,7 @@ def test_member_name(given: str, name: str) -> None:
 
 @pytest.mark.parametrize("pack", [tar_of, zip_of])
 @pytest.mark.parametrize("size", [1, 3 << 20])
-def test_a_file_that_is_not_the_one_its_digest_names(tmp_path: Path, pack: Callable[..., bytes], size: int) -> None:
+def test_file_that_does_not_match_its_digest(tmp_path: Path, pack: Callable[..., bytes], size: int) -> None:
     archive = Archive(tmp_path / "x.tgz", "x.tgz", hashlib.sha256(b"another").hexdigest())
     archive.path.write_bytes(pack(("a", os.urandom(size)), ("b", b"rest")))
     with pytest.raises(ArchiveError, match=rf"changed after it was checked: expected SHA-256 {archive.sha256}, found"):

@@ -30,7 +30,7 @@ def small_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("packer", PACKERS)
 @pytest.mark.parametrize("entries", [1, 2])
-def test_a_tar_cut_between_entries_is_cut_short(tmp_path: Path, packer: Any, entries: int) -> None:
+def test_a_tar_cut_between_entries_is_truncated(tmp_path: Path, packer: Any, entries: int) -> None:
     content = tar_of(*[(name, b"x" * 512) for name in NAMES])[: 1024 * entries]
     with pytest.raises(ArchiveError, match=r"cut short \(the end marker of the tar is missing"):
         extract(tmp_path, packer(content), NAMES[0])
@@ -46,7 +46,7 @@ def test_a_damaged_header_after_the_wanted_member(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [512 * 3, 512 * 3 + 100, 512 * 2 + 300])
-def test_a_tar_cut_within_an_entry_that_nobody_asked_for(tmp_path: Path, cut: int) -> None:
+def test_a_tar_cut_within_an_unwanted_entry(tmp_path: Path, cut: int) -> None:
     content = tar_of(("a", b"x"), ("b", b"y" * 2000))[:cut]
     with pytest.raises(ArchiveError, match=r"damaged or cut short \(it ends within "):
         extract(tmp_path, content, "a")
@@ -70,7 +70,7 @@ def pax(fields: bytes, name: str = "a", size: int | None = None) -> bytes:
     return header.tobuf(tarfile.USTAR_FORMAT) + padded + tar_of((name, b"x" * 100))
 
 
-def test_the_name_in_a_pax_header_counts(tmp_path: Path) -> None:
+def test_the_name_in_a_pax_header_wins(tmp_path: Path) -> None:
     content = pax(b"16 path=../evil\n")
     with pytest.raises(ArchiveError, match=r"'\.\./evil' is refused: it is not inside the archive"):
         extract(tmp_path, content, "**evil")
@@ -117,7 +117,7 @@ def test_a_bomb_around_a_tar(tmp_path: Path, packer: Any) -> None:
 
 @pytest.mark.usefixtures("small_allowance")
 @pytest.mark.parametrize("build", [tar_of, zip_of])
-def test_bombs_within_an_archive(tmp_path: Path, build: Any) -> None:
+def test_compressed_bombs_in_an_archive(tmp_path: Path, build: Any) -> None:
     members = [(f"{number}.gz", gzip.compress(bytes(60_000))) for number in range(3)]
     content = build(*members)
     assert extract(tmp_path, content, "1.gz", limits=Limits(max_ratio=2)) == {"1.gz": bytes(60_000)}
@@ -149,7 +149,7 @@ def test_a_zip_whose_entries_overlap(tmp_path: Path) -> None:
         extract(tmp_path, bytes(content), "a")
 
 
-def test_a_directory_of_a_zip_that_claims_too_much(tmp_path: Path) -> None:
+def test_zip_directory_that_claims_too_much(tmp_path: Path) -> None:
     content = bytearray(zip_of(("a", b"1" * 100)))
     end = content.index(b"PK\x05\x06")
     content[end + 12 : end + 16] = struct.pack("<L", 1 << 30)
@@ -169,7 +169,7 @@ def test_zip64(tmp_path: Path) -> None:
         extract(tmp_path, buffer.getvalue(), "big", limits=Limits(max_members=70_000))
 
 
-def test_xz_that_wants_much_memory(tmp_path: Path) -> None:
+def test_xz_that_needs_too_much_memory(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
     content = bytearray(lzma.compress(b"x" * 100, filters=filters))
     header = content.index(b"\x21\x01")  # the filter's id and the length of its properties
@@ -216,7 +216,7 @@ def test_a_pattern_that_matches_a_link_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("full", [0, 1])
-def test_a_full_disk_names_the_file_that_was_written(
+def test_error_of_a_full_disk_names_the_file_being_written(
     tmp_path: Path, full: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = extraction._copy

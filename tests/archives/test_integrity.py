@@ -38,7 +38,7 @@ def test_cut_compression(tmp_path: Path, packer: Callable[[bytes], bytes], conte
 
 
 @pytest.mark.parametrize("size", [600, 10_000, len(NOISE) + 511, len(NOISE) + 1500])
-def test_a_tar_that_is_cut(tmp_path: Path, size: int) -> None:
+def test_truncated_tar(tmp_path: Path, size: int) -> None:
     assert damage(tmp_path, TAR[:size])
 
 
@@ -59,7 +59,7 @@ def test_a_zip(tmp_path: Path) -> None:
     assert "Bad CRC-32 for file 'b'" in damage(tmp_path, bytes(flipped))
 
 
-def test_what_is_refused_for_other_reasons_than_damage(tmp_path: Path) -> None:
+def test_errors_that_are_not_damage(tmp_path: Path) -> None:
     assert damage(tmp_path, gzip.compress(bytes(200 << 20)), Limits(max_ratio=1)) == ""
     assert damage(tmp_path, TAR, Limits(max_members=1)) == ""
     locked = zipfile.ZipInfo("secret")
@@ -70,7 +70,7 @@ def test_what_is_refused_for_other_reasons_than_damage(tmp_path: Path) -> None:
     assert damage(tmp_path, bytes(content)) == ""
 
 
-def test_every_byte_that_comes_out_is_told(tmp_path: Path) -> None:
+def test_every_decompressed_byte_is_reported(tmp_path: Path) -> None:
     told: list[int] = []
     path = tmp_path / "file"
     path.write_bytes(gzip.compress(TAR))

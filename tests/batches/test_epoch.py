@@ -51,7 +51,7 @@ def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
 @given(
     st.lists(st.integers(0, 1500), min_size=1, max_size=4), st.integers(1, 8), st.integers(0, 3), st.integers(200, 3000)
 )
-def test_workers_share_an_epoch_out(shards: list[int], workers: int, epoch: int, window_pairs: int) -> None:
+def test_workers_divide_an_epoch(shards: list[int], workers: int, epoch: int, window_pairs: int) -> None:
     index = split_index(shards)
     orders = [EpochOrder(index, 7, epoch, workers, worker, window_pairs) for worker in range(workers)]
     parts = [pairs_of(order) for order in orders]
@@ -70,7 +70,7 @@ def test_epochs_differ_and_no_seed_keeps_the_order() -> None:
     assert EpochOrder(index, None).order.tolist() == list(range(32))
 
 
-def test_the_start_is_found_by_counting() -> None:
+def test_resume_position_is_found_by_counting() -> None:
     order = EpochOrder(split_index([9000]), 1, window_pairs=2000)
 
     def start(skip: int) -> Place:
@@ -125,7 +125,7 @@ def test_weights_give_exact_numbers_and_equal_turns() -> None:
     assert together[numbers == 0].max() - together[numbers == 0].min() <= 1
 
 
-def test_a_window_knows_its_ranks() -> None:
+def test_copies_of_a_window_equal_those_of_the_whole() -> None:
     index = split_index([3000], corpora=3)
     mix = CorpusMix.of(index, [CorpusInfo(name=n, pairs=1000) for n in "abc"], [500, 1500, 10], 1, 0)
     order = EpochOrder(index, 5).order

@@ -54,7 +54,7 @@ def test_batches_of_a_number_of_pairs_end_with_a_smaller_one() -> None:
     assert batch_sizes(longer[:0], BatchRule(1, pairs=2), vectors).tolist() == []
 
 
-def test_order_is_by_the_longer_side_then_the_difference_in_turns_down_and_up() -> None:
+def test_order_is_by_longer_side_then_difference_alternating_down_and_up() -> None:
     source, target = np.array([3, 1, 4, 4, 5, 2, 3]), np.array([1, 5, 4, 3, 2, 4, 3])
     order = longest_first(source, target, vectors)
     assert list(zip(source[order].tolist(), target[order].tolist(), strict=True)) == [
@@ -77,14 +77,14 @@ def test_the_seed_decides_the_order_of_equals_and_of_batches() -> None:
     assert sorted(shuffled, reverse=True) == in_order
 
 
-def test_too_long_pairs_are_left_out_or_counted_as_cut() -> None:
+def test_too_long_pairs_are_left_out_or_truncated() -> None:
     lengths = [(3, 9), (5, 2), (6, 6)]
     assert batches(lengths, BatchRule(10, max_length=5), None) == [[(5, 2)]]
     truncating = BatchRule(10, max_length=5, too_long="truncate")
     assert batches(lengths, truncating, None) == [[(3, 9), (6, 6)], [(5, 2)]]
 
 
-def test_a_batch_is_of_one_bucket() -> None:
+def test_pairs_of_a_batch_are_of_one_bucket() -> None:
     lengths = [(3, 3), (9, 8), (4, 4), (2, 5), (10, 2), (1, 1)]
     rule = BatchRule(0, buckets=Buckets((5, 10), (3, 2)))
     assert batches(lengths, rule, None) == [[(3, 3), (4, 4), (2, 5)], [(1, 1)], [(9, 8), (10, 2)]]
@@ -99,7 +99,7 @@ def test_pairs_are_packed_into_rows() -> None:
     assert found.sizes.tolist() == [2]
 
 
-def test_rows_of_records_lack_those_of_a_pair_that_is_longer() -> None:
+def test_rows_packed_in_records_drop_pairs_that_are_too_long() -> None:
     lengths = [(5, 5), (3, 4), (20, 1), (6, 6)]
     rule = BatchRule(0, 1, max_length=10, row_length=10)
     found = cut(lengths, rule, None, rows=[2, 1, 1])
@@ -118,7 +118,7 @@ def test_rows_of_records_lack_those_of_a_pair_that_is_longer() -> None:
     st.booleans(),
     st.integers(0, 4),
 )
-def test_batches_are_those_that_are_counted_beforehand(
+def test_number_of_batches_equals_the_count_made_in_advance(
     lengths: Lengths,
     limits: tuple[int, ...],
     pairs: int,

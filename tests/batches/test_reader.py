@@ -25,7 +25,7 @@ def same(batches: list[IdBatch], others: list[IdBatch]) -> bool:
 
 
 @pytest.mark.parametrize(("layout", "workers"), [("example", 1), ("chunk", 3), ("packed", 8)])
-def test_workers_share_every_pair(encode_run: Callable[..., Path], layout: str, workers: int) -> None:
+def test_workers_divide_all_pairs(encode_run: Callable[..., Path], layout: str, workers: int) -> None:
     run = encode_run({"a": PAIRS}, layout)
     options: dict[str, Any] = {"batch_tokens": 300, "num_shards": workers, "seed": 3, "packed": False}
     parts = [list(nmt_prep.read_records(run, "train", **options, shard_index=worker)) for worker in range(workers)]
@@ -34,7 +34,7 @@ def test_workers_share_every_pair(encode_run: Callable[..., Path], layout: str, 
         assert len(batch.source) * max(*batch.source.lengths, *batch.target.lengths) <= 300
 
 
-def test_an_epoch_goes_on_at_any_batch(encode_run: Callable[..., Path]) -> None:
+def test_an_epoch_resumes_at_any_batch(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     whole = list(read_records(run, "train", batch_size=7, seed=1, epoch=2))
     for step in (0, 1, 50, len(whole) - 1, len(whole)):
@@ -68,7 +68,7 @@ def test_rows_of_records_stay_together(encode_run: Callable[..., Path]) -> None:
         assert np.add.reduceat(batch.source.lengths, first).max() <= 32
 
 
-def test_a_batch_is_unpacked_into_its_sides(encode_run: Callable[..., Path]) -> None:
+def test_a_batch_unpacks_into_its_sides(encode_run: Callable[..., Path]) -> None:
     (batch,) = read_records(encode_run({"a": PAIRS[:3]}), "train", shuffle=False)
     source, target = batch
     assert source is batch.source
@@ -76,7 +76,7 @@ def test_a_batch_is_unpacked_into_its_sides(encode_run: Callable[..., Path]) -> 
 
 
 @pytest.mark.parametrize(("layout", "packed"), [("chunk", True), ("packed", None), ("example", True)])
-def test_batches_are_as_wide_as_asked(encode_run: Callable[..., Path], layout: str, packed: bool | None) -> None:
+def test_batches_have_the_requested_width(encode_run: Callable[..., Path], layout: str, packed: bool | None) -> None:
     run = encode_run({"a": PAIRS}, layout)
     assert {batch.width for batch in read_records(run, "train", packed=packed, max_length=32)} == {32}
     assert {batch.width for batch in read_records(run, "train", packed=False)} == {None}
@@ -84,7 +84,7 @@ def test_batches_are_as_wide_as_asked(encode_run: Callable[..., Path], layout: s
     assert widths == {8, 24}
 
 
-def test_what_the_config_says_of_input_is_used(encode_run: Callable[..., Path]) -> None:
+def test_input_section_of_the_config_gives_the_defaults(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     info = load_dataset_info(run / "records")
     recorded = info.model_copy(update={"input": InputInfo(batch_tokens=60, max_length=12)})
@@ -95,7 +95,7 @@ def test_what_the_config_says_of_input_is_used(encode_run: Callable[..., Path]) 
     assert max(len(source) for source, _ in pairs_in(list(read_records(run, "train", max_length=None)))) == 21
 
 
-def test_options_are_given_one_by_one_or_as_dataclasses(encode_run: Callable[..., Path]) -> None:
+def test_options_as_keywords_or_as_dataclasses(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     one_by_one = read_records(run, "train", batch_size=50, max_length=12, seed=4, num_shards=2, temperature=1)
     grouped = read_records(
@@ -115,7 +115,7 @@ def test_options_are_given_one_by_one_or_as_dataclasses(encode_run: Callable[...
         read_records(run, "train", sead=1)  # type: ignore[call-arg]
 
 
-def test_more_batches_than_there_are_cannot_be_skipped(encode_run: Callable[..., Path]) -> None:
+def test_skipping_more_batches_than_there_are_is_an_error(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     assert list(read_records(run, "train", batch_size=100, skip_batches=12)) == []
     with pytest.raises(ConfigError, match="skip_batches is 13, but this epoch has 12 batches"):

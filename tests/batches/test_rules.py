@@ -20,7 +20,7 @@ def padding(histogram: list[tuple[int, int]], limits: tuple[int, ...]) -> int:
 
 
 @given(HISTOGRAMS, st.integers(1, 5))
-def test_limits_pad_as_little_as_any(histogram: list[tuple[int, int]], buckets: int) -> None:
+def test_limits_give_the_least_padding(histogram: list[tuple[int, int]], buckets: int) -> None:
     lengths = [length for length, _ in histogram]
     others = [
         (*chosen, lengths[-1])
@@ -32,7 +32,7 @@ def test_limits_pad_as_little_as_any(histogram: list[tuple[int, int]], buckets: 
     assert padding(histogram, limits) == min(padding(histogram, choice) for choice in others)
 
 
-def test_limits_of_a_known_histogram() -> None:
+def test_limits_for_a_small_histogram() -> None:
     histogram = [(2, 10), (3, 1), (9, 4), (10, 4), (50, 1)]
     assert best_limits(histogram, 1) == (50,)
     assert best_limits(histogram, 2) == (10, 50)
@@ -57,7 +57,7 @@ def test_batches_of_a_sorted_window_are_counted(lengths: list[int], tokens: int)
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=20), st.sampled_from(["drop", "truncate"]))
-def test_what_is_too_long_is_left_out_or_cut(pairs: list[tuple[int, int]], too_long: str) -> None:
+def test_too_long_pairs_are_left_out_or_truncated(pairs: list[tuple[int, int]], too_long: str) -> None:
     rule = BatchRule(10, max_length=5, too_long=too_long)  # type: ignore[arg-type]
     lengths, copies = (np.array([pair[part] for pair in pairs], np.int64) for part in (0, 1))
     histogram = rule.admitted(lengths, copies)
@@ -72,6 +72,6 @@ def test_capacities() -> None:
 
 
 @pytest.mark.parametrize(("drop_remainder", "batches"), [(False, 4), (True, 2)])
-def test_a_remainder_is_dropped_where_asked(batches: int, *, drop_remainder: bool) -> None:
+def test_remainder_is_dropped_if_asked(batches: int, *, drop_remainder: bool) -> None:
     rule = BatchRule(0, buckets=fixed_buckets([4, 8], 16), drop_remainder=drop_remainder)
     assert rule.count(np.bincount([1, 2, 3, 4, 4, 5, 6, 7])) == batches

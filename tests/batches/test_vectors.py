@@ -23,17 +23,17 @@ def test_sorting_keeps_the_order_of_equals(values: list[int]) -> None:
 
 
 @given(st.permutations(range(20)))
-def test_an_inverse_leads_back(permutation: list[int]) -> None:
+def test_inverse_of_a_permutation(permutation: list[int]) -> None:
     order = np.array(permutation)
     assert order[vectors.inverse(order)].tolist() == list(range(20))
 
 
-def test_spans_follow_one_another() -> None:
+def test_ranges_are_concatenated() -> None:
     assert vectors.spans(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
     assert vectors.spans(np.array([], np.int64), np.array([], np.int64)).tolist() == []
 
 
-def test_jumps_end_with_the_vector() -> None:
+def test_following_jumps_ends_with_the_vector() -> None:
     assert vectors.jumps(np.array([2, 9, 1, 5, 5])).tolist() == [2, 1, 2]
     assert vectors.jumps(np.array([], np.int64)).tolist() == []
 

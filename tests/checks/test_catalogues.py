@@ -27,7 +27,7 @@ def corpus(url: Any, languages: tuple[str, str] = ("en", "zh"), **more: Any) -> 
     return found
 
 
-def test_an_id_of_opus_names_its_members() -> None:
+def test_an_opus_id_gives_the_members_of_its_archive() -> None:
     assert corpus("opus:News-Commentary/v16/en-zh") == {
         "url": {"both": ["opus:News-Commentary/v16/en-zh"]},
         "format": "plain",
@@ -46,12 +46,12 @@ def test_an_id_of_opus_names_its_members() -> None:
         ("opus:B/v1/pt-pt_br", ("pt-BR", "pt"), "B.pt-pt_br.pt_br", "B.pt-pt_br.pt"),
     ],
 )
-def test_which_language_is_the_source(address: str, languages: tuple[str, str], source: str, target: str) -> None:
+def test_source_and_target_of_an_opus_id(address: str, languages: tuple[str, str], source: str, target: str) -> None:
     found = corpus(address, languages)
     assert (found["source"], found["target"]) == (source, target)
 
 
-def test_what_the_config_says_comes_first() -> None:
+def test_explicit_keys_of_the_config_win() -> None:
     found = corpus(["opus:B/v1/en-zh", "https://mirror/b.zip"], source="a", target="b", encoding="utf-16")
     assert found == {
         "url": {"both": ["opus:B/v1/en-zh", "https://mirror/b.zip"]},
@@ -62,7 +62,7 @@ def test_what_the_config_says_comes_first() -> None:
     }
 
 
-def test_a_filled_in_config_stays_as_it_is() -> None:
+def test_a_filled_in_config_does_not_change_again() -> None:
     found = corpus("opus:B/v1/en-zh")
     assert corpus(**found) == found
 
@@ -80,7 +80,7 @@ def test_a_filled_in_config_stays_as_it_is() -> None:
         ({"source": "opus:B/v1/en-zh", "target": "a"}, r"opus:B/v1/en-zh names a whole corpus"),
     ],
 )
-def test_ids_that_do_not_fit(url: Any, message: str) -> None:
+def test_opus_ids_that_cannot_be_used(url: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         corpus(url)
 
@@ -119,7 +119,7 @@ def sets(monkeypatch: pytest.MonkeyPatch) -> None:
         ("wmt21/dev", ("zh", "en"), {"format": "wmt_xml", "member": "t/en-zh.xml", "swap": True, "references": ["A"]}),
     ],
 )
-def test_an_id_of_sacrebleu(name: str, languages: tuple[str, str], known: dict[str, Any]) -> None:
+def test_sacrebleu_id(name: str, languages: tuple[str, str], known: dict[str, Any]) -> None:
     url = {"both": ["https://data.example/wmt18/test.tgz"]}
     assert corpus(f"sacrebleu:{name}/en-zh", languages) == {"url": url, **known}
 
@@ -135,13 +135,13 @@ def test_an_id_of_sacrebleu(name: str, languages: tuple[str, str], known: dict[s
         ("sacrebleu:several/en-zh", r"several consists of 2 files; name those that you need by url"),
     ],
 )
-def test_ids_that_sacrebleu_has_not(address: str, message: str) -> None:
+def test_ids_unknown_to_sacrebleu(address: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         corpus(address)
 
 
 @pytest.mark.usefixtures("sets")
-def test_a_test_set_of_other_languages() -> None:
+def test_sacrebleu_test_set_of_other_languages() -> None:
     with pytest.raises(ConfigError, match="sacrebleu:wmt18/en-zh is for en-zh, but languages is en-de"):
         corpus("sacrebleu:wmt18/en-zh", ("en", "de"))
 
@@ -198,12 +198,12 @@ def index(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("xml", ("zh", "en"), {"url": "https://x/a.tgz", "format": "wmt_xml", "member": "a.xml", "swap": True}),
     ],
 )
-def test_an_id_of_mtdata(name: str, languages: tuple[str, str], known: dict[str, Any]) -> None:
+def test_mtdata_id(name: str, languages: tuple[str, str], known: dict[str, Any]) -> None:
     assert corpus(f"mtdata:{name}", languages) == {**known, "url": {"both": [known["url"]]}}
 
 
 @pytest.mark.usefixtures("index")
-def test_an_id_of_mtdata_with_a_file_a_side() -> None:
+def test_mtdata_id_with_one_file_per_side() -> None:
     url = {"source": ["https://x/a.zh"], "target": ["https://x/a.en"]}
     assert corpus("mtdata:two", ("zh", "en")) == {"url": url, "format": "plain"}
 
@@ -219,12 +219,12 @@ def test_an_id_of_mtdata_with_a_file_a_side() -> None:
         ("mtdata:three", r"mtdata:three has more files than a corpus may have"),
     ],
 )
-def test_ids_that_no_corpus_can_be(address: str, message: str) -> None:
+def test_mtdata_ids_that_cannot_be_corpora(address: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         corpus(address)
 
 
-def test_mtdata_is_asked_once_and_cannot_speak(index: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_mtdata_is_queried_once_and_prints_nothing(index: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     handlers = [*logging.getLogger().handlers]
     first = corpus("mtdata:tgz")
     assert corpus("mtdata:tgz") == first
@@ -234,7 +234,7 @@ def test_mtdata_is_asked_once_and_cannot_speak(index: list[str], capsys: pytest.
 
 
 @pytest.mark.parametrize("kind", ["mtdata", "sacrebleu"])
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_missing_extra(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
@@ -246,7 +246,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         corpus(f"{kind}:x/en-zh")
 
 
-def test_sacrebleu_itself() -> None:
+def test_installed_sacrebleu() -> None:
     pytest.importorskip("sacrebleu", reason="the extra sacrebleu is not installed")
     sets = import_module("sacrebleu.dataset").DATASETS
     assert corpus("sacrebleu:wmt18/en-zh") == {
@@ -259,7 +259,7 @@ def test_sacrebleu_itself() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_mtdata_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_mtdata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("portalocker", reason="the extra mtdata is not installed")
     monkeypatch.setenv("MTDATA", str(tmp_path))
     found = corpus("mtdata:Statmt-news_commentary-18-eng-zho")

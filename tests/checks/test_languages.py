@@ -18,17 +18,17 @@ def config(source: str, target: str, **corpus: object) -> Config:
     return check_config({**base, "languages": {"source": source, "target": target}}, "c.yaml")
 
 
-def test_the_two_letter_tags_are_those_of_langcodes() -> None:
+def test_two_letter_tags_equal_those_of_langcodes() -> None:
     pairs = ["".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2)]
     assert [bool(_TWO_LETTERS.fullmatch(pair)) for pair in pairs] == [langcodes.tag_is_valid(pair) for pair in pairs]
 
 
 @pytest.mark.parametrize("tag", ["en", "no", "zh-Hant", "pt-BR", "yue", "iw", "qaa", "x-mine", "en-x-mine", "mul"])
-def test_tags_that_are_good(tag: str) -> None:
+def test_valid_tags(tag: str) -> None:
     assert config(tag, "sr-Latn").languages.source == tag
 
 
-def test_all_that_are_wrong_are_told_with_what_may_be_meant() -> None:
+def test_all_invalid_tags_are_reported_with_suggestions() -> None:
     with pytest.raises(ConfigError) as caught:
         config("english", "de_DE")
     end = "(allowed: a language tag such as en, zh or pt-BR)"
@@ -43,13 +43,13 @@ def test_all_that_are_wrong_are_told_with_what_may_be_meant() -> None:
     ("tag", "meant"),
     [("jp", "ja"), ("cz", "cs"), ("cn", "zh"), ("gr", "el"), ("deutsch", "de"), ("zh_cn", "zh-CN"), ("xx", None)],
 )
-def test_what_may_be_meant(tag: str, meant: str | None) -> None:
+def test_suggestions(tag: str, meant: str | None) -> None:
     hint = f"; did you mean {meant}?" if meant else ""
     with pytest.raises(ConfigError) as caught:
         config(tag, "de")
     assert f"found the text '{tag}', which is not a language tag{hint} (allowed" in str(caught.value)
 
 
-def test_files_may_tag_their_languages_otherwise() -> None:
+def test_files_may_use_other_language_tags() -> None:
     languages = {"source": "EN_us", "target": "german"}
     assert config("en", "de", languages=languages).splits["train"][0].languages.model_dump() == languages

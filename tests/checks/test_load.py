@@ -163,7 +163,7 @@ records: {shards: {train: 0}}
         ("a: &a [*a]\n", "an alias refers to itself"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+def test_refused_values(tmp_path: Path, text: str, expected: str) -> None:
     assert expected in "\n".join(problems(tmp_path, text))
 
 
@@ -252,7 +252,7 @@ def test_wrong_overrides(tmp_path: Path, override: str, expected: str) -> None:
     assert expected in "\n".join(problems(tmp_path, MINIMAL, override))
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read the config .*none\.yaml: No such file"):
         load_config(tmp_path / "none.yaml")
     (tmp_path / "latin1.yaml").write_bytes(b"name: \xe9\n")
@@ -270,12 +270,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("{name: r, url: x.tgz, member: all.tsv, columns: {source: 3, target: 1}, header: true}", "tsv"),
     ],
 )
-def test_formats_are_told_from_names(tmp_path: Path, text: str, format_: str) -> None:
+def test_format_is_inferred_from_the_file_name(tmp_path: Path, text: str, format_: str) -> None:
     config = load(tmp_path, MINIMAL + f"    - {text}\n")
     assert format_of(config.splits["train"][1]) == format_
 
 
-def test_scalars_are_read_as_yaml_1_2_has_them(tmp_path: Path) -> None:
+def test_scalars_follow_yaml_1_2(tmp_path: Path) -> None:
     text = MINIMAL + "vocab: {reserved: [no, yes, on, 12:30, 2017-01-01, '1', \"~\", 0010]}\n"
     assert load(tmp_path, text).vocab.reserved == ("no", "yes", "on", "12:30", "2017-01-01", "1", "~", "0010")
 

@@ -76,7 +76,7 @@ def test_run_ends_with_a_decoded_batch_and_remembers_it(place: Path) -> None:
     assert "the batch as it was kept" in nmt_prep("run", config).stdout
 
 
-def test_plan_says_why_and_runs_nothing(place: Path) -> None:
+def test_plan_gives_reasons_and_runs_nothing(place: Path) -> None:
     config = write_config(place)
     assert "never run here" in nmt_prep("plan", config).stdout
     assert not (place / "run").exists()
@@ -201,7 +201,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_a_full_disk_ends_with_a_message_and_a_rerun_mends_it(tmp_path: Path, small_disk: Path) -> None:
+def test_a_full_disk_ends_with_a_message_and_a_rerun_succeeds(tmp_path: Path, small_disk: Path) -> None:
     write_corpus(tmp_path, pairs=2000)
     config = write_config(tmp_path)
     result = nmt_prep("run", config, "--no-preview", "--set", f"output_dir={small_disk / 'run'}")

@@ -30,7 +30,7 @@ def test_every_column_has_a_header(table: Callable[[], Table]) -> None:
     assert all(column.header for column in table().columns)
 
 
-def test_a_round_that_is_done_says_what_follows() -> None:
+def test_a_finished_round_shows_what_follows() -> None:
     assert "all done; a run continues with vocab" in printed(tasks_table([COUNTED], running=True))
     assert "all done; a plain run continues from there" in printed(tasks_table([COUNTED], running=False))
 
@@ -54,7 +54,7 @@ def test_every_round_is_listed_with_what_it_waits_for() -> None:
     ]
 
 
-def test_drops_are_coloured_on_a_terminal_that_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drops_are_coloured_on_a_colour_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     table = outcome_table([DROPPED])

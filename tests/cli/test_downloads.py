@@ -66,7 +66,7 @@ def test_all_files_of_several_configs_are_fetched(server: WebServer, tmp_path: P
     assert server.asked == ["/a", "/a"]
 
 
-def test_a_config_whose_files_cannot_be_had(server: WebServer, tmp_path: Path) -> None:
+def test_a_config_whose_files_cannot_be_fetched(server: WebServer, tmp_path: Path) -> None:
     missing = write_config(tmp_path, "one", f"{server.url}/missing")
     url = server.give("/a", b"abc")
     right = write_config(tmp_path, "two", url)
@@ -84,7 +84,7 @@ def test_a_config_whose_files_cannot_be_had(server: WebServer, tmp_path: Path) -
     assert locked(tmp_path, "two") == {url: ABC}
 
 
-def test_the_lock_is_made_kept_and_renewed(server: WebServer, tmp_path: Path) -> None:
+def test_the_lock_is_created_kept_and_updated(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", b"abc", Answer(b"abd"))
     config = write_config(tmp_path, "one", url, download={"cache": False})
     assert nmt_prep("lock", config).returncode == 0
@@ -101,7 +101,7 @@ def test_the_lock_is_made_kept_and_renewed(server: WebServer, tmp_path: Path) ->
     assert plan.stdout.splitlines()[1].split() == ["download", "fresh", "nothing", "changed"]
 
 
-def test_the_lock_is_renewed_for_some_corpora(server: WebServer, tmp_path: Path) -> None:
+def test_the_lock_is_updated_for_some_corpora(server: WebServer, tmp_path: Path) -> None:
     one, two = server.give("/1", b"abc", b"abd"), server.give("/2", b"abc", b"abd")
     corpora = [{"name": name, "url": url, "source": "a", "target": "b"} for name, url in (("c1", one), ("c2", two))]
     config = write_config(tmp_path, "one", one, splits={"train": corpora})
@@ -139,7 +139,7 @@ def interrupted(config: Path, reached: Callable[[], object], start: str = "") ->
     assert (process.returncode, error) == (130, "interrupted; run the same command again to resume\n")
 
 
-def test_ctrl_c_keeps_what_came(server: WebServer, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_partial_files(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", Answer(b"x" * 5000, length=9000, headers={"ETag": '"one"'}, stall=3600))
     config = write_config(tmp_path, "one", url)
     incoming = tmp_path / "runs" / "one" / "downloads" / ".incoming"
@@ -177,7 +177,7 @@ def test_ctrl_c_does_not_wait_for_a_connection(tmp_path: Path) -> None:
         interrupted(config, reached)
 
 
-def test_ctrl_c_does_not_wait_for_a_name(tmp_path: Path) -> None:
+def test_ctrl_c_does_not_wait_for_name_resolution(tmp_path: Path) -> None:
     """Name resolution cannot be interrupted, so the program must exit without waiting for the thread that does it."""
     came = tmp_path / "came"
     start = (

@@ -20,7 +20,7 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments)
 
 
-def test_an_estimate_by_what_a_run_took(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimate_from_an_earlier_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "LEAST_WORK", 1)
     assert invoke("run", str(path), "--no-preview", "--set", "vocab.size=300").exit_code == 0
     estimated = invoke("plan", str(path), "--estimate", "--workers", "2", "--cores", "2")
@@ -32,7 +32,7 @@ def test_an_estimate_by_what_a_run_took(path: Path, monkeypatch: pytest.MonkeyPa
     assert {row[0] for row in rows if "measured" in row} == {"extract", "compile", "sample", "vocab", "encode"}
 
 
-def test_an_estimate_for_other_pairs_and_machines(path: Path) -> None:
+def test_estimate_for_given_pairs_and_machines(path: Path) -> None:
     result = invoke(
         *("plan", str(path), "--estimate", "--pairs", "1000000000"),
         *("--workers", "64", "--cores", "32"),
@@ -47,7 +47,7 @@ def test_an_estimate_for_other_pairs_and_machines(path: Path) -> None:
     assert not (path.parent / "run").exists()
 
 
-def test_wrong_use(path: Path) -> None:
+def test_wrong_usage(path: Path) -> None:
     for arguments, message in (
         (["--pairs", "5"], "--pairs goes with --estimate"),
         (["--cores", "5"], "--cores goes with --estimate"),

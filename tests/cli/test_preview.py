@@ -38,7 +38,7 @@ def test_tags_are_shown_by_their_names(tmp_path: Path, vocab: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("layout", ["example", "chunk", "packed"])
-def test_a_batch_is_shown_of_every_layout(tmp_path: Path, layout: str) -> None:
+def test_preview_of_every_layout(tmp_path: Path, layout: str) -> None:
     (tmp_path / "a.tsv").write_text("the cat\t猫\n" * 20, encoding="utf-8")
     splits = {"train": [{"name": "a", "url": "a.tsv"}]}
     config = corpus_config(tmp_path / "run", splits=splits, vocab={"size": 120}, records={"layout": layout})

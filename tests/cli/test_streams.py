@@ -53,20 +53,20 @@ def place(tmp_path: Path) -> Path:
         ("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", 0, ""),
     ],
 )
-def test_streams_that_are_closed_full_or_read_by_nobody(place: Path, command: str, status: int, errors: str) -> None:
+def test_closed_full_or_unread_streams(place: Path, command: str, status: int, errors: str) -> None:
     result = shell(command, place)
     assert (result.returncode, b"Traceback" in result.stderr) == (status, False), result.stderr.decode()
     assert result.stderr.count(b"\n") == bool(errors), result.stderr.decode()
     assert errors in result.stderr.decode()
 
 
-def test_a_run_without_standard_streams_writes_what_others_write(place: Path) -> None:
+def test_a_run_without_standard_streams_writes_the_same_files(place: Path) -> None:
     assert shell("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", place).returncode == 0
     kept = shell("nmt-prep plan config.yaml", place).stdout
     assert kept.count(b"nothing changed") == 7
 
 
-def test_an_encoding_that_lacks_characters(place: Path) -> None:
+def test_terminal_encoding_that_lacks_characters(place: Path) -> None:
     result = shell("nmt-prep plan config.yaml --set output_dir=例", place, PYTHONIOENCODING="ascii")
     assert (result.returncode, result.stderr) == (0, b"")
     assert rb"/\u4f8b" in result.stdout
@@ -113,7 +113,7 @@ def test_ctrl_c_while_modules_load(place: Path, module: str) -> None:
     assert (process.returncode, output, errors) == (130, "", "interrupted\n")
 
 
-def test_ctrl_c_stays_ignored_where_the_shell_ignores_it(place: Path) -> None:
+def test_ctrl_c_stays_ignored_if_the_shell_ignores_it(place: Path) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         result = shell(f"{NMT_PREP} run config.yaml --no-preview & kill -INT $!; wait $!", place)

@@ -26,7 +26,7 @@ def member(path: Path, name: str, number: int, of: int) -> Result:
     return result
 
 
-def test_an_array_of_members_and_a_last_run(path: Path) -> None:
+def test_a_job_array_and_a_final_run(path: Path) -> None:
     assert invoke("run", str(path), "--set", "output_dir=plain", "--no-preview").exit_code == 0
     assert invoke("run", str(path), "--until", "vocab").exit_code == 0
     assert "encode: share 1 of 2: 1 task run now; 1 missing" in member(path, "encode", 1, 2).stdout
@@ -70,7 +70,7 @@ def test_stage_is_a_hidden_alias_of_round(path: Path) -> None:
         (["--round", "encode", "--task-id", "0", "--num-tasks", "2", "--verify"], "do not go with --round"),
     ],
 )
-def test_options_that_do_not_go_together(path: Path, options: list[str], message: str) -> None:
+def test_conflicting_options(path: Path, options: list[str], message: str) -> None:
     result = invoke("run", str(path), *options)
     assert result.exit_code == 2
     assert message in result.stderr

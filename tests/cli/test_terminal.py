@@ -46,7 +46,7 @@ def test_whatever_is_printed_is_escaped() -> None:
     assert printable(stream.getvalue()) == stream.getvalue()
 
 
-def test_columns_of_a_table_fit_what_was_escaped() -> None:
+def test_table_columns_fit_escaped_text() -> None:
     safe, stream = console()
     table = Table("a", "b", box=None, pad_edge=False)
     table.add_row("\x1b", "next")
@@ -54,7 +54,7 @@ def test_columns_of_a_table_fit_what_was_escaped() -> None:
     assert stream.getvalue().splitlines()[1].rstrip() == r"\x1b  next"
 
 
-def test_text_is_no_markup_and_no_emoji() -> None:
+def test_text_is_not_read_as_markup_or_emoji() -> None:
     safe, stream = console()
     safe.print("[red]x[/red] [/] :smile:")
     assert stream.getvalue() == "[red]x[/red] [/] :smile:\n"

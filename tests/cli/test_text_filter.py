@@ -61,7 +61,7 @@ def vocabulary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 @pytest.mark.parametrize("form", ["ids", "pieces"])
-def test_decode_undoes_encode(vocabulary: Path, form: str) -> None:
+def test_decode_reverses_encode(vocabulary: Path, form: str) -> None:
     lines = PLAIN if vocabulary.suffix == ".model" else TEXT
     text = "".join(f"{line}\n" for line in lines)
     encoded = filtered(text, "encode", "--vocab", str(vocabulary), "--as", form)
@@ -83,14 +83,14 @@ def test_a_tag_begins_each_line(vocabulary: Path) -> None:
     assert [line.split(" ")[0] for line in pieces.splitlines()] == [tokenizer.pieces[tag]] * len(PLAIN)
 
 
-def test_a_tag_that_is_no_piece_is_an_error_before_any_line(vocabulary: Path) -> None:
+def test_a_tag_without_a_piece_is_an_error_before_any_line(vocabulary: Path) -> None:
     result = run_filter("some text\n", "encode", "--vocab", str(vocabulary), "--tag", "<2fr>")
     assert (result.returncode, result.stdout) == (1, b"")
     message = " ".join(result.stderr.decode().split())
     assert f"--tag: {vocabulary}: '<2fr>' is not a piece of the vocabulary" in message
 
 
-def test_vocab_shows_what_it_is_and_how_it_covers_a_text(vocabulary: Path, tmp_path: Path) -> None:
+def test_vocab_describes_a_vocabulary_and_its_coverage_of_a_text(vocabulary: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("".join(f"{line}\n" for line in TEXT), encoding="utf-8")
     shown = filtered("", "vocab", str(vocabulary), "--text", str(tmp_path / "text"))
     facts = dict(line.split(maxsplit=1) for line in shown.splitlines() if len(line.split()) > 1)
@@ -124,14 +124,12 @@ def test_vocab_shows_what_it_is_and_how_it_covers_a_text(vocabulary: Path, tmp_p
         ("decode --as pieces", b"a_ b_\na_ nope b_\n", "standard input, line 2, column 4: 'nope' is not a piece of"),
     ],
 )
-def test_what_is_wrong_with_the_input_is_told_by_line_and_column(
-    tmp_path: Path, command: str, content: bytes, expected: str
-) -> None:
+def test_errors_name_line_and_column_of_the_input(tmp_path: Path, command: str, content: bytes, expected: str) -> None:
     T2TTokenizer.train(["a b a b"] * 5, 60).save(tmp_path / "v")
     assert refused(content, *command.split(), "--vocab", str(tmp_path / "v")).startswith(expected)
 
 
-def test_a_character_that_cannot_stand_among_pieces_is_told_by_line_and_column(tmp_path: Path) -> None:
+def test_a_character_not_allowed_in_pieces_is_named_by_line_and_column(tmp_path: Path) -> None:
     options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
     tokenizer = SentencePieceTokenizer.train(["a　b", "ab", "a b"] * 20, 9, model_type="bpe", **options)
     tokenizer.save(tmp_path / "v.model")
@@ -139,7 +137,7 @@ def test_a_character_that_cannot_stand_among_pieces_is_told_by_line_and_column(t
     assert message.startswith("standard input, line 2, column 3: the text has piece ")
 
 
-def test_files_of_text_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_text_files(tmp_path: Path) -> None:
     T2TTokenizer.train(["a b a b"] * 5, 60).save(tmp_path / "v")
     (tmp_path / "text").write_bytes(b"a\n\xc3(\n")
     for name, expected in (
@@ -150,7 +148,7 @@ def test_files_of_text_that_cannot_be_read(tmp_path: Path) -> None:
         assert refused(b"", "vocab", str(tmp_path / "v"), "--text", str(tmp_path / name)).startswith(expected)
 
 
-def test_the_vocabularies_of_a_run(tmp_path: Path) -> None:
+def test_vocabularies_of_a_run(tmp_path: Path) -> None:
     assert "neither" not in refused(b"", "vocab", str(tmp_path))
     vocab = tmp_path / "vocab"
     vocab.mkdir()

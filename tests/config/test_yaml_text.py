@@ -6,7 +6,7 @@ from nmt_prep.config.yaml_text import parse_yaml
 from nmt_prep.errors import ConfigError
 
 
-def test_values_and_the_lines_of_their_keys() -> None:
+def test_values_and_line_numbers_of_keys() -> None:
     value, lines = parse_yaml("a: 1\nb:\n- {c: no}\n- x\n", "c.yaml")
     assert value == {"a": 1, "b": [{"c": "no"}, "x"]}
     assert lines == {("a",): 1, ("b",): 2, ("b", 0): 3, ("b", 0, "c"): 3, ("b", 1): 4}
@@ -57,13 +57,13 @@ def test_values_and_the_lines_of_their_keys() -> None:
         ("a: @b\n", "1:4", "found character '@' that cannot start any token", ["  1 | a: @b", "    |    ^"]),
     ],
 )
-def test_what_is_no_yaml_is_shown_where_it_is(text: str, where: str, problem: str, snippet: list[str]) -> None:
+def test_syntax_errors_show_their_position(text: str, where: str, problem: str, snippet: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_yaml(text, "c.yaml")
     assert str(caught.value).split("\n") == [f"c.yaml:{where}: not valid YAML: {problem}", *snippet]
 
 
-def test_of_a_long_line_the_part_with_the_fault_is_shown() -> None:
+def test_a_long_line_is_shown_only_around_its_fault() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_yaml(f"a: {'x' * 200}: {'y' * 200}", "c.yaml")
     _, shown, caret = str(caught.value).split("\n")

@@ -64,7 +64,7 @@ def packed(  # noqa: PLR0911
 
 @pytest.mark.parametrize("kind", ["plain", "tsv", "csv", "sgm", "tmx", "jsonl", "parquet", "po", "mo"])
 @pytest.mark.parametrize("separator", SEPARATORS)
-def test_odd_separators_end_no_line(tmp_path: Path, kind: str, separator: str) -> None:
+def test_unusual_separators_do_not_end_a_line(tmp_path: Path, kind: str, separator: str) -> None:
     if (kind == "tmx" and separator in "\r\x0b\x0c\x1c\x1d\x1e\0") or (kind == "mo" and separator == "\0"):
         pytest.skip("the format cannot hold this character")
     texts = ["".join(("abc"[:at], separator, "abc"[at:])) for at in range(4)]
@@ -84,7 +84,7 @@ def test_odd_separators_end_no_line(tmp_path: Path, kind: str, separator: str) -
 @pytest.mark.parametrize("kind", ["plain", "sgm"])
 @pytest.mark.parametrize("surplus", [-2, -1, 1, 2])
 @pytest.mark.parametrize("side", [0, 1])
-def test_unequal_counts(tmp_path: Path, kind: str, surplus: int, side: int) -> None:
+def test_unequal_line_counts(tmp_path: Path, kind: str, surplus: int, side: int) -> None:
     pairs = [(f"s{number}", f"t{number}") for number in range(8)]
     whole, _ = packed(kind, pairs)
     other, _ = packed(kind, [(f"s{number}", f"t{number}") for number in range(8 + surplus)])

@@ -44,12 +44,12 @@ def test_bad_rows(tmp_path: Path, line: bytes, message: str) -> None:
         read(tmp_path, "jsonl", b'{"en": "a", "zh": "b"}\n' + line + b"\n", fields=FLAT)
 
 
-def test_no_object_on_the_way(tmp_path: Path) -> None:
+def test_a_field_path_through_something_else_than_an_object(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"a\.jsonl:1: the field translation is not an object"):
         read(tmp_path, "jsonl", b'{"translation": "a"}', fields=NESTED)
 
 
-def test_half_a_surrogate_pair(tmp_path: Path) -> None:
+def test_lone_surrogate(tmp_path: Path) -> None:
     with pytest.raises(InvalidTextError, match=r"a\.jsonl: a text has half of a surrogate pair, .*\\ud83d"):
         read(tmp_path, "jsonl", b'{"en": "x\\ud83d", "zh": "b"}', fields=FLAT)
 

@@ -43,7 +43,7 @@ def test_lines(tmp_path: Path, content: bytes, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
-def test_no_other_separator_ends_a_line(tmp_path: Path, separator: str) -> None:
+def test_only_newline_ends_a_line(tmp_path: Path, separator: str) -> None:
     text = "ab\ncd\n"
     path = tmp_path / "a"
     for position in range(len(text) + 1):
@@ -74,7 +74,7 @@ def test_blocks_of_any_size_give_the_same_lines(
     assert all(count <= most + 1 for count in counts)  # one more if the file does not end with a newline
 
 
-def test_a_block_has_few_lines_however_short_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_lines_in_a_block_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LINES_PER_CHUNK", 4)
     path = tmp_path / "a"
     path.write_bytes(b"\xef\xbb\xbfa\n" + b"\n" * 9)
@@ -94,7 +94,7 @@ def test_a_block_has_few_lines_however_short_they_are(tmp_path: Path, monkeypatc
     ],
 )
 @pytest.mark.parametrize("block", [4, 1 << 20])
-def test_invalid_utf8_is_placed(
+def test_position_of_invalid_utf8_is_reported(
     tmp_path: Path, bad: bytes, shown: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BLOCK_BYTES", block)
@@ -129,7 +129,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
         read(tmp_path / "nothing")
 
 
-def test_strip_is_that_of_python_for_every_character() -> None:
+def test_strip_equals_pythons_for_every_character() -> None:
     for start in range(0, sys.maxunicode + 1, 1 << 16):
         characters = [chr(code) for code in range(start, start + (1 << 16)) if not 0xD800 <= code <= 0xDFFF]
         padded = [f"{character}a{character}b{character}" for character in characters]

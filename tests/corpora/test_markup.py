@@ -42,7 +42,7 @@ BOMB = b"""<?xml version="1.0"?><!DOCTYPE tmx [<!ENTITY a "aaaaaaaaaa"><!ENTITY 
         (tmx(*[unit(**{f"x{n}": "a"}) for n in range(1200)]), "more than 1000 different languages"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_refused_xml(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         read(tmp_path, "tmx", content)
 

@@ -70,7 +70,7 @@ def test_a_long_segment_is_a_fault(tmp_path: Path) -> None:
     assert pairs_of(opened) == [("c", "三")]
 
 
-def test_a_long_variant_does_not_spoil_the_one_that_is_taken(tmp_path: Path) -> None:
+def test_a_long_unused_variant_does_no_harm(tmp_path: Path) -> None:
     content = tmx(unit(en_GB="x" * 200_000, en="a", zh="一"))
     assert read(tmp_path, "tmx", content, max_line_bytes=100) == [("a", "一")]
 
@@ -84,6 +84,6 @@ def test_encodings(tmp_path: Path) -> None:
     assert read(tmp_path, "tmx", declared, encoding="gb18030") == [("é", "一")]
 
 
-def test_one_side(tmp_path: Path) -> None:
+def test_one_side_only(tmp_path: Path) -> None:
     opened = reader(tmp_path, "tmx", tmx(unit(en="a"), unit(en="b", zh="二")))
     assert [array.to_pylist() for array in opened.lines("source")] == [["b"]]

@@ -39,7 +39,7 @@ def test_version_2_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("document", [V12, V20])
-def test_the_other_direction(tmp_path: Path, document: str) -> None:
+def test_reversed_direction(tmp_path: Path, document: str) -> None:
     languages = {"source": "zh", "target": "en"}
     assert read(tmp_path, "xliff", document.encode(), languages=languages) == [("一二", "One two"), ("三", "Three")]
 

@@ -74,7 +74,7 @@ def test_bytes_do_not_depend_on_the_batches(
     assert [(row["source"], row["target"]) for row in read] == list(zip(sources, targets, strict=True))
 
 
-def test_nothing_to_write(tmp_path: Path) -> None:
+def test_no_rows_give_no_part(tmp_path: Path) -> None:
     assert write_parts([batch([], [])], "c", tmp_path, "p") == []
     assert list(tmp_path.iterdir()) == []
 

@@ -16,7 +16,7 @@ def test_pairs(tmp_path: Path) -> None:
     assert read(tmp_path, "plain", b"a\n\nc", "一\n二\n三\n".encode()) == [("a", "一"), ("", "二"), ("c", "三")]
 
 
-def test_no_lines_at_all(tmp_path: Path) -> None:
+def test_empty_files(tmp_path: Path) -> None:
     assert read(tmp_path, "plain", b"", b"") == []
 
 
@@ -51,7 +51,7 @@ def test_one_side_without_a_line(tmp_path: Path) -> None:
         read(tmp_path, "plain", b"", b"x")
 
 
-def test_a_side_alone_leaves_the_other_unread(tmp_path: Path) -> None:
+def test_reading_one_side_does_not_open_the_other(tmp_path: Path) -> None:
     opened = reader(tmp_path, "plain", b"a\nb\n", b"\xff")
     assert [array.to_pylist() for array in opened.lines("source")] == [["a", "b"]]
     assert opened.size_in_bytes("source") == 4

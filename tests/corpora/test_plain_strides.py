@@ -43,7 +43,7 @@ def test_literal_lines(tmp_path: Path, content: bytes, stride: int, expected: li
     read=st.integers(1, 40),
     window=st.integers(1, 20),
 )
-def test_lines_are_those_of_the_reader(
+def test_lines_equal_those_of_the_reader(
     tmp_path_factory: pytest.TempPathFactory, text: str, stride: int, read: int, window: int
 ) -> None:
     directory = tmp_path_factory.mktemp("strides")
@@ -63,7 +63,7 @@ def test_lines_with_faults_are_not_counted(tmp_path: Path) -> None:
     assert [array.to_pylist() for array in opened.every("source", 10, sound=False)] == [["1", "1"]]
 
 
-def test_what_is_no_text_any_more(tmp_path: Path) -> None:
+def test_changed_or_invalid_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\n")
     with pytest.raises(CorpusError, match=r"a changed while it was in use; run again with --force extract"):
         taken(tmp_path / "a", 1)

@@ -24,7 +24,7 @@ def test_marks_and_carriage_returns_are_counted(tmp_path: Path) -> None:
     assert pairs_of(kept) == [("a\r", "\ufeff1"), ("\r", "2"), ("b\rc\r", "3")]
 
 
-def test_nothing_but_a_mark(tmp_path: Path) -> None:
+def test_file_with_only_a_byte_order_mark(tmp_path: Path) -> None:
     assert pairs_of(reader(tmp_path, "plain", b"\xef\xbb\xbf", b"")) == []
 
 
@@ -66,7 +66,7 @@ def test_one_byte_encodings_and_marks_of_their_own(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_text_is_placed(
+def test_position_of_invalid_text_is_reported(
     tmp_path: Path, encoding: str, content: bytes, message: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "BLOCK_BYTES", block)
@@ -128,6 +128,6 @@ def test_a_huge_line_takes_no_memory(tmp_path: Path, kind: str) -> None:
         tracemalloc.stop()
 
 
-def test_an_invalid_long_line_is_only_long(tmp_path: Path) -> None:
+def test_a_line_both_long_and_invalid_counts_as_long(tmp_path: Path) -> None:
     opened = reader(tmp_path, "plain", b"a\n" + b"\xff" * 60 + b"\nb\n", b"1\n2\n3\n", max_line_bytes=50)
     assert faults_of(opened) == [0, Fault.TOO_LONG, 0]

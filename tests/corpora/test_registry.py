@@ -18,7 +18,7 @@ def test_built_in_readers(name: str) -> None:
     assert reader.parts in (("both",), ("source", "target"))
 
 
-def test_a_name_that_nobody_has() -> None:
+def test_unknown_reader() -> None:
     with pytest.raises(ValueError, match="no reader is named 'klingon'"):
         reader_of("klingon")
 

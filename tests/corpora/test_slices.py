@@ -201,7 +201,7 @@ def test_slices_of_two_files(tmp_path: Path) -> None:
         ]
 
 
-def test_a_line_as_long_as_several_slices_is_in_one(tmp_path: Path) -> None:
+def test_a_line_longer_than_several_slices_belongs_to_one_slice(tmp_path: Path) -> None:
     with sizes(step=4, steps_per_slice=1):
         whole, sliced, count = both_ways(tmp_path, "plain", [b"a\n" + b"b" * 50 + b"\nc\n", b"1\n2\n3\n"])
     assert count == 2
@@ -225,7 +225,7 @@ def test_errors_name_the_line_and_the_byte_in_the_file(tmp_path: Path, slice_byt
 
 
 @pytest.mark.parametrize(("content", "lines"), [(b"", 0), (MARK, 0), (MARK + b"\n", 1), (b"\n\na", 3), (b"a\n", 1)])
-def test_lines_are_those_of_the_reader(tmp_path: Path, content: bytes, lines: int) -> None:
+def test_lines_equal_those_of_the_reader(tmp_path: Path, content: bytes, lines: int) -> None:
     (tmp_path / "a").write_bytes(content)
     with sizes(step=4):
         assert index_of(tmp_path / "a").lines == lines
@@ -236,7 +236,7 @@ def test_lines_are_those_of_the_reader(tmp_path: Path, content: bytes, lines: in
     ("content", "apart"),
     [(b'a,b\n"c",d\n', True), (b'"a\nb",c\n', False), (b'a,"b""c"\n"', False), (b'a,b\nc,"d', False), (b"", True)],
 )
-def test_lines_with_a_quoted_newline_are_not_apart(tmp_path: Path, content: bytes, apart: bool) -> None:
+def test_slices_do_not_split_a_quoted_newline(tmp_path: Path, content: bytes, apart: bool) -> None:
     (tmp_path / "a").write_bytes(content)
     with sizes(step=4, steps_per_range=1):
         assert index_of(tmp_path / "a", b'"').apart is apart
@@ -251,7 +251,7 @@ def test_a_file_that_lost_lines_since_they_were_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "ascii", "iso8859-1", "cp1252", "koi8-r", "big5", "gbk", "cp932", "cp949"]
 )
-def test_a_byte_0a_is_a_newline_whatever_comes_before_it(encoding: str) -> None:
+def test_a_byte_0a_is_a_newline_even_after_invalid_bytes(encoding: str) -> None:
     assert one_byte_newlines(encoding)
     decode = codecs.getdecoder(encoding)
     starts = [bytes([first, second][:size]) for first in range(256) for second in range(128, 256) for size in (1, 2)]
@@ -265,5 +265,5 @@ def test_a_byte_0a_is_a_newline_whatever_comes_before_it(encoding: str) -> None:
 @pytest.mark.parametrize(
     "encoding", ["utf-16", "utf-16-le", "utf-32", "utf-7", "utf-8-sig", "cp037", "gb18030", "euc_jp", "hz"]
 )
-def test_other_encodings_are_not_cut(encoding: str) -> None:
+def test_other_encodings_are_not_divided(encoding: str) -> None:
     assert not one_byte_newlines(codecs.lookup(encoding).name)

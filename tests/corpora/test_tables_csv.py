@@ -31,7 +31,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     rows=st.lists(st.lists(st.text('a中,"\u2028\x85 \n', max_size=5), min_size=2, max_size=4), max_size=10),
     block=st.integers(1, 60),
 )
-def test_rows_are_those_of_the_standard_library(
+def test_rows_equal_those_of_the_standard_library(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], block: int
 ) -> None:
     written = io.StringIO(newline="")

@@ -18,13 +18,13 @@ def test_first_two_columns(tmp_path: Path) -> None:
     assert read(tmp_path, "tsv", content) == [(' "a" ', "一"), ("", ""), ("b", "二")]
 
 
-def test_chosen_columns_below_a_header(tmp_path: Path) -> None:
+def test_columns_by_number_after_a_header(tmp_path: Path) -> None:
     content = b"id\ten\tzh\n1\ta\tb\n2\tc\td\n"
     options = {"columns": {"source": 2, "target": 0}, "header": True}
     assert read(tmp_path, "tsv", content, **options) == [("b", "1"), ("d", "2")]
 
 
-def test_nothing_but_a_header(tmp_path: Path) -> None:
+def test_header_only(tmp_path: Path) -> None:
     assert read(tmp_path, "tsv", b"en\tzh\n", header=True) == []
     assert read(tmp_path, "tsv", b"", header=True) == []
 
@@ -36,7 +36,7 @@ def test_nothing_but_a_header(tmp_path: Path) -> None:
     header=st.booleans(),
     block=st.integers(1, 50),
 )
-def test_columns_are_those_of_the_twin(
+def test_columns_equal_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], wanted: list[int], header: bool, block: int
 ) -> None:
     content = "".join("\t".join(row) + "\n" for row in rows).encode()
@@ -69,7 +69,7 @@ def test_invalid_utf8(tmp_path: Path) -> None:
         read(tmp_path, "tsv", b"a\tb\nc\t\xfe\n")
 
 
-def test_one_side(tmp_path: Path) -> None:
+def test_one_side_only(tmp_path: Path) -> None:
     opened = reader(tmp_path, "tsv", b"a\tb\nc\td\n")
     assert [array.to_pylist() for array in opened.lines("target")] == [["b", "d"]]
     assert opened.size_in_bytes("target") is None

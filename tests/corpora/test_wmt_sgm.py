@@ -71,7 +71,7 @@ def test_a_segment_missing_from_the_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_segment_given_twice(tmp_path: Path, side: int) -> None:
+def test_duplicate_segment(tmp_path: Path, side: int) -> None:
     contents = [SOURCE, SOURCE]
     contents[side] = SOURCE.replace(b'id="3"', b'id="2"')
     with pytest.raises(AlignmentError, match=rf"{['a-src', 'a-ref'][side]}\.sgm: doc 'd1', seg '2' occurs twice"):
@@ -79,7 +79,7 @@ def test_a_segment_given_twice(tmp_path: Path, side: int) -> None:
 
 
 @pytest.mark.parametrize("cut", [b"</seg></p></doc>\n</srcset>", b"One</seg>"])
-def test_a_segment_without_end(tmp_path: Path, cut: bytes) -> None:
+def test_unclosed_segment(tmp_path: Path, cut: bytes) -> None:
     with pytest.raises(CorpusError, match=r"a-ref\.sgm: doc 'd\d', seg '\d' has no </seg>"):
         read(tmp_path, "sgm", SOURCE, SOURCE.replace(cut, b""))
 
@@ -90,7 +90,7 @@ def test_a_segment_without_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entity", ["&#xD800;", "&#1114112;"])
-def test_references_to_no_character(tmp_path: Path, entity: str) -> None:
+def test_invalid_character_references(tmp_path: Path, entity: str) -> None:
     with pytest.raises(InvalidTextError, match=rf"a-ref\.sgm: doc 'd', seg '1' refers to {entity}"):
         text_of(tmp_path, entity)
 
@@ -118,7 +118,7 @@ def test_several_references(tmp_path: Path, references: str | list[str], targets
     assert [target for _, target in read(tmp_path, "sgm", SOURCE, SEVERAL, references=references)] == targets
 
 
-def test_which_of_several_references_must_be_said(tmp_path: Path) -> None:
+def test_one_of_several_references_must_be_chosen(tmp_path: Path) -> None:
     with pytest.raises(
         AlignmentError, match=r"a-ref\.sgm: doc 'd1', seg '1' has the references 'A', 'B'; set references"
     ):

@@ -54,7 +54,7 @@ def test_chosen_versions(tmp_path: Path, options: dict[str, Any], targets: list[
         (SRC + REF_A.replace('id="2"', 'id="1"'), {}, "doc 'd1', seg '1' occurs twice"),
     ],
 )
-def test_what_does_not_pair_up(tmp_path: Path, content: str, options: dict[str, Any], message: str) -> None:
+def test_segments_that_do_not_match(tmp_path: Path, content: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(AlignmentError, match=message):
         read(tmp_path, "wmt_xml", wmt(content), **options)
 

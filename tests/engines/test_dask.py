@@ -88,7 +88,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_a_cluster_that_the_config_describes_gives_the_bytes_that_threads_give_and_ends(tmp_path: Path) -> None:
+def test_a_cluster_from_the_config_gives_the_bytes_of_threads_and_is_closed(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     events = Events()
     nmt_prep.run(corpus_config(tmp_path / "threads"), base_dir=tmp_path, workers=2)
@@ -102,7 +102,7 @@ def test_a_cluster_that_the_config_describes_gives_the_bytes_that_threads_give_a
         assert not Path(f"/proc/{process}").exists()
 
 
-def test_a_fresh_run_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_up_to_date_run_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run", engine={"kind": "dask", "cluster": {"kind": "local", "workers": 2}})
     nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
@@ -110,7 +110,7 @@ def test_a_fresh_run_starts_no_cluster(tmp_path: Path, monkeypatch: pytest.Monke
     assert not any(outcome.ran for outcome in nmt_prep.run(config, base_dir=tmp_path))
 
 
-def test_a_scheduler_that_runs_already_is_used_and_left_running(cluster: Any, tmp_path: Path) -> None:
+def test_an_external_scheduler_is_used_and_left_running(cluster: Any, tmp_path: Path) -> None:
     events = Events()
     with engine(tmp_path, events, scheduler=cluster.scheduler_address) as dask:
         done = list(dask.map(square, numbers(20), lambda amount: None))
@@ -124,13 +124,13 @@ def test_a_scheduler_that_runs_already_is_used_and_left_running(cluster: Any, tm
     assert not cluster.scheduler.clients.keys() - {"fire-and-forget"}
 
 
-def test_a_worker_that_is_killed_costs_its_tasks_another_try(cluster: Any, tmp_path: Path) -> None:
+def test_tasks_of_a_killed_worker_are_tried_again(cluster: Any, tmp_path: Path) -> None:
     with engine(tmp_path, scheduler=cluster.scheduler_address) as dask:
         done = list(dask.map(dies_once, numbers(6, tmp_path), lambda amount: None))
     assert sorted(each.result["square"] for each in done) == [0, 1, 4, 9, 16, 25]
 
 
-def test_a_task_that_kills_its_workers_ends_the_run_with_their_words(cluster: Any, tmp_path: Path) -> None:
+def test_a_task_that_kills_its_workers_ends_the_run_with_an_error(cluster: Any, tmp_path: Path) -> None:
     expected = r"task number-2 failed 3 times, the last time on worker tcp://.*: KilledWorker: .*died while running it"
     with (
         engine(tmp_path, scheduler=cluster.scheduler_address) as dask,
@@ -139,7 +139,7 @@ def test_a_task_that_kills_its_workers_ends_the_run_with_their_words(cluster: An
         list(dask.map(dies, numbers(3)[2:], lambda amount: None))
 
 
-def test_bad_data_is_raised_as_a_thread_raises_it(cluster: Any, tmp_path: Path) -> None:
+def test_bad_data_gives_the_same_error_as_with_threads(cluster: Any, tmp_path: Path) -> None:
     with (
         engine(tmp_path, scheduler=cluster.scheduler_address) as dask,
         pytest.raises(CorpusError, match=r"^line 7 is not text$"),
@@ -154,7 +154,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-def test_a_cluster_without_workers_is_an_error_in_the_end(tmp_path: Path) -> None:
+def test_a_cluster_without_workers_is_an_error_after_a_timeout(tmp_path: Path) -> None:
     with (
         distributed.LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=":0") as cluster,
         engine(tmp_path, scheduler=cluster.scheduler_address, worker_seconds=0.3) as dask,
@@ -163,7 +163,7 @@ def test_a_cluster_without_workers_is_an_error_in_the_end(tmp_path: Path) -> Non
         dask.map(square, numbers(1), lambda amount: None)
 
 
-def test_workers_that_are_all_gone_in_the_middle_are_an_error_in_the_end(tmp_path: Path) -> None:
+def test_losing_all_workers_is_an_error_after_a_timeout(tmp_path: Path) -> None:
     with (
         distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster,
         engine(tmp_path, scheduler=cluster.scheduler_address, worker_seconds=0.3) as dask,
@@ -177,7 +177,7 @@ def test_workers_that_are_all_gone_in_the_middle_are_an_error_in_the_end(tmp_pat
             list(results)
 
 
-def test_a_scheduler_that_goes_away_is_an_error(tmp_path: Path) -> None:
+def test_losing_the_scheduler_is_an_error(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
         dask = engine(tmp_path, scheduler=cluster.scheduler_address, connect_seconds=10)
         with dask:
@@ -219,7 +219,7 @@ def test_a_worker_that_cannot_run_our_tasks_is_named(
         roster.gather()
 
 
-def test_nothing_waits_for_the_answer_of_a_worker_that_is_gone_since(tmp_path: Path) -> None:
+def test_no_wait_for_the_answer_of_a_worker_that_left(tmp_path: Path) -> None:
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
@@ -251,26 +251,26 @@ def test_nothing_waits_for_the_answer_of_a_worker_that_is_gone_since(tmp_path: P
             wakes.cancel()
 
 
-def test_memory_is_shared_with_the_workers_that_are_still_to_come(client: Any, tmp_path: Path) -> None:
+def test_memory_is_divided_among_all_expected_workers(client: Any, tmp_path: Path) -> None:
     with Roster(client, tmp_path, 8, 10, Progress()) as roster:
         roster.gather()
         assert (roster.threads, roster.most_threads) == (1, 8)
 
 
-def test_without_the_extra_the_error_says_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ConfigError, match=r"engine\.kind dask needs distributed: pip install 'nmt_prep\[dask\]'"):
         engine(tmp_path, scheduler="tcp://127.0.0.1:1")
 
 
-def test_workers_of_somebody_elses_scheduler_cannot_be_set(tmp_path: Path) -> None:
+def test_workers_of_an_external_scheduler_cannot_be_set(tmp_path: Path) -> None:
     config = corpus_config(tmp_path, engine={"kind": "dask", "scheduler": "tcp://127.0.0.1:1"})
     with pytest.raises(ConfigError, match=r"engine\.scheduler sets the number of workers"):
         nmt_prep.run(config, workers=3)
 
 
 @pytest.mark.slow
-def test_a_frozen_worker_keeps_no_run_from_ending(tmp_path: Path) -> None:
+def test_a_frozen_worker_does_not_block_the_end_of_a_run(tmp_path: Path) -> None:
     changes = {"cluster": {"kind": "local", "workers": 2}, "frozen_seconds": 10}
     with must_end(), engine(tmp_path, **changes) as dask:
         found = {each.result["pid"] for each in dask.map(pid, numbers(20), lambda amount: None)}
@@ -282,13 +282,13 @@ def test_a_frozen_worker_keeps_no_run_from_ending(tmp_path: Path) -> None:
     assert not Path(f"/proc/{frozen}").exists()
 
 
-def test_the_sections_keys_fit_a_whole_config(tmp_path: Path) -> None:
+def test_section_is_accepted_in_a_whole_config(tmp_path: Path) -> None:
     config: Config = corpus_config(tmp_path, engine={"kind": "dask", "scheduler": "tls://[::1]:8786", "memory": "1TB"})
     assert isinstance(config.engine, DaskSettings)
     assert config.engine.memory == 10**12
 
 
-def test_workers_that_come_in_the_middle_of_a_run_are_asked_too(tmp_path: Path) -> None:
+def test_workers_that_join_during_a_run_are_checked(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     events = Events()
     with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", dashboard_address=":0") as cluster:
@@ -300,9 +300,7 @@ def test_workers_that_come_in_the_middle_of_a_run_are_asked_too(tmp_path: Path) 
     assert changes[-1] == 2
 
 
-def test_workers_that_are_gone_for_good_are_asked_for_again(
-    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lost_workers_are_requested_again(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_roster, "_SECONDS_BETWEEN_ORDERS", 0.0)
     orders: list[int] = []
     with Roster(client, tmp_path, 2, 10, Progress(), lambda: orders.append(1)) as roster:

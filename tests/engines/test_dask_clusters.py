@@ -59,7 +59,7 @@ def test_slurm() -> None:
     assert lines[-1].startswith("python3 -m distributed.cli.dask_worker tcp://")
 
 
-def test_a_job_of_several_processes_asks_for_the_share_of_each() -> None:
+def test_a_job_of_several_processes_requests_memory_for_each() -> None:
     script = job_script("slurm", cores=4, processes=4)
     assert "#SBATCH --cpus-per-task=4\n" in script
     assert "#SBATCH --mem=8G\n" in script
@@ -101,7 +101,7 @@ def test_kubernetes() -> None:
     assert spec["scheduler"]["spec"]["containers"][0]["env"] == variables
 
 
-def test_kubernetes_takes_variables_as_a_list_too() -> None:
+def test_kubernetes_accepts_variables_as_a_list() -> None:
     own = ({"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},)
     assert cluster_options(settings("kubernetes", env=own))["env"] == [
         *VARIABLES,
@@ -126,7 +126,7 @@ def test_unknown_options_are_refused(kind: str, option: str, message: str) -> No
         cluster_class(given)
 
 
-def test_options_reach_every_class_that_takes_them() -> None:
+def test_options_are_passed_to_every_class_that_takes_them() -> None:
     given = settings("local", threads_per_worker=2, local_directory="/tmp/x", lifetime="1h", host="127.0.0.1")
     assert given.cluster is not None
     cluster_class(given.cluster)
@@ -179,7 +179,7 @@ def test_options_reach_every_class_that_takes_them() -> None:
         ),
     ],
 )
-def test_impossible_sections_are_refused(engine: dict[str, Any], message: str) -> None:
+def test_invalid_sections_are_refused(engine: dict[str, Any], message: str) -> None:
     base = {"name": "t", "languages": {"source": "en", "target": "zh"}, "output_dir": "run", "seed": 1}
     with pytest.raises(ConfigError) as caught:
         check_config({**base, "splits": {"train": [{"name": "z", "url": "z.tsv"}]}, "engine": engine}, "t")

@@ -84,7 +84,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 @pytest.mark.parametrize("seconds", [2, 40], ids=["so short that nobody notices", "so long that its tasks move"])
-def test_a_link_that_is_cut_for_a_while_changes_no_byte(
+def test_a_temporarily_broken_link_changes_no_byte(
     hosts: dict[str, str], shared: Path, tmp_path: Path, seconds: float
 ) -> None:
     data = wmt22(shared / "corpora", tmp_path / "hosts")

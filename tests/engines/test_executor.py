@@ -58,7 +58,7 @@ def squares(engine: ExecutorEngine, function: Any, place: Path | None = None) ->
     return sorted((each.task.number, each.result["square"]) for each in done)
 
 
-def test_results_and_amounts_come_back_with_the_worker_that_did_the_task(threads: Executor) -> None:
+def test_results_name_the_worker_and_progress_adds_up(threads: Executor) -> None:
     ticks: list[int] = []
     done = list(ExecutorEngine(threads, 2).map(square, numbers(50), ticks.append))
     assert sorted((each.task.number, each.result["square"]) for each in done) == [(n, n * n) for n in range(50)]
@@ -70,7 +70,7 @@ def test_tasks_are_not_forgotten_while_all_workers_are_gone(threads: Executor) -
     assert squares(ExecutorEngine(threads, 2, watch=lambda: 0), square) == [(n, n * n) for n in range(20)]
 
 
-def test_a_task_that_fails_for_reasons_that_pass_is_run_again(threads: Executor, tmp_path: Path) -> None:
+def test_a_task_with_a_transient_failure_is_run_again(threads: Executor, tmp_path: Path) -> None:
     events = Events()
     found = squares(ExecutorEngine(threads, 2, Progress(events)), fails_twice, tmp_path)
     assert found == [(n, n * n) for n in range(20)]
@@ -81,7 +81,7 @@ def test_a_task_that_fails_for_reasons_that_pass_is_run_again(threads: Executor,
     assert "ConnectionError: the link is cut" in str(events.events[0][1]["traceback"])
 
 
-def test_the_third_failure_ends_the_run_with_the_workers_words(threads: Executor, tmp_path: Path) -> None:
+def test_the_third_failure_ends_the_run_with_the_workers_message(threads: Executor, tmp_path: Path) -> None:
     events = Events()
     expected = r"task number-2 failed 3 times, the last time on worker .*: KeyError: 'no such thing'; the log has"
     with pytest.raises(EngineError, match=expected):
@@ -91,18 +91,18 @@ def test_the_third_failure_ends_the_run_with_the_workers_words(threads: Executor
     assert "in always_fails" in str(events.events[-1][1]["traceback"])
 
 
-def test_a_full_disk_is_tried_again_and_told_as_such(threads: Executor, tmp_path: Path) -> None:
+def test_a_full_disk_is_tried_again_and_reported(threads: Executor, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"the disk is full \(worker .*, after 3 tries\)"):
         squares(ExecutorEngine(threads, 2), full_disk, tmp_path)
 
 
-def test_bad_data_is_not_tried_again(threads: Executor, tmp_path: Path) -> None:
+def test_bad_data_is_not_retried(threads: Executor, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"^line 7 is not text$"):
         squares(ExecutorEngine(threads, 2), bad_data, tmp_path)
     assert (tmp_path / "number-2").stat().st_size == 1
 
 
-def test_a_file_that_a_worker_does_not_see_yet_is_looked_for_again(
+def test_a_file_not_yet_visible_to_a_worker_is_retried(
     threads: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks: list[int] = []
@@ -121,7 +121,7 @@ def test_a_file_that_a_worker_does_not_see_yet_is_looked_for_again(
     assert (tmp_path / "number-2").stat().st_size == 3
 
 
-def test_a_file_that_never_comes_is_bad_data(
+def test_a_file_that_stays_missing_is_bad_data(
     threads: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nmt_prep.engines.unseen.PAUSES", (0.01, 0.01))
@@ -130,7 +130,7 @@ def test_a_file_that_never_comes_is_bad_data(
     assert (tmp_path / "number-2").stat().st_size == 3
 
 
-def test_tasks_under_way_when_one_fails_are_handed_back(tmp_path: Path) -> None:
+def test_running_tasks_are_returned_after_a_failure(tmp_path: Path) -> None:
     done: list[int] = []
     with ThreadPoolExecutor(3) as executor:
         results = ExecutorEngine(executor, 3).map(bad_data, numbers(3, tmp_path), lambda amount: None)
@@ -139,7 +139,7 @@ def test_tasks_under_way_when_one_fails_are_handed_back(tmp_path: Path) -> None:
     assert sorted(done) == [0, 1]
 
 
-def test_few_tasks_are_handed_over_ahead_of_time(threads: Executor) -> None:
+def test_few_tasks_are_submitted_in_advance(threads: Executor) -> None:
     taken = 0
 
     def tasks() -> Iterator[Any]:
@@ -154,17 +154,17 @@ def test_few_tasks_are_handed_over_ahead_of_time(threads: Executor) -> None:
     results.close()  # type: ignore[attr-defined]
 
 
-def test_each_worker_has_its_share_of_the_memory_less_what_a_process_holds(threads: Executor) -> None:
+def test_memory_of_a_worker_is_its_share_minus_that_of_the_process(threads: Executor) -> None:
     assert ExecutorEngine(threads, 4).worker_memory(2_000_000_000) == 300_000_000
     assert ExecutorEngine(threads, 4).worker_memory(100_000_000) == 0
 
 
-def test_dead_workers_are_told_and_nothing_hangs() -> None:
+def test_dead_workers_are_reported_and_nothing_hangs() -> None:
     with processes(1) as executor, pytest.raises(EngineError, match=r"the workers are lost: .*; start them again"):
         squares(ExecutorEngine(executor, 1), dies)
 
 
-def test_other_processes_give_the_bytes_that_threads_give(tmp_path: Path) -> None:
+def test_processes_give_the_same_bytes_as_threads(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     nmt_prep.run(corpus_config(tmp_path / "threads"), base_dir=tmp_path, workers=2)
     with processes(2) as executor:

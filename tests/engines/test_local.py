@@ -12,7 +12,7 @@ from tests.engines.numbers import Number, numbers, square
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
-def test_every_task_is_run_once_and_handed_back_with_its_result(workers: int) -> None:
+def test_every_task_runs_once_and_returns_its_result(workers: int) -> None:
     ticks: list[int] = []
     done = list(LocalEngine(workers).map(square, numbers(50), ticks.append))
     assert sorted((each.task.number, each.result["square"]) for each in done) == [(n, n * n) for n in range(50)]
@@ -20,7 +20,7 @@ def test_every_task_is_run_once_and_handed_back_with_its_result(workers: int) ->
     assert all(each.seconds >= 0 and each.worker.startswith("thread") for each in done)
 
 
-def test_tasks_are_taken_from_the_list_only_a_little_ahead() -> None:
+def test_few_tasks_are_taken_in_advance() -> None:
     taken = 0
 
     def tasks() -> Iterator[Number]:
@@ -35,7 +35,7 @@ def test_tasks_are_taken_from_the_list_only_a_little_ahead() -> None:
     results.close()  # type: ignore[attr-defined]
 
 
-def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
+def test_the_first_failure_cancels_the_rest_and_is_raised() -> None:
     ran: list[int] = []
     stopping = threading.Event()
 
@@ -53,17 +53,17 @@ def test_the_first_failure_ends_the_rest_and_is_raised() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("thread_")]
 
 
-def test_default_is_a_worker_a_core() -> None:
+def test_default_is_one_worker_per_core() -> None:
     assert LocalEngine().workers == available_cores() >= 1
     assert LocalEngine(5).threads_here == 5
 
 
-def test_threads_share_what_the_process_does_not_hold_anyway() -> None:
+def test_threads_share_the_memory_that_the_process_does_not_need() -> None:
     assert LocalEngine(4).worker_memory(1_000_000_000) == 200_000_000
     assert LocalEngine(4).worker_memory(100_000_000) == 0
 
 
-def test_tasks_that_end_beside_a_failure_are_handed_back() -> None:
+def test_tasks_that_finish_after_a_failure_are_returned() -> None:
     begun, failed = threading.Event(), threading.Event()
 
     def work(task: Number, tick: Tick) -> dict[str, Any]:

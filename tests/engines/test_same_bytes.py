@@ -106,19 +106,19 @@ def test_two_threads(corpora: Path, expected: dict[str, str], tmp_path: Path) ->
     assert tree(tmp_path / "run") == expected
 
 
-def test_three_processes_of_dask(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
+def test_three_dask_processes(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
     nmt_prep.run(checked(wmt22(corpora, tmp_path / "run", engine=DASK)))
     assert tree(tmp_path / "run") == expected
 
 
-def test_workers_of_dask_are_killed_again_and_again(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
+def test_dask_workers_are_killed_repeatedly(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
     harm = Harm(signal.SIGKILL, every=8, times=1000)
     nmt_prep.run(checked(wmt22(corpora, tmp_path / "run", engine=DASK)), progress=Progress(harm))
     assert len(harm.harmed) >= 5
     assert tree(tmp_path / "run") == expected
 
 
-def test_a_worker_of_dask_is_frozen(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
+def test_a_dask_worker_is_frozen(corpora: Path, expected: dict[str, str], tmp_path: Path) -> None:
     harm = Harm(signal.SIGSTOP, every=8, times=1)
     config = checked(wmt22(corpora, tmp_path / "run", engine={**DASK, "frozen_seconds": 10}))
     nmt_prep.run(config, progress=Progress(harm))

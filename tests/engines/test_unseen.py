@@ -13,13 +13,13 @@ from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
 from tests.engines.numbers import Number, reads_a_file
 
 
-def test_a_part_that_is_not_there_is_unseen(tmp_path: Path) -> None:
+def test_a_missing_part_is_unseen(tmp_path: Path) -> None:
     with pytest.raises(CorpusError) as raised:
         row_groups(tmp_path / "part")
     assert is_unseen(raised.value)
 
 
-def test_a_spill_file_that_is_not_there_is_unseen_and_a_damaged_one_is_not(tmp_path: Path) -> None:
+def test_a_missing_spill_file_is_unseen_and_a_damaged_one_is_not(tmp_path: Path) -> None:
     spill, plan = tmp_path / "spill", ShardPlan(GlobalShuffle(1, 1, "train"), 1)
     with pytest.raises(RecordsError) as raised:
         write_shard(tmp_path / "shard", plan, 0, [spill])
@@ -36,7 +36,7 @@ def test_a_file_that_was_replaced_while_it_was_read_is_unseen() -> None:
     assert not is_unseen(ValueError("no number"))
 
 
-def test_what_a_task_told_before_it_is_run_anew_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_of_a_failed_attempt_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks: list[int] = []
     clock = SimpleNamespace(sleep=lambda _: (tmp_path / "spill").touch())
     monkeypatch.setattr("nmt_prep.engines.unseen.time", clock)

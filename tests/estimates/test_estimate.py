@@ -56,7 +56,7 @@ def test_built_in_rates() -> None:
     assert round(peak_disk(list(found.values())) / 1e6) == 1000 + 300 + 277 + 860 + 760
 
 
-def test_what_was_measured_is_scaled_by_bytes_and_workers() -> None:
+def test_measurements_are_scaled_by_bytes_and_workers() -> None:
     note("compile")
     note("encode-t2t-example", workers=4, memory=800_000_000)
     stages = predicted(workers=8, cores=8)
@@ -68,14 +68,14 @@ def test_what_was_measured_is_scaled_by_bytes_and_workers() -> None:
     assert stages["sample"].origin == "built-in"
 
 
-def test_the_note_over_the_most_similar_amount_counts() -> None:
+def test_the_measurement_of_the_most_similar_amount_is_used() -> None:
     note("compile", work=2 * 10**9, seconds=7.0)
     note("compile", work=2 * 10**7, seconds=1.0)
     note("compile", work=2 * 10**9, seconds=8.0)
     assert seconds(predicted(workers=2))["compile"] == 4.0
 
 
-def test_training_takes_one_process_and_grows_more_slowly_than_its_sample() -> None:
+def test_training_takes_one_process_and_sublinear_time() -> None:
     note("vocab-t2t", work=10**7, seconds=3.0, memory=10**8, workers=1)
     few, many = predicted(workers=1), predicted(workers=64, cores=64)
     sample = sample_bytes(config(), GIGABYTE)
@@ -90,13 +90,13 @@ def test_the_sample_is_bounded_by_its_budget() -> None:
     assert sample_bytes(config(), [CorpusSize("dev", 2e5)]) == 0
 
 
-def test_a_corpus_that_cannot_be_cut_is_one_task() -> None:
+def test_an_indivisible_corpus_is_one_task() -> None:
     assert seconds(predicted([CorpusSize("train", 1e9, lines_apart=False)]))["compile"] == 8.93
 
 
 @settings(deadline=None)
 @given(st.integers(1, 10**9), st.integers(1, 10**9), st.integers(1, 64))
-def test_more_text_takes_no_less(one: int, other: int, workers: int) -> None:
+def test_more_text_never_takes_less_time(one: int, other: int, workers: int) -> None:
     less, more = (predicted(given_corpora(config(), pairs), workers, 64) for pairs in sorted((one, other)))
     for name in ("download", "extract", "compile", "encode"):
         assert less[name].output <= more[name].output
@@ -110,7 +110,7 @@ def test_machines() -> None:
     assert Machines(4, 4, 2_200_000_000, dask=True).share == 350_000_000
 
 
-def test_no_advice_where_all_is_well(tmp_path: Path) -> None:
+def test_no_advice_if_nothing_is_wrong(tmp_path: Path) -> None:
     checked = corpus_config(tmp_path / "run", engine={"memory": "2GB"}, records={"shards": {"train": 4}})
     machines = Machines(4, 4, 2_000_000_000)
     assert list(advice(checked, estimate(checked, given_corpora(checked, 100_000), machines), machines)) == []

@@ -42,21 +42,21 @@ def test_a_file_of_both_sides(tmp_path: Path) -> None:
     assert not found.lines_apart
 
 
-def test_gzip_says_how_much_there_is_in_it(tmp_path: Path) -> None:
+def test_size_of_gzip_content_is_read_from_the_file(tmp_path: Path) -> None:
     for side, size in (("en", 7_000), ("zh", 3_000)):
         (tmp_path / f"a.{side}.gz").write_bytes(gzip.compress(b"x" * size))
     [found] = sizes(tmp_path, {"url": {"source": "a.en.gz", "target": "a.zh.gz"}})
     assert found.bytes == 10_000
 
 
-def test_what_is_compressed_is_told_by_its_content(tmp_path: Path) -> None:
+def test_compression_is_detected_by_content(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(gzip.compress(b"x" * 7_000))
     (tmp_path / "b.gz").write_bytes(b"y" * 3_000)
     [found] = sizes(tmp_path, {"format": "plain", "url": {"source": "a", "target": "b.gz"}})
     assert found.bytes == 10_000
 
 
-def test_members_of_archives_share_what_is_in_them(tmp_path: Path) -> None:
+def test_members_divide_the_size_of_their_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for side in ("en", "zh"):
             archive.writestr(f"t/x.{side}", b"x" * 5_000)
@@ -71,7 +71,7 @@ def test_members_of_archives_share_what_is_in_them(tmp_path: Path) -> None:
     assert [found.bytes for found in sizes(tmp_path, train, dev=dev)] == [10_240, 10_240]
 
 
-def test_downloads_by_their_lock(tmp_path: Path) -> None:
+def test_size_of_downloads_comes_from_the_lock_file(tmp_path: Path) -> None:
     url = "http://example.org/a.tsv.gz"
     with pytest.raises(ConfigError, match=r"sizes of 1 files are unknown, the first of them http://.*a\.tsv\.gz"):
         sizes(tmp_path, {"url": url})

@@ -15,7 +15,7 @@ def column(values: list[int], lengths: list[int]) -> Any:
     return packed_column(tf.constant(values, tf.int32), tf.constant(lengths, tf.int64))
 
 
-def test_padding_reaches_to_the_longest_row() -> None:
+def test_rows_are_padded_to_the_longest() -> None:
     splits = row_splits(tf.constant([1, 2, 0]))
     assert splits.numpy().tolist() == [0, 1, 3, 3]
     assert pad(tf.constant([7, 8, 9]), splits, -1).numpy().tolist() == [[7, -1], [8, 9], [-1, -1]]
@@ -30,12 +30,12 @@ def test_an_id_is_appended_to_every_row() -> None:
     assert append_id(column([], []), 5).values.numpy().tolist() == []
 
 
-def test_rows_are_shifted_right_each_on_its_own() -> None:
+def test_each_row_is_shifted_right() -> None:
     assert shift_right(column([7, 5, 5, 8, 9, 5], [2, 1, 3]), 4).numpy().tolist() == [4, 7, 4, 4, 8, 9]
     assert shift_right(column([], []), 4).numpy().tolist() == []
 
 
-def test_batches_are_cut_and_padded_on_their_own() -> None:
+def test_each_batch_is_truncated_and_padded() -> None:
     pairs = PackedPairs(
         source=tf.constant([1, 2, 3, 4, 5, 6]),
         target_input=tf.constant([10, 11, 12, 13]),

@@ -36,7 +36,7 @@ def batches_of(rows: list[int], sizes: list[int]) -> list[list[int]]:
 
 @settings(deadline=None)
 @given(buckets=st.lists(st.integers(0, BUCKETS - 1), max_size=60), window_size=st.integers(1, 7), flush=st.booleans())
-def test_windows_are_those_of_group_by_window(buckets: list[int], window_size: int, *, flush: bool) -> None:
+def test_windows_equal_those_of_group_by_window(buckets: list[int], window_size: int, *, flush: bool) -> None:
     found = windows(tf.constant(buckets, tf.int64), window_size, flush)
     full, rest = group_by_window(buckets, window_size)
     emitted = full + rest if flush else full
@@ -44,12 +44,12 @@ def test_windows_are_those_of_group_by_window(buckets: list[int], window_size: i
     assert found.waiting.numpy().tolist() == ([] if flush else [row for batch in rest for row in batch])
 
 
-def test_a_window_goes_out_when_its_last_row_arrives() -> None:
+def test_a_window_is_emitted_with_its_last_row() -> None:
     found = windows(tf.constant([1, 0, 0, 1, 3], tf.int64), 2, flush=True)
     assert batches_of(found.rows.numpy().tolist(), found.sizes.numpy().tolist()) == [[1, 2], [0, 3], [4]]
 
 
-def test_rows_are_dropped_reordered_and_cut_and_then_copied_once() -> None:
+def test_rows_are_dropped_reordered_and_truncated_then_copied_once() -> None:
     column = packed_column(tf.constant([1, 2, 3, 4, 5, 6]), tf.constant([1, 3, 0, 2], tf.int64))
     chosen = pack(truncate_rows(select_rows(column, tf.constant([3, 1, 2], tf.int64)), 2))
     assert chosen.values.numpy().tolist() == [5, 6, 2, 3]

@@ -59,7 +59,7 @@ def test_fields_of_tensor2tensor_records(write_run: WriteRun) -> None:
     assert tuple(dataset.element_spec)[1:] == (matrix, matrix, matrix, vector, vector)
 
 
-def test_sos_is_the_vocabularys_or_the_argument(write_run: WriteRun) -> None:
+def test_sos_comes_from_the_vocabulary_or_the_argument(write_run: WriteRun) -> None:
     run = write_run([[([5, EOS], [4, EOS])]], bos_id=3)
     (batch,) = make_dataset(run, "train")
     assert batch.target_input.numpy().tolist() == [[3, 4]]
@@ -68,7 +68,7 @@ def test_sos_is_the_vocabularys_or_the_argument(write_run: WriteRun) -> None:
 
 
 @pytest.mark.parametrize("num_shards", [3])
-def test_an_epoch_delivers_every_pair_once_to_one_worker(write_run: WriteRun, num_shards: int) -> None:
+def test_an_epoch_gives_every_pair_once_to_one_worker(write_run: WriteRun, num_shards: int) -> None:
     run = write_run(SHARDS)
     parts = [
         pairs_of(make_dataset(run, "train", batch_tokens=60, seed=5, epoch=2, num_shards=num_shards, shard_index=index))
@@ -79,7 +79,7 @@ def test_an_epoch_delivers_every_pair_once_to_one_worker(write_run: WriteRun, nu
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_more_workers_than_pairs_leave_some_without(write_run: WriteRun) -> None:
+def test_some_workers_get_nothing_if_there_are_more_workers_than_pairs(write_run: WriteRun) -> None:
     run = write_run([[([5, EOS], [4, EOS])]])
     sizes = [len(pairs_of(make_dataset(run, "train", num_shards=3, shard_index=index))) for index in range(3)]
     assert sorted(sizes) == [0, 0, 1]

@@ -81,7 +81,7 @@ def expected(pairs: list[tuple[list[int], list[int]]]) -> Counter[Pair]:
 @pytest.mark.parametrize(
     ("layout", "workers"), [("chunk", 1), ("chunk", 3), ("chunk", 8), ("example", 3), ("packed", 3)]
 )
-def test_an_epoch_delivers_every_pair_once(encode_run: EncodeRun, layout: str, workers: int) -> None:
+def test_an_epoch_gives_every_pair_once(encode_run: EncodeRun, layout: str, workers: int) -> None:
     pairs = make_pairs(1500)
     run = encode_run({"all": pairs}, layout)
     parts = [
@@ -101,7 +101,7 @@ def test_an_epoch_delivers_every_pair_once(encode_run: EncodeRun, layout: str, w
         ("chunk", {"weights": {"a": 0.5, "b": 1.5}, "too_long": "truncate", "max_length": 12, "pad_to": [8, 12]}),
     ],
 )
-def test_an_epoch_goes_on_at_any_batch(encode_run: EncodeRun, layout: str, arguments: dict[str, Any]) -> None:
+def test_an_epoch_resumes_at_any_batch(encode_run: EncodeRun, layout: str, arguments: dict[str, Any]) -> None:
     run = encode_run({"a": make_pairs(900), "b": make_pairs(600, 5000)}, layout)
     whole = batches_of(run, batch_tokens=400, seed=2, **arguments)
     assert len(whole) > 20
@@ -111,7 +111,7 @@ def test_an_epoch_goes_on_at_any_batch(encode_run: EncodeRun, layout: str, argum
 
 
 @pytest.mark.slow
-def test_an_epoch_goes_on_at_fifty_batches(encode_run: EncodeRun) -> None:
+def test_an_epoch_resumes_at_fifty_batches(encode_run: EncodeRun) -> None:
     run = encode_run({"a": make_pairs(1500)})
     whole = batches_of(run, batch_tokens=100)
     rng = random.Random(1)
@@ -119,7 +119,7 @@ def test_an_epoch_goes_on_at_fifty_batches(encode_run: EncodeRun) -> None:
         assert batches_of(run, batch_tokens=100, skip_batches=step) == whole[step:]
 
 
-def test_all_workers_get_equally_many_batches_where_asked(encode_run: EncodeRun) -> None:
+def test_equal_numbers_of_batches_per_worker(encode_run: EncodeRun) -> None:
     run = encode_run({"all": make_pairs(1500)})
     parts = [
         batches_of(run, batch_tokens=200, num_shards=3, shard_index=worker, equal_batches=True) for worker in range(3)
@@ -147,7 +147,7 @@ def test_corpora_are_mixed_exactly(encode_run: EncodeRun) -> None:
 
 
 @pytest.mark.parametrize("layout", ["chunk", "packed"])
-def test_rows_are_packed_full(encode_run: EncodeRun, layout: str) -> None:
+def test_packed_rows_are_nearly_full(encode_run: EncodeRun, layout: str) -> None:
     pairs = make_pairs(1500)
     run = encode_run({"a": pairs}, layout, row_length=64)
     batches = batches_of(run, batch_size=10, packed=True, features="t2t", max_length=64)
@@ -157,7 +157,7 @@ def test_rows_are_packed_full(encode_run: EncodeRun, layout: str) -> None:
     assert all_pairs(batches) == expected(pairs)
 
 
-def test_what_is_too_long_is_dropped_or_cut(encode_run: EncodeRun) -> None:
+def test_too_long_pairs_are_dropped_or_truncated(encode_run: EncodeRun) -> None:
     pairs = make_pairs(600)
     short = [pair for pair in pairs if max(map(len, pair)) <= 10]
     for layout in LAYOUTS:
@@ -169,7 +169,7 @@ def test_what_is_too_long_is_dropped_or_cut(encode_run: EncodeRun) -> None:
     assert all_pairs(batches_of(run, max_length=10, too_long="truncate")) == expected(cut)
 
 
-def test_shapes_are_static_where_asked(encode_run: EncodeRun) -> None:
+def test_static_shapes(encode_run: EncodeRun) -> None:
     run = encode_run({"a": make_pairs(1500)})
     dataset = make_dataset(run, "train", pad_to=[24], batch_size=16, drop_remainder=True)
     assert dataset.element_spec.source.shape == [16, 24]
@@ -194,7 +194,7 @@ def test_buckets_keep_to_the_limit(encode_run: EncodeRun, bucketing: str) -> Non
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
-def test_packing_in_the_graph_is_that_which_is_counted(pairs: list[tuple[int, int]], length: int) -> None:
+def test_packing_in_the_graph_equals_that_of_the_plan(pairs: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
     rows = pack_rounds(source, target, length)
     packed = pack_rows(tf.cast(source, tf.int64), tf.cast(target, tf.int64), length)
@@ -236,7 +236,7 @@ def test_layouts_without_an_index_are_read(encode_run: EncodeRun, write_run: Cal
         ("chunk", {"weights": {}, "temperature": 1.0}, "mixed by one of them"),
     ],
 )
-def test_arguments_that_do_not_go_together(encode_run: EncodeRun, layout: str, arguments: Any, message: str) -> None:
+def test_conflicting_arguments(encode_run: EncodeRun, layout: str, arguments: Any, message: str) -> None:
     run = encode_run({"a": make_pairs(3)}, layout)
     with pytest.raises(NmtPrepError, match=message):
         batches_of(run, **arguments)

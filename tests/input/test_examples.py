@@ -20,7 +20,7 @@ PAIRS = [([3 + i % 40, *[2] * (i % 9), 1], [3 + i % 40, *[3] * (i % 9), 1]) for 
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-def test_the_loss_on_the_toy_corpus_goes_down_and_training_goes_on(tmp_path: Path) -> None:
+def test_loss_on_the_toy_corpus_falls_and_training_resumes(tmp_path: Path) -> None:
     import tensorflow as tf
 
     run_pipeline(load_config(TOY, [f"output_dir={tmp_path / 'toy'}"]), base_dir=TOY.parent)
@@ -36,7 +36,7 @@ def test_the_loss_on_the_toy_corpus_goes_down_and_training_goes_on(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("library", "file"), [("torch", "pytorch_batches.py"), ("jax", "jax_batches.py")])
-def test_batches_of_other_libraries(encode_run: Callable[..., Path], library: str, file: str) -> None:
+def test_batches_for_other_libraries(encode_run: Callable[..., Path], library: str, file: str) -> None:
     pytest.importorskip(library)
     run = encode_run({"a": PAIRS})
     example = runpy.run_path(str(EXAMPLES / file))

@@ -135,7 +135,7 @@ class TestPublishedExpectationsInATensorFlow1Graph:
             session.run(iterator.initializer, feed_dict={skip_count: 0})
             assert self.drain(session, iterator) == PUBLISHED_SKIP_0
 
-    def test_infer_with_the_batch_size_and_the_lines_fed(self) -> None:
+    def test_infer_with_fed_batch_size_and_lines(self) -> None:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             batch_size = tf.compat.v1.placeholder(shape=(), dtype=tf.int64)
             fed = tf.compat.v1.placeholder(shape=(None,), dtype=tf.string)
@@ -172,7 +172,7 @@ def test_elements_have_upstreams_shapes_and_types() -> None:
     assert (infer.source, infer.source_sequence_length) == (matrix, vector)
 
 
-def test_no_pair_left_gives_no_batch() -> None:
+def test_no_remaining_pair_gives_no_batch() -> None:
     assert list(published((["", " ", "a"], ["a", "b", "  "]))) == []
     assert list(published(([], []))) == []
 
@@ -200,7 +200,7 @@ def test_only_spaces_separate_tokens() -> None:
     assert batch.source.numpy().tolist() == [[-1, -1, 2]]
 
 
-def test_characters_of_a_word_are_shifted_bytes_between_marks() -> None:
+def test_characters_of_a_word_are_shifted_bytes_between_begin_and_end() -> None:
     (batch,) = get_infer_iterator(lines(["é a", "x" * 60]), table(), 2, "eos", use_char_encode=True)
     first, second = batch.source.numpy().tolist()
     assert first == [259, 0xC3 + 1, 0xA9 + 1, 260, *[261] * 46, 259, 98, 260, *[261] * 47]
@@ -208,7 +208,7 @@ def test_characters_of_a_word_are_shifted_bytes_between_marks() -> None:
     assert batch.source_sequence_length.numpy().tolist() == [2, 1]
 
 
-def test_epochs_differ_only_where_asked() -> None:
+def test_epochs_differ_only_if_asked() -> None:
     texts = [f"{'a ' * (1 + i % 3)}" for i in range(40)], ["b"] * 40
 
     def two_epochs(*, reshuffle: bool) -> list[list[Any]]:

@@ -95,7 +95,7 @@ def test_training_batches(data: st.DataObject) -> None:
 @pytest.mark.slow
 @examples(60)
 @given(st.data())
-def test_training_batches_at_length(data: st.DataObject) -> None:
+def test_training_batches_of_more_examples(data: st.DataObject) -> None:
     check_drawn_training(data)
 
 

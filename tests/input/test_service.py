@@ -57,7 +57,7 @@ print(len(found), sum(found.values()))
 """
 
 
-def test_replicas_share_a_batch(encode_run: Callable[..., Path]) -> None:
+def test_replicas_divide_a_batch(encode_run: Callable[..., Path]) -> None:
     run = encode_run({"a": PAIRS})
     done = subprocess.run([sys.executable, "-c", REPLICAS, str(run)], capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr[-2000:]

@@ -74,7 +74,7 @@ LIMITS = st.sets(st.integers(1, 29), max_size=4).map(lambda limits: (*sorted(lim
 @given(
     PAIRS, LIMITS, st.none() | st.integers(0, 2**40), st.integers(1, 9), st.booleans(), st.booleans(), st.integers(0, 3)
 )
-def test_windows_are_cut_alike(
+def test_graph_and_numpy_divide_windows_alike(
     pairs: list[tuple[int, int, int]],
     limits: tuple[int, ...],
     seed: int | None,

@@ -18,7 +18,7 @@ def test_tables_hold_the_pieces_in_the_order_of_ids(write_run: Callable[..., Pat
     assert source.lookup(words).numpy().tolist() == target.lookup(words).numpy().tolist() == [0, 1, 2, 3, 4, -1]
 
 
-def test_missing_special_words_are_put_before_all_others(tmp_path: Path) -> None:
+def test_missing_special_words_are_prepended(tmp_path: Path) -> None:
     vocabulary, out = tmp_path / "vocab", tmp_path / "out"
     vocabulary.write_bytes("a\nb\u2028x \n\u3000\n".encode())
     out.mkdir()
@@ -28,7 +28,7 @@ def test_missing_special_words_are_put_before_all_others(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "vocab"]
 
 
-def test_special_words_may_be_others(tmp_path: Path) -> None:
+def test_other_special_words(tmp_path: Path) -> None:
     vocabulary = tmp_path / "vocab"
     vocabulary.write_bytes(b"UNK\nBOS\nEOS\na")
     names = {"unk": "UNK", "sos": "BOS", "eos": "EOS"}
@@ -42,7 +42,7 @@ def test_words_can_be_counted_without_a_check(tmp_path: Path) -> None:
     assert check_vocab(vocabulary, tmp_path / "out", check_special_token=False) == (2, str(vocabulary))
 
 
-def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+def test_errors(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="cannot be read: No such file"):
         check_vocab(tmp_path / "absent", tmp_path)
     short = tmp_path / "short"

@@ -19,7 +19,7 @@ def column(*lines: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE_VERSION, reason="this Python has another Unicode version")
-def test_alphanumeric_is_what_unicodedata_says() -> None:
+def test_alphanumeric_follows_unicodedata() -> None:
     differing = [i for i in range(0x110000) if is_alphanumeric(i) != (unicodedata.category(chr(i))[0] in "LN")]
     assert differing == []
 

@@ -65,7 +65,7 @@ def assert_no_note_without_its_file(draft: Draft) -> None:
             assert (draft.output / f"file-{number}").exists()
 
 
-def test_a_draft_is_taken_up_by_the_same_fingerprint_alone(tmp_path: Path) -> None:
+def test_a_draft_is_resumed_only_with_the_same_fingerprint(tmp_path: Path) -> None:
     draft = Draft(tmp_path, "records", FIRST)
     assert not drafts_of(tmp_path, "records").exists()
     draft.open()
@@ -78,7 +78,7 @@ def test_a_draft_is_taken_up_by_the_same_fingerprint_alone(tmp_path: Path) -> No
     assert len(list(draft.notes.iterdir())) == 3
 
 
-def test_drafts_for_other_fingerprints_are_thrown_away(tmp_path: Path) -> None:
+def test_drafts_for_other_fingerprints_are_deleted(tmp_path: Path) -> None:
     draft, other = Draft(tmp_path, "records", FIRST), Draft(tmp_path, "records", SECOND)
     for each in (draft, other):
         each.open()
@@ -88,7 +88,7 @@ def test_drafts_for_other_fingerprints_are_thrown_away(tmp_path: Path) -> None:
     assert len(list(draft.output.iterdir())) == 3
 
 
-def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) -> None:
+def test_publishing_renames_the_output_and_leaves_no_draft(tmp_path: Path) -> None:
     draft = Draft(tmp_path / "private", "records", FIRST)
     draft.open()
     fill(draft)
@@ -98,7 +98,7 @@ def test_publishing_leaves_the_output_in_its_place_and_no_draft(tmp_path: Path) 
     assert not (tmp_path / "private" / "trash").exists()
 
 
-def test_what_a_worker_begins_again_while_the_output_is_published_does_not_stay_there(
+def test_files_of_a_repeated_task_do_not_stay_in_the_published_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draft = Draft(tmp_path / "private", "records", FIRST)
@@ -118,7 +118,7 @@ def test_what_a_worker_begins_again_while_the_output_is_published_does_not_stay_
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
 
 
-def test_publishing_replaces_as_a_whole_even_where_the_older_output_cannot_be_deleted(
+def test_publishing_replaces_all_files_even_if_the_old_output_cannot_be_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "records" / "old").mkdir(parents=True)
@@ -155,7 +155,7 @@ def failing(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("number", range(1, 40))
-def test_a_kill_while_throwing_away_never_leaves_notes_of_missing_files(
+def test_a_kill_while_deleting_never_leaves_notes_of_missing_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, backwards: bool
 ) -> None:
     draft, other = (Draft(tmp_path / "private", "records", fingerprint) for fingerprint in (FIRST, SECOND))

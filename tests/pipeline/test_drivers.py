@@ -40,14 +40,14 @@ def only(round_: Round[Number, Square], count: int = 10) -> Rounds[list[Square]]
     return (yield from round_.run(numbers(count)))
 
 
-def test_results_come_in_the_order_of_tasks_whether_they_ran_now_or_before(tmp_path: Path) -> None:
+def test_results_come_in_the_order_of_tasks_whether_new_or_resumed(tmp_path: Path) -> None:
     expected = [Square(number**2, (1, 2)) for number in range(10)]
     assert run_rounds(only(SQUARES), runner(tmp_path)) == expected
     unused = Round("squares", lambda task, tick: pytest.fail("ran again"), Square)
     assert run_rounds(only(unused), runner(tmp_path)) == expected
 
 
-def test_tasks_that_ended_before_a_failure_are_not_run_again(tmp_path: Path) -> None:
+def test_tasks_finished_before_a_failure_are_not_repeated(tmp_path: Path) -> None:
     ran: list[int] = []
 
     def work(task: Number, tick: Tick) -> Square:
@@ -64,7 +64,7 @@ def test_tasks_that_ended_before_a_failure_are_not_run_again(tmp_path: Path) -> 
     assert ran == [0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9]
 
 
-def test_a_result_that_is_not_valid_any_more_is_made_again(tmp_path: Path) -> None:
+def test_a_result_that_is_no_longer_valid_is_computed_again(tmp_path: Path) -> None:
     run_rounds(only(SQUARES, 4), runner(tmp_path))
     ran: list[int] = []
 
@@ -104,7 +104,7 @@ def test_a_round_may_run_in_this_thread(tmp_path: Path) -> None:
     assert len(notes(tmp_path)) == 10
 
 
-def test_of_several_decisions_the_first_stands(tmp_path: Path) -> None:
+def test_the_first_of_several_decisions_is_kept(tmp_path: Path) -> None:
     first, second = (
         Round("plan", lambda task, tick, value=value: Square(value), Square, by_all=True) for value in (3, 4)
     )
@@ -131,7 +131,7 @@ def two_rounds() -> Rounds[int]:
     return len(doubles)
 
 
-def test_a_share_does_every_nth_task_of_its_round_once_the_rounds_before_have_ended(tmp_path: Path) -> None:
+def test_a_share_does_every_nth_task_once_earlier_rounds_are_done(tmp_path: Path) -> None:
     tasks = runner(tmp_path)
     with pytest.raises(OutputError, match=r"3 of 3 squares tasks have not ended.*--round squares"):
         run_share(two_rounds(), tasks, Share("doubles", 0, 2))

@@ -33,7 +33,7 @@ def never(holder: str) -> None:
     raise AssertionError(f"waited for {holder}")
 
 
-def test_the_second_names_the_holder(tmp_path: Path) -> None:
+def test_the_second_run_names_the_holder(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     expected = rf"in use by process {os.getpid()} on {socket.gethostname()}; wait for it to end"
     with (
@@ -44,7 +44,7 @@ def test_the_second_names_the_holder(tmp_path: Path) -> None:
         pass
 
 
-def test_the_second_waits_and_then_goes_on(tmp_path: Path) -> None:
+def test_the_second_run_waits_and_then_continues(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     told, held = threading.Event(), threading.Event()
 
@@ -80,7 +80,7 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
         pass
 
 
-def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(OutputError, match=r"cannot write .*file"),
@@ -89,7 +89,7 @@ def test_a_place_that_cannot_be_a_directory(tmp_path: Path) -> None:
         pass
 
 
-def test_a_run_that_was_killed_is_not_named_as_the_holder_that_others_wait_for(tmp_path: Path) -> None:
+def test_a_killed_run_is_not_named_as_the_holder(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.private.mkdir()
     (workspace.private / "lock.holder").write_text('{"pid": 1, "host": "h"}')
@@ -101,7 +101,7 @@ def test_a_run_that_was_killed_is_not_named_as_the_holder_that_others_wait_for(t
         pass
 
 
-def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Path) -> None:
+def test_shares_do_not_wait_for_each_other(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     with (
         run_lock(workspace, wait=False, waiting=never, shared=True),
@@ -118,7 +118,7 @@ def test_those_that_share_the_directory_do_not_wait_for_each_other(tmp_path: Pat
         pass
 
 
-def test_a_file_system_without_locks_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(handle: int, operation: int) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
@@ -130,7 +130,7 @@ def test_a_file_system_without_locks_is_told_as_such(tmp_path: Path, monkeypatch
         pass
 
 
-def test_links_in_the_place_of_the_lock_are_not_followed(tmp_path: Path) -> None:
+def test_a_link_at_the_path_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     workspace, victim = Workspace(tmp_path / "run"), tmp_path / "victim"
     victim.write_text("precious")
     workspace.private.mkdir(parents=True)
@@ -147,7 +147,7 @@ def test_links_in_the_place_of_the_lock_are_not_followed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.write_text("[" * 4096), lambda path: path.mkdir()])
-def test_an_odd_description_of_the_holder_is_passed_over(tmp_path: Path, make: Callable[[Path], object]) -> None:
+def test_an_invalid_description_of_the_holder_is_ignored(tmp_path: Path, make: Callable[[Path], object]) -> None:
     workspace = Workspace(tmp_path)
     with run_lock(workspace, wait=False, waiting=never):
         (workspace.private / "lock.holder").unlink()
@@ -161,7 +161,7 @@ def test_an_odd_description_of_the_holder_is_passed_over(tmp_path: Path, make: C
             (workspace.private / "lock.holder").rmdir()
 
 
-def test_whether_a_run_is_at_work(tmp_path: Path) -> None:
+def test_a_running_run_is_detected(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     assert not is_running(workspace)
     assert not list(tmp_path.iterdir())

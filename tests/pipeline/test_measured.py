@@ -71,7 +71,7 @@ def encoded(*others: tuple[str, dict[str, object]]) -> list[tuple[str, dict[str,
     ]
 
 
-def test_a_stage_that_did_all_of_its_work_is_noted(config: Config) -> None:
+def test_a_stage_that_did_all_of_its_work_is_recorded(config: Config) -> None:
     listen(config, *encoded())
     [found] = read_notes("encode-t2t-example")
     assert (found.work, found.written, found.seconds, found.workers) == (TEXT, 30_000_000, 2.5, 3)
@@ -92,26 +92,26 @@ def test_a_stage_that_did_all_of_its_work_is_noted(config: Config) -> None:
         [("stage_started", {"stage": "vocab"}), ("stage_finished", {"stage": "vocab", "seconds": 0.1})],
     ],
 )
-def test_what_cannot_be_scaled_is_not_noted(config: Config, events: list[tuple[str, dict[str, object]]]) -> None:
+def test_work_that_cannot_be_scaled_is_not_recorded(
+    config: Config, events: list[tuple[str, dict[str, object]]]
+) -> None:
     listen(config, *events)
     assert not notes_path("encode").parent.exists()
 
 
-def test_only_threads_of_this_machine_are_noted(config: Config) -> None:
+def test_only_threads_of_this_machine_are_recorded(config: Config) -> None:
     listen(config, *encoded(), engine=ExecutorEngine(ThreadPoolExecutor(1), 1))
     assert not notes_path("encode").parent.exists()
 
 
-def test_a_cache_that_cannot_be_written_does_no_harm(
-    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_cache_is_ignored(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("NMT_PREP_CACHE", str(tmp_path / "file"))
     listen(config, *encoded())
     assert read_notes("encode-t2t-example") == []
 
 
-def test_the_last_notes_are_kept() -> None:
+def test_the_latest_records_are_kept() -> None:
     for seconds in range(1, 9):
         save_note("compile", note(seconds=float(seconds)))
     assert [each.seconds for each in read_notes("compile")] == [4.0, 5.0, 6.0, 7.0, 8.0]
@@ -131,7 +131,7 @@ def test_the_last_notes_are_kept() -> None:
         json.dumps([{**note().model_dump(), "more": 1}]).encode(),
     ],
 )
-def test_damaged_and_foreign_notes_are_ignored(content: bytes) -> None:
+def test_damaged_and_foreign_records_are_ignored(content: bytes) -> None:
     path = notes_path("compile")
     path.parent.mkdir()
     path.write_bytes(content)
@@ -140,7 +140,7 @@ def test_damaged_and_foreign_notes_are_ignored(content: bytes) -> None:
     assert read_notes("compile") == [note()]
 
 
-def test_notes_of_other_machines_are_ignored() -> None:
+def test_records_of_other_machines_are_ignored() -> None:
     save_note("compile", note(machine="another processor"))
     assert read_notes("compile") == []
 
@@ -167,7 +167,7 @@ def test_work() -> None:
     assert work_of("sample", 1000.0, 500.0) == 1000.0 + 50.0
 
 
-def test_a_run_takes_notes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_records_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "LEAST_WORK", 1)
     config = corpus_config(tmp_path / "run")
     write_corpus(tmp_path, 200)
@@ -180,9 +180,7 @@ def test_a_run_takes_notes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found["compile"][0].work == found["encode-t2t-example"][0].work
 
 
-def test_a_stage_that_members_of_a_job_array_began_is_not_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stage_begun_by_a_job_array_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "LEAST_WORK", 1)
     config = corpus_config(tmp_path / "run")
     write_corpus(tmp_path, 200)
@@ -193,7 +191,7 @@ def test_a_stage_that_members_of_a_job_array_began_is_not_noted(
     assert read_notes("encode-t2t-example") == []
 
 
-def test_memory_is_noted_where_a_stage_held_more_than_all_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_recorded_only_if_it_exceeds_all_earlier_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     before = (500_000_000, 90)
     for now, grown in (
         ((700_000_000, 90), 500_000_000),

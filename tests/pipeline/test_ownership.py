@@ -65,13 +65,13 @@ def test_plan_and_shares_refuse_them_too(project: Path) -> None:
     assert not (project / ".nmt_prep").exists()
 
 
-def test_stages_that_are_not_run_are_not_in_the_way(project: Path) -> None:
+def test_directories_of_stages_that_do_not_run_are_not_checked(project: Path) -> None:
     run(corpus_config(project), base_dir=project, until="compile")
     assert (project / "compiled").is_dir()
     assert (project / "report" / "thesis.txt").read_text() == "years of work"
 
 
-def test_once_moved_away_the_run_works_and_repeats(project: Path) -> None:
+def test_after_the_directories_are_moved_the_run_works_and_repeats(project: Path) -> None:
     config = corpus_config(project)
     for name in ("report", "records", "sample"):
         (project / name).rename(project / f"my-{name}")
@@ -83,9 +83,7 @@ def test_once_moved_away_the_run_works_and_repeats(project: Path) -> None:
     assert (project / "my-report" / "thesis.txt").read_text() == "years of work"
 
 
-def test_a_directory_that_comes_while_the_run_is_at_work_is_not_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_created_during_the_run_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     config, thesis = corpus_config(tmp_path / "run"), tmp_path / "run" / "report" / "thesis.txt"
 
@@ -104,7 +102,7 @@ def test_a_directory_that_comes_while_the_run_is_at_work_is_not_replaced(
     assert [outcome.stage for outcome in run(config, base_dir=tmp_path) if outcome.ran] == ["report"]
 
 
-def test_runs_of_versions_without_notes_go_on(tmp_path: Path) -> None:
+def test_runs_of_versions_without_notes_continue(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run")
     run(config, base_dir=tmp_path)
@@ -115,7 +113,7 @@ def test_runs_of_versions_without_notes_go_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["", "[" * 200_000, '{"files": 1}', '{"files": [[]]}', "null", "{}"])
-def test_a_damaged_note_shows_nothing(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_note_proves_nothing(tmp_path: Path, damage: str) -> None:
     workspace = Workspace(tmp_path)
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / "summary.txt").touch()
@@ -127,7 +125,7 @@ def test_a_damaged_note_shows_nothing(tmp_path: Path, damage: str) -> None:
     assert not refused(workspace)
 
 
-def test_what_replaced_our_directory_is_not_ours(tmp_path: Path) -> None:
+def test_a_directory_that_replaced_ours_is_not_ours(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     note_made(workspace.private, "report", ["summary.txt"])
     report_manifest("summary.txt").write(workspace.manifest("report"))
@@ -138,7 +136,7 @@ def test_what_replaced_our_directory_is_not_ours(tmp_path: Path) -> None:
     assert refused(workspace)
 
 
-def test_a_file_or_a_link_in_the_place_of_a_stage_is_refused(tmp_path: Path) -> None:
+def test_a_file_or_link_at_the_path_of_a_stage_is_refused(tmp_path: Path) -> None:
     workspace, place = Workspace(tmp_path), tmp_path / "report"
     place.touch()
     assert refused(workspace)
@@ -162,7 +160,7 @@ def test_of_a_linked_stage_directory_only_the_link_is_replaced(tmp_path: Path) -
     assert names == ["mine", "summary.json", "summary.txt"]
 
 
-def test_stores_that_are_added_to_keep_what_is_in_them(project: Path) -> None:
+def test_stores_keep_their_files(project: Path) -> None:
     for name in ("report", "records", "sample"):
         shutil.rmtree(project / name)
     kept = ["downloads/.incoming/mine", "downloads/.notes/mine", "downloads/.mine.partial", "extracted/.mine.partial"]
@@ -175,7 +173,7 @@ def test_stores_that_are_added_to_keep_what_is_in_them(project: Path) -> None:
     check_places(Workspace(project), [Download()])
 
 
-def test_an_output_directory_that_has_nothing_else_is_marked(tmp_path: Path) -> None:
+def test_an_empty_output_directory_is_marked(tmp_path: Path) -> None:
     root = tmp_path / "run"
     (root / ".nmt_prep").mkdir(parents=True)
     (root / f".{MARKER}.0123456789abcdef.partial").touch()
@@ -186,7 +184,7 @@ def test_an_output_directory_that_has_nothing_else_is_marked(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_marked_directory_without_notes_is_refused_with_what_may_have_happened(tmp_path: Path) -> None:
+def test_a_marked_directory_without_notes_is_refused_with_an_explanation(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
     shutil.rmtree(tmp_path / "run" / ".nmt_prep")
@@ -195,7 +193,7 @@ def test_a_marked_directory_without_notes_is_refused_with_what_may_have_happened
 
 
 @pytest.mark.parametrize("number", range(1, 40))
-def test_after_a_kill_our_directory_is_known_and_that_of_the_user_is_not(
+def test_after_a_kill_our_directory_is_recognised_and_the_users_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     workspace, place = Workspace(tmp_path), tmp_path / "report"

@@ -128,7 +128,7 @@ def test_a_changed_setting_reruns_its_stage_and_says_so(place: Path) -> None:
     assert (place / "run" / "counts" / "count").read_text() == str(4 * 4096)
 
 
-def test_stages_below_run_only_if_what_they_read_changed(place: Path) -> None:
+def test_later_stages_run_only_if_their_inputs_changed(place: Path) -> None:
     ran(place)
     changed = {"languages": {"source": "de", "target": "zh"}}
     assert reasons(place, **changed)["count"] == "follows read"
@@ -151,7 +151,7 @@ def test_a_missing_local_file_is_named(place: Path) -> None:
         reasons(place)
 
 
-def test_damage_to_what_was_published_is_seen_and_mended(place: Path) -> None:
+def test_damaged_outputs_are_detected_and_rebuilt(place: Path) -> None:
     ran(place)
     output = place / "run" / "counts" / "count"
     output.unlink()
@@ -163,7 +163,7 @@ def test_damage_to_what_was_published_is_seen_and_mended(place: Path) -> None:
     assert output.read_text() == str(4 * 8192)
 
 
-def test_verify_reads_again_what_looks_untouched(place: Path) -> None:
+def test_verify_reads_again_files_that_look_unchanged(place: Path) -> None:
     ran(place)
     output = place / "run" / "reads" / "text"
     times = output.stat()
@@ -189,7 +189,7 @@ def test_a_new_version_of_a_stage_reruns_it(place: Path, monkeypatch: pytest.Mon
     assert reasons(place)["count"] == "nmt_prep makes version 2 of this stage, not 1"
 
 
-def test_a_failure_keeps_what_was_published_and_is_seen_as_an_interruption(
+def test_a_failure_keeps_finished_stages_and_counts_as_an_interruption(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Count, job: Job, made: None) -> Result[CountOutput]:
@@ -213,7 +213,7 @@ def test_a_damaged_manifest_is_named(place: Path, damage: str) -> None:
         ran(place)
 
 
-def test_two_runs_of_one_config_leave_the_same_bytes(tmp_path: Path) -> None:
+def test_two_runs_of_one_config_write_the_same_bytes(tmp_path: Path) -> None:
     trees = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -39,7 +39,7 @@ def config(place: Path, name: str) -> Config:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_shares_in_any_order_and_repeated_give_the_bytes_of_one_run(place: Path, seed: int) -> None:
+def test_repeated_shares_in_any_order_give_the_bytes_of_one_run(place: Path, seed: int) -> None:
     nmt_prep.run(config(place, "one"), base_dir=place, workers=2)
     draw = random.Random(seed)
     shared = config(place, "shared")
@@ -56,7 +56,7 @@ def test_shares_in_any_order_and_repeated_give_the_bytes_of_one_run(place: Path,
     assert tree(place / "shared") == tree(place / "one")
 
 
-def test_what_shares_left_undone_the_run_does(place: Path) -> None:
+def test_a_run_finishes_tasks_that_shares_left(place: Path) -> None:
     nmt_prep.run(config(place, "one"), base_dir=place)
     shared = config(place, "shared")
     nmt_prep.run(shared, base_dir=place, until="vocab")
@@ -68,7 +68,7 @@ def test_what_shares_left_undone_the_run_does(place: Path) -> None:
 
 
 @pytest.mark.slow
-def test_members_that_are_killed_and_repeated_leave_the_bytes_of_one_run(place: Path) -> None:
+def test_killed_and_repeated_members_give_the_bytes_of_one_run(place: Path) -> None:
     nmt_prep.run(config(place, "one"), base_dir=place)
     shared = config(place, "shared")
     context = multiprocessing.get_context("spawn")
@@ -118,7 +118,7 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
 
 
 @pytest.mark.parametrize("name", ["compile", "sample", "encode", "shuffle"])
-def test_a_task_whose_file_somebody_removed_is_done_again(place: Path, name: str) -> None:
+def test_a_task_whose_file_was_removed_is_repeated(place: Path, name: str) -> None:
     nmt_prep.run(config(place, "one"), base_dir=place)
     shared = config(place, "shared")
     nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
@@ -139,7 +139,7 @@ def test_a_task_whose_file_somebody_removed_is_done_again(place: Path, name: str
     assert tree(place / "shared") == tree(place / "one")
 
 
-def test_members_with_a_cache_of_their_own_read_what_is_above_them_once(
+def test_members_with_their_own_caches_read_earlier_stages_once(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = config(place, "shared")
@@ -150,7 +150,7 @@ def test_members_with_a_cache_of_their_own_read_what_is_above_them_once(
     run_share(shared, Share("encode", 1, 2), base_dir=place)
 
 
-def test_progress_is_that_of_the_share(place: Path) -> None:
+def test_progress_covers_the_share(place: Path) -> None:
     shared = config(place, "shared")
     nmt_prep.run(shared, base_dir=place, until="vocab")
     run_share(shared, Share("encode", 2, 4), base_dir=place)
@@ -163,7 +163,7 @@ def test_progress_is_that_of_the_share(place: Path) -> None:
     assert 0 < outcome.ran < of
 
 
-def test_a_share_wants_what_comes_before_it(place: Path) -> None:
+def test_a_share_requires_the_earlier_rounds(place: Path) -> None:
     shared = config(place, "shared")
     with pytest.raises(OutputError, match=r"download comes before encode and is not up to date .*--until vocab"):
         run_share(shared, Share("encode", 0, 2), base_dir=place)
@@ -172,7 +172,7 @@ def test_a_share_wants_what_comes_before_it(place: Path) -> None:
         run_share(shared, Share("shuffle", 0, 2), base_dir=place)
 
 
-def test_rounds_and_shares_that_do_not_exist(place: Path) -> None:
+def test_unknown_rounds_and_shares(place: Path) -> None:
     with pytest.raises(ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, compile"):
         run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
     with pytest.raises(ConfigError, match=r"no share 2 of 2: .* from 0 to 1 \(for Slurm: --array=0-1\)"):

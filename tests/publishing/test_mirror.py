@@ -95,7 +95,7 @@ def test_only_what_is_missing_or_damaged_is_fetched(scene: Scene, monkeypatch: p
     assert opened == []
 
 
-def test_a_newer_publication_takes_the_place_of_an_older_one(scene: Scene) -> None:
+def test_a_newer_publication_replaces_an_older_one(scene: Scene) -> None:
     scene.fetched()
     (scene.directory / "mine.txt").write_text("kept")
     scene.publish(shards=2)
@@ -123,12 +123,12 @@ def test_files_that_were_not_fetched_are_never_overwritten(scene: Scene) -> None
     assert (scene.directory / "report" / "summary.txt").readlink() == Path("nowhere")
 
 
-def test_files_that_are_the_published_ones_are_taken_as_fetched(scene: Scene) -> None:
+def test_files_equal_to_the_published_ones_count_as_fetched(scene: Scene) -> None:
     shutil.copytree(scene.place / "run" / "vocab", scene.directory / "vocab")
     assert scene.fetched() == scene.expected()
 
 
-def test_a_name_that_only_a_newer_publication_has_may_be_taken(scene: Scene) -> None:
+def test_local_files_with_names_of_a_newer_publication_are_not_overwritten(scene: Scene) -> None:
     scene.fetched()
     scene.publish(shards=2)
     name = next(name for name in scene.expected() if name.endswith("-00001-of-00002"))
@@ -141,9 +141,7 @@ def test_a_name_that_only_a_newer_publication_has_may_be_taken(scene: Scene) -> 
     assert scene.fetched() == scene.expected()
 
 
-def test_of_publications_that_were_not_fetched_to_the_end_nothing_stays(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_remains_of_partly_fetched_publications(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.fetched()
     for shards in (2, 4, 5):
         scene.publish(shards=shards)
@@ -159,7 +157,7 @@ def broken(*_: object) -> None:
     raise DownloadError("broken")
 
 
-def test_a_fetch_that_breaks_off_leaves_no_manifest_and_goes_on(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fetch_leaves_no_manifest_and_resumes(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.fetched()
     scene.publish(shards=2)
     monkeypatch.setattr("nmt_prep.publishing.mirror._RETRIES", 0)
@@ -180,7 +178,7 @@ def test_a_fetch_that_breaks_off_leaves_no_manifest_and_goes_on(scene: Scene, mo
     assert scene.fetched() == scene.expected()
 
 
-def test_an_object_that_is_not_what_the_manifest_says(scene: Scene) -> None:
+def test_an_object_that_differs_from_the_manifest(scene: Scene) -> None:
     scene.system.pipe_file("/bucket/enzh/report/summary.txt", b"forged")
     with pytest.raises(
         DownloadError, match=r"summary\.txt: expected SHA-256 \w{64}, found \w{64}; if a run is publishing"
@@ -210,7 +208,7 @@ def test_a_manifest_that_names_files_elsewhere(scene: Scene, name: str) -> None:
         ({"files": {}, "number": 1e999}, "Input should be a finite number"),
     ],
 )
-def test_a_manifest_of_another_shape(scene: Scene, content: dict[str, Any], fault: str) -> None:
+def test_malformed_manifest(scene: Scene, content: dict[str, Any], fault: str) -> None:
     text = json.dumps({"format": 1, "number": 1, **content})
     for directory in (f"/bucket/enzh/{MANIFEST}", "/bucket/enzh/nmt_prep-unfinished.json"):
         scene.system.pipe_file(directory, text.encode())

@@ -83,7 +83,7 @@ def test_objects_are_written_read_listed_and_removed(scene: Scene, tmp_path: Pat
         lambda store, file: store.download("x", file, nothing),
     ],
 )
-def test_a_request_that_fails_is_repeated_but_not_for_ever(
+def test_a_failing_request_is_retried_a_limited_number_of_times(
     scene: Scene, tmp_path: Path, request_of: Callable[[ObjectStore, Path], object]
 ) -> None:
     file = tmp_path / "file"
@@ -106,7 +106,7 @@ def test_a_request_that_fails_is_repeated_but_not_for_ever(
     assert scene.faults == []
 
 
-def test_what_repeating_does_not_mend(scene: Scene, tmp_path: Path) -> None:
+def test_errors_that_are_not_retried(scene: Scene, tmp_path: Path) -> None:
     scene.faults = [PermissionError("Access Denied")]
     with pytest.raises(
         OutputError, match=r"^memory://bucket/a/x: access denied \(PermissionError: Access Denied\); check"
@@ -127,7 +127,7 @@ def test_what_repeating_does_not_mend(scene: Scene, tmp_path: Path) -> None:
     assert scene.pauses == []
 
 
-def test_an_upload_ends_when_the_run_does(scene: Scene, tmp_path: Path) -> None:
+def test_an_upload_ends_with_the_run(scene: Scene, tmp_path: Path) -> None:
     def stop(_: int) -> None:
         raise StoppedError
 
@@ -137,7 +137,7 @@ def test_an_upload_ends_when_the_run_does(scene: Scene, tmp_path: Path) -> None:
     assert scene.pauses == []
 
 
-def test_messages_do_not_repeat_what_may_be_signed(scene: Scene) -> None:
+def test_messages_contain_no_signed_urls(scene: Scene) -> None:
     scene.faults = [RuntimeError("https://host/x?Signature=abc"), OSError("https://host/x?Signature=abc")]
     with pytest.raises(OutputError, match=r"\(RuntimeError\)"):
         scene.store(0).read("x")
@@ -145,7 +145,7 @@ def test_messages_do_not_repeat_what_may_be_signed(scene: Scene) -> None:
         scene.store(0).read("x")
 
 
-def test_places_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stores_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         ConfigError, match=r"^nowhere://a cannot be opened \(ValueError\); correct the url or its options$"
     ):

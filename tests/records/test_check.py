@@ -136,7 +136,7 @@ def test_a_shard_of_another_run(records: Path, shard: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_strays_of_another_run(records: Path, level: Literal["full", "quick"]) -> None:
+def test_stray_shards_of_another_run(records: Path, level: Literal["full", "quick"]) -> None:
     (records / "toy-train-00000-of-00007").write_bytes(b"")
     (records / "toy-dev-00000-of-00001").write_bytes(b"")
     with pytest.raises(RecordsError, match="toy-train-00000-of-00007: not a shard of this dataset"):
@@ -192,7 +192,7 @@ def test_another_digest_in_the_dataset_is_checked_again(records: Path, shard: Pa
         check_records(records)
 
 
-def test_checking_leaves_no_trace_among_the_records(records: Path) -> None:
+def test_checking_writes_nothing_beside_the_records(records: Path) -> None:
     before = sorted(records.iterdir())
     check_records(records)
     assert sorted(records.iterdir()) == before

@@ -78,7 +78,7 @@ def test_shards_equal_the_reference_for_any_buckets(tmp_path: Path, layout: Layo
     assert sorted(zip(inputs.to_lists(), targets.to_lists(), strict=True)) == sorted(pairs)
 
 
-def test_a_span_of_blocks_is_read_alone(tmp_path: Path) -> None:
+def test_a_range_of_blocks_can_be_read(tmp_path: Path) -> None:
     pairs = drawn_pairs(1000)
     ordered, corpora = in_order(pairs)
     for layout in ("example", "chunk"):
@@ -122,7 +122,7 @@ def test_damaged_chunks_are_refused_or_read(data: st.DataObject) -> None:
         (reference.chunk([([1], [1])], [0], [])[:20], "its counts exceed its size"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, record: bytes, message: str) -> None:
+def test_errors(tmp_path: Path, record: bytes, message: str) -> None:
     (tmp_path / "shard").write_bytes(frame(record))
     with pytest.raises(RecordsError, match=f"record at byte 0: .*{message}"):
         read_shard(tmp_path / "shard", "chunk")

@@ -185,17 +185,17 @@ def test_not_an_object(tmp_path: Path, content: str) -> None:
         load_dataset_info(tmp_path)
 
 
-def test_counts_and_shards_of_different_runs_do_not_make_a_split() -> None:
+def test_counts_and_shards_of_different_runs_are_refused() -> None:
     with pytest.raises(ValueError, match="pairs of all shards add up to 4, but pairs is 2"):
         SplitInfo.of(STATS, [SHARD, SHARD])
 
 
-def test_counts_a_batch() -> None:
+def test_counts_of_a_batch() -> None:
     stats = PairStats.of(Ragged.from_lists([[5, 1], [1], [7, 8, 1]]), Ragged.from_lists([[1], [1], [4, 4, 4, 1]]))
     assert stats == PairStats(3, 6, 6, Counter({2: 1, 1: 1, 3: 1}), Counter({1: 2, 4: 1}), Counter({2: 1, 1: 1, 4: 1}))
 
 
-def test_adds_up() -> None:
+def test_counts_add_up() -> None:
     one = PairStats.of(Ragged.from_lists([[5, 1]]), Ragged.from_lists([[1]]))
     assert one + one + PairStats() == PairStats(2, 4, 2, Counter({2: 2}), Counter({1: 2}), Counter({2: 2}))
     empty = Ragged.from_lists([])

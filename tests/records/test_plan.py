@@ -80,7 +80,7 @@ def test_both_parities_occur_for_a_square_number_of_rows() -> None:
 
 
 @pytest.mark.parametrize("rows", SIZES)
-def test_each_row_goes_everywhere(rows: int) -> None:
+def test_a_row_can_get_any_position(rows: int) -> None:
     cells = 10
     counts = np.zeros((cells, cells))
     seeds = max(1, 30_000 // rows)
@@ -109,7 +109,7 @@ def test_no_rank_correlation(orders: np.ndarray) -> None:
     assert abs(z.var() - 1) < 0.57  # four standard deviations
 
 
-def test_neighbours_part(orders: np.ndarray) -> None:
+def test_neighbours_are_separated(orders: np.ndarray) -> None:
     rows = orders.shape[1]
     steps = np.diff(orders)
     expected = SEEDS * (rows - 1) / rows  # for each direction; nearly Poisson
@@ -139,7 +139,7 @@ def test_seeds_and_splits_are_independent(rows: int) -> None:
         assert abs(np.corrcoef(base, other)[0, 1]) < 4 / np.sqrt(rows)
 
 
-def test_refuses_what_is_outside() -> None:
+def test_rows_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="0 to 2\\*\\*40 pairs, got -1"):
         GlobalShuffle(-1, 1, "train")
     shuffle = GlobalShuffle(10, 1, "train")
@@ -177,7 +177,7 @@ def test_fewer_rows_than_shards_leave_some_empty() -> None:
     assert [len(plan(2, 5).shard_range(shard)) for shard in range(5)] == [0, 0, 1, 0, 1]
 
 
-def test_buckets_follow_the_memory_share() -> None:
+def test_number_of_buckets_follows_the_memory() -> None:
     shuffle = GlobalShuffle(1_000, 1, "train")
     assert ShardPlan.within(shuffle, 10, estimated_bytes=10_000, bucket_bytes=100).buckets_per_shard == 11
     assert ShardPlan.within(shuffle, 10, estimated_bytes=0, bucket_bytes=100).buckets_per_shard == 1
@@ -185,11 +185,11 @@ def test_buckets_follow_the_memory_share() -> None:
 
 
 @pytest.mark.parametrize(("shards", "buckets"), [(0, 1), (100_000, 1), (1, 0), (1_024, 1_025)])
-def test_refuses_impossible_numbers(shards: int, buckets: int) -> None:
+def test_invalid_numbers_are_refused(shards: int, buckets: int) -> None:
     with pytest.raises(ValueError, match="shards"):
         plan(10, shards, buckets)
 
 
-def test_refuses_no_memory() -> None:
+def test_too_little_memory_is_refused() -> None:
     with pytest.raises(ValueError, match="a bucket needs memory, got 0 bytes"):
         ShardPlan.within(GlobalShuffle(10, 1, "train"), 1, estimated_bytes=1, bucket_bytes=0)

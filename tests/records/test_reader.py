@@ -100,7 +100,7 @@ def test_any_valid_encoding_is_read(tmp_path: Path, example: bytes) -> None:
         (message(0x0A, feature("inputs", message(0x1A, message(0x0A, b"\x80"))) + BOTH), "a number is cut off"),
     ],
 )
-def test_other_content_is_an_error_with_its_byte(tmp_path: Path, example: bytes, reason: str) -> None:
+def test_unexpected_content_is_an_error_that_names_the_byte(tmp_path: Path, example: bytes, reason: str) -> None:
     path = write(tmp_path, serialize_example([1], [1]), example)
     with pytest.raises(RecordsError) as raised:
         read_shard(path)
@@ -119,7 +119,7 @@ def test_batches(tmp_path: Path, batch: int) -> None:
     assert rows == read(path)
 
 
-def test_records_across_and_above_the_read_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_across_reads_and_larger_than_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = write_split(tmp_path / "records", make_pairs(50), shards=1)
     path = tmp_path / "records" / written.shards[0].file
     expected = read(path)
@@ -158,7 +158,7 @@ def test_damaged_bytes_read_like_the_reference(tmp_path_factory: pytest.TempPath
 
 @settings(deadline=None)
 @given(st.data())
-def test_damaged_examples_in_sound_frames_read_like_the_reference(
+def test_damaged_examples_in_valid_frames_read_like_the_reference(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     content = bytearray(serialize_example([5, 300, -1, 1], [70_000, 1]))

@@ -42,7 +42,7 @@ def test_bad_offsets_are_refused(offsets: list[int], tmp_path: Path) -> None:
         spill.add(0, bad, bad)
 
 
-def test_what_is_noted_of_each_record_counts_as_held() -> None:
+def test_index_entries_count_as_memory() -> None:
     one = np.array([0, 1], np.int64)
     for raw, size in ((False, 73), (True, 44)):
         buffer = SpillBuffer(plan(10).shuffle.keys, 10, 2, 2, raw)
@@ -81,7 +81,7 @@ def test_leaving_without_close_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_nothing_can_be_written_is_an_output_error(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_an_output_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"cannot write .*/file"):
         SpillWriter(tmp_path / "file" / "spill", plan(10))

@@ -68,7 +68,7 @@ IDS = st.lists(st.one_of(st.integers(0, 300), st.integers(-(2**31), 2**31 - 1)),
     st.integers(4, 12),
     st.sampled_from([1, 500, 1 << 20]),
 )
-def test_equals_the_reference_however_work_is_cut(
+def test_equals_the_reference_however_the_work_is_divided(
     tmp_path_factory: pytest.TempPathFactory,
     pairs: Pairs,
     shards: int,
@@ -176,7 +176,7 @@ def no_space() -> OSError:
 
 
 @pytest.mark.parametrize("error", [no_space, KeyboardInterrupt])
-def test_a_failure_at_any_step_leaves_no_half_shard(
+def test_a_failure_at_any_step_leaves_no_partial_shard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseException]
 ) -> None:
     pairs = make_pairs(20)
@@ -236,7 +236,7 @@ for step in range(1, 15):
 """
 
 
-def test_a_kill_at_any_step_leaves_no_half_shard(tmp_path: Path) -> None:
+def test_a_kill_at_any_step_leaves_no_partial_shard(tmp_path: Path) -> None:
     pairs = make_pairs(20)
     make_spill(tmp_path / "spill", ShardPlan(GlobalShuffle(20, SEED, "train"), 1, 3), pairs)
     whole = shard_contents(pairs, 1, SEED, "train")[0].hex()

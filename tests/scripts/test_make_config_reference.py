@@ -111,7 +111,7 @@ def test_a_section_follows_the_one_that_refers_to_it() -> None:
     ]
 
 
-def test_a_description_must_say_what_is_allowed_and_what_it_does() -> None:
+def test_a_description_must_give_the_allowed_values_and_the_effect() -> None:
     assert split_description("{a: 1, b: 2}, or * (as in x: y): what") == ("`{a: 1, b: 2}`, or `*` (as in x: y)", "what")
     with pytest.raises(ValueError, match="allowed values: meaning"):
         split_description("an integer >= 1")

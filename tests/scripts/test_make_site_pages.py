@@ -32,7 +32,7 @@ def test_every_public_name_has_a_page() -> None:
     assert "nmt_prep.errors" in documented()  # a page for all errors
 
 
-def test_notes_are_of_names_that_have_a_page() -> None:
+def test_every_note_belongs_to_a_name_with_a_page() -> None:
     assert set(make_site_pages.NOTES) <= set(documented())
 
 
@@ -42,7 +42,7 @@ def test_every_error_is_shown() -> None:
     assert [kind.__name__ for kind in errors if not kind.__doc__] == []  # objects without a docstring are left out
 
 
-def test_every_page_is_in_the_navigation_once_and_links_lead_to_pages() -> None:
+def test_every_page_is_in_the_navigation_once_and_links_are_valid() -> None:
     assert sorted(navigation()) == sorted(make_site_pages.pages())
 
 
@@ -66,7 +66,7 @@ def test_links(source: str, text: str, expected: str) -> None:
     assert relinked(source, text, TARGETS) == expected
 
 
-def test_a_link_to_what_does_not_exist_is_refused() -> None:
+def test_a_broken_link_is_refused() -> None:
     with pytest.raises(BrokenLinkError, match=r"^docs/input\.md links to other\.md, which does not exist$"):
         relinked("docs/input.md", "[x](other.md)", TARGETS)
 

@@ -44,7 +44,7 @@ def segments(sgm: bytes) -> list[str]:
 
 
 # Another zlib may compress the same text to other bytes, so the contents of the archives are compared.
-def test_the_bundled_corpus_is_what_the_script_makes(tmp_path: Path) -> None:
+def test_the_bundled_corpus_equals_the_output_of_the_script(tmp_path: Path) -> None:
     make_toy_corpus.main(["--output", str(tmp_path)])
     for archive in ("training-parallel-toy.tgz", "dev.tgz"):
         made, bundled = (gzip.decompress((folder / archive).read_bytes()) for folder in (tmp_path, BUNDLED))
@@ -94,7 +94,7 @@ def test_another_seed_is_another_corpus() -> None:
 
 
 @pytest.mark.parametrize("pairs", [1, 4096, 4097])
-def test_plain_packaging_writes_the_pairs_asked_for(tmp_path: Path, pairs: int) -> None:
+def test_plain_packaging_writes_the_requested_number_of_pairs(tmp_path: Path, pairs: int) -> None:
     arguments = ["--output", str(tmp_path), "--packaging", "plain", "--pairs", str(pairs), "--dev-pairs", "3"]
     make_toy_corpus.main(arguments)
     counts = {path.name: path.read_bytes().count(b"\n") for path in tmp_path.iterdir()}
@@ -140,7 +140,7 @@ def test_files_are_replaced_with_force_only(tmp_path: Path, capsys: pytest.Captu
     assert existing.read_text() != "mine\n"
 
 
-def test_archives_hold_no_time_owner_or_name(tmp_path: Path) -> None:
+def test_archives_contain_no_time_owner_or_user_name(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"line\n")
     write_tgz(tmp_path / "a.tgz", [("folder/text", tmp_path / "text")])
     assert (tmp_path / "a.tgz").read_bytes()[3:8] == bytes(5)
@@ -182,7 +182,7 @@ def test_variety(sample: list[Pair]) -> None:
     assert {"é", "ø", "Ł", '"', "“", "&", "<", ">", "@", "-", "–", ";", "$"} <= set(english)
 
 
-def test_sentences_agree_on_the_surface(sample: list[Pair]) -> None:
+def test_sentences_agree_in_surface_form(sample: list[Pair]) -> None:
     for english, chinese in sample:
         assert not re.search(
             r"(?<![\'’])\b[Aa] [aeio]|(?<![\'’])\b[Aa]n [^aehiou]|  |\{|\b(I is|he are|she are|they was|we was)\b",

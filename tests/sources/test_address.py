@@ -35,7 +35,7 @@ def test_other_schemes(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://", "http:///a", "http://u:p@[::1/a", "http://host:port/a", "https://host:99999/"]
 )
-def test_what_is_no_url(url: str) -> None:
+def test_invalid_urls(url: str) -> None:
     with pytest.raises(ConfigError, match=r"^cannot fetch http.*: this is not a URL; correct it in the config"):
         scheme_of(url)
 

@@ -26,19 +26,19 @@ def offered(tmp_path: Path, cache: DownloadCache) -> Path:
     return tmp_path / "cache" / ABC[:2] / ABC
 
 
-def test_what_was_offered_can_be_taken(tmp_path: Path, cache: DownloadCache, offered: Path) -> None:
+def test_an_offered_file_can_be_taken(tmp_path: Path, cache: DownloadCache, offered: Path) -> None:
     assert cache.take(ABC, tmp_path / "run" / "b.tgz")
     assert (tmp_path / "run" / "b.tgz").read_bytes() == b"abc"
     assert offered.samefile(tmp_path / "run" / "b.tgz")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["b.tgz"]
 
 
-def test_what_is_not_there(tmp_path: Path, cache: DownloadCache) -> None:
+def test_a_missing_file(tmp_path: Path, cache: DownloadCache) -> None:
     assert not cache.take(ABC, tmp_path / "b.tgz")
     assert not (tmp_path / "b.tgz").exists()
 
 
-def test_what_was_damaged_is_not_taken_and_can_be_offered_again(
+def test_a_damaged_file_is_not_taken_and_can_be_offered_again(
     tmp_path: Path, cache: DownloadCache, offered: Path
 ) -> None:
     offered.write_bytes(b"abd")
@@ -50,7 +50,7 @@ def test_what_was_damaged_is_not_taken_and_can_be_offered_again(
     assert cache.take(ABC, tmp_path / "b.tgz")
 
 
-def test_where_no_links_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offered: Path) -> None:
+def test_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offered: Path) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
@@ -59,14 +59,14 @@ def test_where_no_links_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not offered.samefile(tmp_path / "b.tgz")
 
 
-def test_where_the_cache_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_cache(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"abc")
     cache = DownloadCache(tmp_path / "file" / "cache")
     cache.offer(tmp_path / "file", ABC)
     assert not cache.take(ABC, tmp_path / "b.tgz")
 
 
-def test_many_at_once(tmp_path: Path, cache: DownloadCache) -> None:
+def test_concurrent_use(tmp_path: Path, cache: DownloadCache) -> None:
     contents = [bytes([number]) * 100_000 for number in range(4)]
     wrong: list[str] = []
 

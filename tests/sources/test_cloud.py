@@ -30,7 +30,7 @@ def test_an_object_arrives(bucket: Any, scene: Scene) -> None:
 
 
 @pytest.mark.usefixtures("bucket")
-def test_an_object_that_is_not_there(scene: Scene) -> None:
+def test_a_missing_object(scene: Scene) -> None:
     with pytest.raises(DownloadError, match=r"^memory://bucket/a: there is no such object; check the url"):
         scene.fetch("memory://bucket/a")
 
@@ -47,7 +47,7 @@ def test_an_object_that_is_too_large(bucket: Any, scene: Scene) -> None:
         scene.fetch("memory://bucket/a", max_file_bytes=3)
 
 
-def test_reading_that_breaks_off_is_tried_again(bucket: Any, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_read_is_retried(bucket: Any, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket.pipe("/bucket/a", b"abc")
     opened, faults = bucket.open, [PermissionError("no"), ValueError("secret"), RuntimeError("secret")]
 
@@ -64,7 +64,7 @@ def test_reading_that_breaks_off_is_tried_again(bucket: Any, scene: Scene, monke
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/a", "gs://bucket/a"])
-def test_without_the_extra(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_missing_extra(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     for module in ("fsspec", "s3fs", "gcsfs"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ConfigError, match=rf"^{url} needs fsspec: pip install 'nmt_prep\[cloud\]'$"):
@@ -72,7 +72,7 @@ def test_without_the_extra(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: s
 
 
 @pytest.mark.parametrize(("url", "module"), [("s3://bucket/a", "s3fs"), ("gs://bucket/a", "gcsfs")])
-def test_without_the_library_of_one_cloud(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str, module: str) -> None:
+def test_missing_library_of_one_cloud(scene: Scene, monkeypatch: pytest.MonkeyPatch, url: str, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ConfigError, match=rf"^{url} needs .*: pip install 'nmt_prep\[cloud\]'$"):
         scene.fetch(url)

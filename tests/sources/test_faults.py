@@ -81,7 +81,9 @@ SECOND: dict[str, Callable[[dict[str, str]], Answer]] = {
 @pytest.mark.parametrize("second", SECOND)
 @pytest.mark.parametrize("validator", VALIDATORS)
 @pytest.mark.parametrize("first", ["cut", "cut in chunks"])
-def test_two_faults_and_then_the_file(server: WebServer, scene: Scene, first: str, validator: str, second: str) -> None:
+def test_a_file_arrives_after_two_faults(
+    server: WebServer, scene: Scene, first: str, validator: str, second: str
+) -> None:
     known = VALIDATORS[validator]
     begun = old(known, cut=10_000, chunked=first == "cut in chunks")
     fault = SECOND[second](known)
@@ -136,7 +138,7 @@ def test_the_date_may_be_missing_beside_an_etag(
 
 @pytest.mark.parametrize("second", SECOND)
 @pytest.mark.parametrize("cut", [1, 9_999, 10_000, 29_999])
-def test_with_a_checksum_only_that_file_will_do(server: WebServer, scene: Scene, cut: int, second: str) -> None:
+def test_with_a_checksum_only_that_file_is_accepted(server: WebServer, scene: Scene, cut: int, second: str) -> None:
     known = VALIDATORS["date"]
     fault = SECOND[second](known)
     url = server.give("/a.tgz", old(known, cut=cut), fault, old(known), old(known))
@@ -148,7 +150,7 @@ def test_with_a_checksum_only_that_file_will_do(server: WebServer, scene: Scene,
 
 
 @pytest.mark.parametrize("second", SECOND)
-def test_the_same_fault_again_and_again_ends(server: WebServer, scene: Scene, second: str) -> None:
+def test_a_permanent_fault_ends_the_fetch(server: WebServer, scene: Scene, second: str) -> None:
     known = VALIDATORS["etag"]
     fault = SECOND[second](known)
     url = server.give("/a.tgz", old(known, cut=10_000), fault)
@@ -158,7 +160,7 @@ def test_the_same_fault_again_and_again_ends(server: WebServer, scene: Scene, se
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_faults_by_chance(server: WebServer, scene: Scene, seed: int) -> None:
+def test_random_faults(server: WebServer, scene: Scene, seed: int) -> None:
     draw = random.Random(seed)
     known = VALIDATORS[draw.choice(["etag", "both", "weak", "none"])]
     honest = [name for name in SECOND if name not in {"a changed file", "a longer file", "a shorter file"}]
@@ -177,14 +179,14 @@ def test_there_are_enough_scenarios() -> None:
 
 
 @pytest.mark.parametrize(("claimed", "sent"), [*itertools.product([0, 1, 29_999, 30_001, 10**15], [0, 1, 30_000])])
-def test_a_length_that_is_not_true(server: WebServer, scene: Scene, claimed: int, sent: int) -> None:
+def test_a_wrong_content_length(server: WebServer, scene: Scene, claimed: int, sent: int) -> None:
     url = server.give("/a.tgz", Answer(OLD, length=claimed, cut=sent))
     with pytest.raises(DownloadError, match=r"ended after \d+ of|larger than the maximum|is empty|expected SHA-256"):
         scene.fetch(url, expected=sha256(OLD), retries=1)
 
 
 @pytest.mark.parametrize("length", ["", "-1", "30000, 5", "abc", "+30000", "0x10", " "])
-def test_a_length_that_is_none(server: WebServer, scene: Scene, length: str) -> None:
+def test_an_invalid_content_length(server: WebServer, scene: Scene, length: str) -> None:
     url = server.give("/a.tgz", Answer(OLD, length=None, headers={"Content-Length": length}))
     with pytest.raises(DownloadError, match=r"does not send the length of the file|the answer is not HTTP"):
         scene.fetch(url, retries=0)

@@ -38,11 +38,11 @@ def test_what_the_server_compressed_stays_compressed(server: WebServer, scene: S
     assert server.headers[0]["Accept-Encoding"] == "identity"
 
 
-def test_an_answer_in_chunks(server: WebServer, scene: Scene) -> None:
+def test_a_chunked_response(server: WebServer, scene: Scene) -> None:
     assert scene.fetch(server.give("/a", Answer(b"abc" * 1000, chunked=True))).sha256 == sha256(b"abc" * 1000)
 
 
-def test_an_answer_whose_end_cannot_be_told(server: WebServer, scene: Scene) -> None:
+def test_a_response_without_a_known_end(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"abc", length=None))
     with pytest.raises(DownloadError, match=r"does not send the length of the file, .*; give its sha256 in the config"):
         scene.fetch(url)
@@ -69,7 +69,7 @@ def test_a_page_in_place_of_the_file(server: WebServer, scene: Scene, kind: str)
     "head", [b"<html>", b"<!DOCTYPE html>\n<html>", b"\xef\xbb\xbf \r\n<HTML lang=en>", b"<!-- x -->\n<head>"]
 )
 @pytest.mark.parametrize("expected", [None, ABC])
-def test_a_page_that_says_it_is_an_archive(server: WebServer, scene: Scene, head: bytes, expected: str | None) -> None:
+def test_a_page_declared_as_an_archive(server: WebServer, scene: Scene, head: bytes, expected: str | None) -> None:
     page = head + b"<title>Quota exceeded</title><script>f()"
     url = server.give("/a.tgz", Answer(page, headers={"Content-Type": "application/gzip", **STRONG}))
     with pytest.raises(DownloadError, match=r"a\.tgz: an HTML page, not a corpus: 'Quota exceeded'; check the url"):
@@ -78,7 +78,7 @@ def test_a_page_that_says_it_is_an_archive(server: WebServer, scene: Scene, head
 
 
 @pytest.mark.parametrize("content", [b"<seg>a</seg>", b"html", b"<htmlx>", b"\x1f\x8b<html>"])
-def test_what_is_no_page(server: WebServer, scene: Scene, content: bytes) -> None:
+def test_content_that_is_not_a_page(server: WebServer, scene: Scene, content: bytes) -> None:
     assert scene.fetch(server.give("/a", content)).sha256 == sha256(content)
 
 
@@ -90,14 +90,14 @@ def test_an_empty_file(server: WebServer, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-def test_transient_status_is_tried_again(server: WebServer, scene: Scene, status: int) -> None:
+def test_transient_status_is_retried(server: WebServer, scene: Scene, status: int) -> None:
     url = server.give("/a", Answer(status=status), Answer(status=status), Answer(b"abc"))
     assert scene.fetch(url).sha256 == ABC
     assert server.asked == ["/a"] * 3
     assert scene.pauses == [1.0, 2.0]
 
 
-def test_transient_status_for_ever(server: WebServer, scene: Scene) -> None:
+def test_permanent_transient_status(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(status=503))
     with pytest.raises(DownloadError, match=r"status 503 Service Unavailable; .* \(tried 9 times\)$"):
         scene.fetch(url, retries=8)
@@ -128,7 +128,7 @@ def test_retry_after(server: WebServer, scene: Scene, status: int, value: str, s
 
 
 @pytest.mark.parametrize("sent", [0, 1, 99])
-def test_a_short_body_is_no_file(server: WebServer, scene: Scene, sent: int) -> None:
+def test_a_short_body_is_refused(server: WebServer, scene: Scene, sent: int) -> None:
     url = server.give("/a", Answer(b"x" * sent, length=100))
     with pytest.raises(DownloadError, match=rf"the connection ended after {sent} of 100 bytes; .* \(tried 3 times\)$"):
         scene.fetch(url)
@@ -185,7 +185,7 @@ def test_unknown_host(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         scene.fetch("http://no.example/a")
 
 
-def test_a_server_that_says_nothing(scene: Scene) -> None:
+def test_a_silent_server(scene: Scene) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/a"
         with pytest.raises(DownloadError, match=r"no answer within 0\.05 s; .* \(tried 3 times\)$"):
@@ -193,7 +193,7 @@ def test_a_server_that_says_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("said", [b"220 ftp ready\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\x16\x03\x01\x00\x00", b""])
-def test_what_is_no_web_server(scene: Scene, said: bytes) -> None:
+def test_a_port_without_a_web_server(scene: Scene, said: bytes) -> None:
     def answer(connection: socket.socket) -> None:
         with connection:
             connection.recv(10_000)
@@ -207,14 +207,14 @@ def test_what_is_no_web_server(scene: Scene, said: bytes) -> None:
         thread.join()
 
 
-def test_bytes_that_drip(server: WebServer, scene: Scene) -> None:
+def test_slow_bytes(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"x" * 1000, slow=0.01))
     scene.now = itertools.count(step=50).__next__  # seconds, by a clock that advances with every call
     with pytest.raises(DownloadError, match=r"almost no data for 100 s; .*\(tried 1 times\)$"):
         scene.fetch(url, stall_seconds=100, retries=0)
 
 
-def test_a_head_that_drips(server: WebServer, scene: Scene) -> None:
+def test_a_slow_head(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"abc", slow_head=1))
     with pytest.raises(
         DownloadError, match=r"a: no answer within 0\.2 s; try again later or add a mirror \(tried 1 times\)$"
@@ -222,7 +222,7 @@ def test_a_head_that_drips(server: WebServer, scene: Scene) -> None:
         scene.fetch(url, stall_seconds=0.2, retries=0)
 
 
-def test_a_head_that_drips_within_its_headers(scene: Scene) -> None:
+def test_a_head_slow_within_its_headers(scene: Scene) -> None:
     """The headers that arrive before the deadline form a complete head."""
 
     def answer(connection: socket.socket) -> None:
@@ -241,13 +241,13 @@ def test_a_head_that_drips_within_its_headers(scene: Scene) -> None:
         thread.join()
 
 
-def test_a_page_that_drips(server: WebServer, scene: Scene) -> None:
+def test_a_slow_page(server: WebServer, scene: Scene) -> None:
     page = Answer(b"x" * 4000, 404, {"Content-Type": "text/plain"}, slow=0.1)
     with pytest.raises(DownloadError, match=r"status 404 Not Found.*; check the url"):
         scene.fetch(server.give("/a", page), stall_seconds=3, retries=0)
 
 
-def test_the_size_of_a_chunk_that_drips(scene: Scene) -> None:
+def test_a_slow_chunk_size(scene: Scene) -> None:
     def answer(connection: socket.socket) -> None:
         with connection, suppress(OSError):
             connection.recv(10_000)
@@ -265,13 +265,15 @@ def test_the_size_of_a_chunk_that_drips(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_local_mirror_that_is_no_file(scene: Scene, name: str) -> None:
+def test_a_local_mirror_that_is_not_a_file(scene: Scene, name: str) -> None:
     os.mkfifo(scene.directory / "pipe")
     with pytest.raises(DownloadError, match=rf"^cannot read .*{name}: it is not a regular file; check the url in the"):
         scene.fetch(name)
 
 
-def test_a_full_disk_is_not_the_servers_fault(server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_blamed_on_the_server(
+    server: WebServer, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = server.give("/a", b"abc")
     opened = Path.open
 
@@ -300,12 +302,12 @@ def test_a_file_that_is_too_large(server: WebServer, scene: Scene, claimed: bool
     assert scene.fetch(url, max_file_bytes=5000).size == 5000
 
 
-def test_the_speed_is_kept(server: WebServer, scene: Scene) -> None:
+def test_the_speed_limit_is_kept(server: WebServer, scene: Scene) -> None:
     scene.fetch(server.give("/a", b"x" * 10_000), max_bytes_per_second=1000)
     assert sum(scene.pauses) >= 9.5
 
 
-def test_a_file_goes_on_where_it_stopped_in_another_run(server: WebServer, scene: Scene) -> None:
+def test_a_download_resumes_in_another_run(server: WebServer, scene: Scene) -> None:
     content = bytes(range(256)) * 400
     url = server.give("/a", Answer(content, headers=STRONG, ranges=True, cut=70_000))
     with pytest.raises(DownloadError, match="the connection ended after 70000 of 102400 bytes"):
@@ -315,7 +317,7 @@ def test_a_file_goes_on_where_it_stopped_in_another_run(server: WebServer, scene
     assert (server.headers[1]["Range"], server.headers[1]["If-Range"]) == ("bytes=70000-", '"one"')
 
 
-def test_after_the_machine_was_started_anew_only_flushed_bytes_count(server: WebServer, scene: Scene) -> None:
+def test_after_a_reboot_only_flushed_bytes_count(server: WebServer, scene: Scene) -> None:
     content = bytes(range(256)) * 400
     url = server.give("/a", Answer(content, headers=STRONG, ranges=True, cut=70_000))
     with pytest.raises(DownloadError):
@@ -329,7 +331,7 @@ def test_after_the_machine_was_started_anew_only_flushed_bytes_count(server: Web
     assert server.headers[1]["Range"] == "bytes=50000-"
 
 
-def test_a_file_that_is_all_there_has_its_last_byte_asked_for(server: WebServer, scene: Scene) -> None:
+def test_the_last_byte_of_a_complete_partial_file_is_requested(server: WebServer, scene: Scene) -> None:
     url = server.give("/a", Answer(b"abc", headers=STRONG, ranges=True))
     fetched = scene.fetch(url)
     fetched.path.replace(fetched.path)  # as after a kill just before the rename
@@ -338,7 +340,7 @@ def test_a_file_that_is_all_there_has_its_last_byte_asked_for(server: WebServer,
 
 
 @pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"url": "x"}', b"\xff"])
-def test_a_damaged_note_means_from_the_start(server: WebServer, scene: Scene, note: bytes) -> None:
+def test_a_damaged_note_restarts_the_download(server: WebServer, scene: Scene, note: bytes) -> None:
     url = server.give("/a", Answer(b"abcdef", headers=STRONG, ranges=True, cut=3))
     with pytest.raises(DownloadError):
         scene.fetch(url, retries=0)
@@ -349,7 +351,7 @@ def test_a_damaged_note_means_from_the_start(server: WebServer, scene: Scene, no
     assert "Range" not in server.headers[1]
 
 
-def test_progress_counts_faults_anew(server: WebServer, scene: Scene) -> None:
+def test_progress_resets_the_count_of_faults(server: WebServer, scene: Scene) -> None:
     content = bytes(range(256)) * 20_000
     cuts = (Answer(content, headers=STRONG, ranges=True, cut=1_200_000) for _ in range(4))
     url = server.give("/a", *cuts, Answer(content, headers=STRONG, ranges=True))
@@ -357,7 +359,7 @@ def test_progress_counts_faults_anew(server: WebServer, scene: Scene) -> None:
     assert scene.pauses == [1.0] * 4
 
 
-def test_without_progress_there_is_an_end(server: WebServer, scene: Scene) -> None:
+def test_without_progress_the_fetch_ends(server: WebServer, scene: Scene) -> None:
     content = bytes(range(256)) * 20_000
     url = server.give("/a", Answer(content, cut=2_000_000))
     with pytest.raises(DownloadError, match=r"ended after 2000000 of 5120000 bytes; .* \(tried 3 times\)$"):

@@ -13,11 +13,11 @@ ONE = Locked("http://host/one", "1" * 64, 1, "http://mirror/one", '"etag"', "202
 TWO = Locked("http://host/two", "2" * 64, 2)
 
 
-def test_where_it_is() -> None:
+def test_path_of_the_lock_file() -> None:
     assert lock_path(Path("configs/enzh.yaml")) == Path("configs/enzh.lock")
 
 
-def test_what_is_noted_is_found(tmp_path: Path) -> None:
+def test_a_noted_file_is_found(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     lock = LockFile(path)
     lock.note(TWO)
@@ -54,7 +54,7 @@ def test_without_a_file_nothing_is_noted(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_renewing_forgets_what_is_not_noted_again(tmp_path: Path) -> None:
+def test_updating_drops_entries_that_are_not_noted_again(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     LockFile(path).note(ONE)
     lock = LockFile(path, renew=True)
@@ -66,7 +66,7 @@ def test_renewing_forgets_what_is_not_noted_again(tmp_path: Path) -> None:
     assert LockFile(path).find([TWO.address]) == TWO
 
 
-def test_renewing_some(tmp_path: Path) -> None:
+def test_updating_some_entries(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     LockFile(path).note(ONE)
     LockFile(path).note(TWO)
@@ -115,7 +115,7 @@ OURS = b'{"files": {"http://host/a": {"sha256": "0", "size": 1}}, "version": 1}'
         b'{"files": {"a": {}}, "version": 1}',
     ],
 )
-def test_a_damaged_lock_file_is_renewed_only_when_asked(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_lock_file_is_replaced_only_when_asked(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.lock"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=rf"^the lock file {path} is damaged: restore it, or renew it with `nmt-prep"):
@@ -154,7 +154,7 @@ def test_a_file_of_another_program_is_never_overwritten(
     assert path.read_bytes() == content
 
 
-def test_a_lock_file_that_cannot_be_read_is_not_renewed(tmp_path: Path) -> None:
+def test_an_unreadable_lock_file_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
     path.mkdir()
     with pytest.raises(ConfigError, match=rf"^cannot read the lock file {path}: Is a directory$"):
@@ -168,7 +168,7 @@ def test_a_later_version(tmp_path: Path) -> None:
         LockFile(path)
 
 
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_unwritable_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises((ConfigError, OutputError), match=r"file/a\.lock"):
         LockFile(tmp_path / "file" / "a.lock").note(ONE)

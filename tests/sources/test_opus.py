@@ -48,7 +48,7 @@ def test_another_version(server: WebServer, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("corpora", [[], ["x", None, 3], [{}], [entry("http://x", target="de")]])
-def test_what_is_not_there(server: WebServer, scene: Scene, corpora: list[Any]) -> None:
+def test_corpora_not_found_in_opus(server: WebServer, scene: Scene, corpora: list[Any]) -> None:
     give(server, *corpora)
     with pytest.raises(DownloadError, match="not found in OPUS; it has no version for this pair"):
         scene.fetch("opus:Books/v1/en-fr")
@@ -57,26 +57,26 @@ def test_what_is_not_there(server: WebServer, scene: Scene, corpora: list[Any]) 
 @pytest.mark.parametrize(
     "answer", [b"{", b"[" * 200_000, b"[]", b'{"corpora": 3}', b'{"corpora": null}', b"\xff", b"3"]
 )
-def test_what_is_no_list(server: WebServer, scene: Scene, answer: bytes) -> None:
+def test_malformed_answers(server: WebServer, scene: Scene, answer: bytes) -> None:
     server.give(QUERY, answer)
     with pytest.raises(DownloadError, match="the answer is not a list of corpora; try again later"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
-def test_a_list_without_end(server: WebServer, scene: Scene) -> None:
+def test_an_endless_answer(server: WebServer, scene: Scene) -> None:
     server.give(QUERY, b" " * 10_000_001)
     with pytest.raises(DownloadError, match="more than 10,000,000 bytes, which is too long for a list of corpora"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/a", "/etc/passwd", "", "s3://bucket/a"])
-def test_an_entry_that_leads_elsewhere(server: WebServer, scene: Scene, url: str) -> None:
+def test_an_entry_with_a_url_that_is_refused(server: WebServer, scene: Scene, url: str) -> None:
     give(server, entry(url))
     with pytest.raises(DownloadError, match=r"OPUS returned .*, which is not https and is refused"):
         scene.fetch("opus:Books/v1/en-fr")
 
 
-def test_the_service_is_asked_again(server: WebServer, scene: Scene) -> None:
+def test_the_service_is_retried(server: WebServer, scene: Scene) -> None:
     give(server, entry(server.give("/a", b"zip")))
     server.answers[QUERY].insert(0, Answer(status=503))
     assert scene.fetch("opus:Books/v1/en-fr").sha256 == sha256(b"zip")
@@ -90,6 +90,6 @@ def test_parse_id() -> None:
 
 
 @pytest.mark.parametrize("address", ["opus:", "opus:Books", "opus:Books/v1", "opus:Books/v1/en", "opus:B/v/en-fr/x"])
-def test_what_is_no_id(address: str) -> None:
+def test_invalid_ids(address: str) -> None:
     with pytest.raises(ConfigError, match=r"an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1"):
         parse_id(address)

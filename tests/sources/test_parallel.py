@@ -59,14 +59,14 @@ def workers() -> list[threading.Thread]:
     return [thread for thread in threads if thread.ident is not None]
 
 
-def test_all_files_come(tmp_path: Path) -> None:
+def test_all_files_arrive(tmp_path: Path) -> None:
     supply = FakeSupply(tmp_path)
     assert get(supply, ["a", "b", "c", "d", "e"]) == ["a", "b", "c", "d", "e"]
     assert get(FakeSupply(tmp_path), []) == []
     assert workers() == []
 
 
-def test_a_failure_ends_the_others(tmp_path: Path) -> None:
+def test_a_failure_stops_the_others(tmp_path: Path) -> None:
     supply = FakeSupply(tmp_path)
     with pytest.raises(DownloadError, match=r"^missing: no such file$"):
         get(supply, ["stuck", "missing", "a", "b"])
@@ -74,7 +74,7 @@ def test_a_failure_ends_the_others(tmp_path: Path) -> None:
     assert workers() == []
 
 
-def test_a_call_that_nothing_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_cannot_be_stopped_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "PATIENCE", 0.1)
     supply = FakeSupply(tmp_path)
     with pytest.raises(DownloadError, match=r"^missing: no such file$"):
@@ -124,7 +124,7 @@ def interrupted_at(line: int, supply: FakeSupply) -> bool:
     raise AssertionError("files came that should not")
 
 
-def test_wherever_ctrl_c_comes_no_thread_is_waited_for(tmp_path: Path) -> None:
+def test_ctrl_c_at_any_line_waits_for_no_thread(tmp_path: Path) -> None:
     line = 0
     more = True
     while more:
@@ -144,7 +144,7 @@ def test_wherever_ctrl_c_comes_no_thread_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("point", ["handshake", "head", "page", "body", "chunk", "retry"])
-def test_a_stop_ends_a_fetch_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+def test_a_stop_ends_a_fetch_at_any_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with stalling(point) as server:
         scheme = "https" if point == "handshake" else "http"
@@ -166,7 +166,7 @@ def test_a_stop_ends_a_fetch_wherever_it_is(tmp_path: Path, monkeypatch: pytest.
         assert isinstance(ended[0], FetchStoppedError | DownloadError)
 
 
-def test_a_connection_that_is_made_after_a_stop_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_opened_after_a_stop_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with stalling("head") as server:
         fetcher = Fetcher(tmp_path, tmp_path, Limits(connect_seconds=3600, stall_seconds=3600), Progress())

@@ -65,7 +65,7 @@ def test_redirects_to_other_schemes(server: WebServer, scene: Scene, status: int
 
 
 @pytest.mark.parametrize("location", ["http://[::1", "http://host:port/a", "http://[x]/a"])
-def test_redirects_to_what_is_no_url(server: WebServer, scene: Scene, location: str) -> None:
+def test_redirects_to_invalid_urls(server: WebServer, scene: Scene, location: str) -> None:
     url = server.give("/a", to(location))
     with pytest.raises(DownloadError, match=r"redirects to something that is not a URL; refused"):
         scene.fetch(url)
@@ -78,7 +78,7 @@ def test_a_redirect_without_a_target(server: WebServer, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("circle", [["/a"], ["/b", "/a"], ["/b", "/c", "/b"]])
-def test_redirects_in_a_circle(server: WebServer, scene: Scene, circle: list[str]) -> None:
+def test_redirect_loops(server: WebServer, scene: Scene, circle: list[str]) -> None:
     for start, end in zip(["/a", *circle], circle, strict=False):
         server.give(start, to(end))
     with pytest.raises(DownloadError, match=r"/a: redirects more than 10 times; refused"):
@@ -87,7 +87,7 @@ def test_redirects_in_a_circle(server: WebServer, scene: Scene, circle: list[str
 
 
 @pytest.mark.parametrize(("hops", "arrives"), [(10, True), (11, False)])
-def test_the_number_of_redirects(server: WebServer, scene: Scene, hops: int, arrives: bool) -> None:
+def test_too_many_redirects(server: WebServer, scene: Scene, hops: int, arrives: bool) -> None:
     for hop in range(hops):
         server.give(f"/{hop}", to(f"/{hop + 1}"))
     server.give(f"/{hops}", b"abc")
@@ -98,7 +98,7 @@ def test_the_number_of_redirects(server: WebServer, scene: Scene, hops: int, arr
             scene.fetch(f"{server.url}/0")
 
 
-def test_a_password_is_sent_to_its_server_alone(server: WebServer, other: WebServer, scene: Scene) -> None:
+def test_a_password_is_sent_only_to_its_server(server: WebServer, other: WebServer, scene: Scene) -> None:
     host = server.url.removeprefix("http://")
     server.give("/a", to("/b"))
     server.give("/b", to(other.give("/c", b"abc")))
@@ -188,7 +188,7 @@ def secure(server: WebServer, tmp_path: Path) -> Iterator[tuple[str, Path]]:
             thread.join()
 
 
-def test_a_certificate_that_nobody_vouches_for(secure: tuple[str, Path], scene: Scene) -> None:
+def test_an_untrusted_certificate(secure: tuple[str, Path], scene: Scene) -> None:
     with pytest.raises(DownloadError, match=r"^https://.*: the server's certificate was not accepted \(.*self.signed"):
         scene.fetch(secure[0])
 

@@ -86,7 +86,7 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)
-def test_odd_separators_leave_pairs_alone(tmp_path: Path, separator: str) -> None:
+def test_unusual_separators_do_not_change_pairs(tmp_path: Path, separator: str) -> None:
     lines = ["".join(("ab"[:at], separator, "ab"[at:])) for at in range(3)]
     source = "\n".join(lines).encode()
     config = config_of(tmp_path, plain(tmp_path, "c", source, b"1\n2\n3\n"))
@@ -135,7 +135,7 @@ def test_a_corpus_without_pairs(tmp_path: Path, source: bytes, pairs: int) -> No
         compiled(config)
 
 
-def test_renaming_a_corpus_compiles_anew(tmp_path: Path) -> None:
+def test_renaming_a_corpus_compiles_again(tmp_path: Path) -> None:
     corpus = plain(tmp_path, "c", b"a\n", b"b\n")
     compiled(config_of(tmp_path, corpus))
     config = config_of(tmp_path, {**corpus, "name": "d"})
@@ -149,7 +149,7 @@ def test_renaming_a_corpus_compiles_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", [{"columns": {"source": 1, "target": 0}}, {"header": True}])
-def test_reading_otherwise_compiles_anew(tmp_path: Path, option: dict[str, Any]) -> None:
+def test_changed_reader_options_compile_again(tmp_path: Path, option: dict[str, Any]) -> None:
     (tmp_path / "t.tsv").write_bytes(b"a\tb\nc\td\n")
     corpus = {"name": "t", "url": "t.tsv"}
     compiled(config_of(tmp_path, corpus))
@@ -192,7 +192,7 @@ def test_real_corpora(shared: Path, tmp_path: Path) -> None:
     assert manifest(config, "sample").details["source"] == {"lines": 52_730, "bytes": 6_600_563}
 
 
-def test_a_split_with_the_files_of_train_is_warned_of(tmp_path: Path) -> None:
+def test_a_split_with_the_files_of_train_gives_a_warning(tmp_path: Path) -> None:
     for name in ("a.en", "a.zh", "b.en", "b.zh"):
         (tmp_path / name).write_text(f"{name} text\n")
     same = {"url": {"source": "a.en", "target": "a.zh"}}

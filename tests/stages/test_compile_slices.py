@@ -81,7 +81,7 @@ def test_parts_are_named_in_order_and_have_their_digests(tmp_path: Path, workers
     assert counts["source_bytes"] == len(large)
 
 
-def test_all_that_a_config_says_of_a_corpus_holds_for_slices(tmp_path: Path) -> None:
+def test_all_options_of_a_corpus_apply_to_slices(tmp_path: Path) -> None:
     lines = [f"line {number}\r" * (number % 5 != 1) for number in range(60)]
     source, target = b"\xef\xbb\xbf" + text(*lines), text(*reversed(lines))[:-1]
     pair = plain(tmp_path, "pair", source, target)
@@ -105,7 +105,7 @@ def test_all_that_a_config_says_of_a_corpus_holds_for_slices(tmp_path: Path) -> 
     assert manifest(many, "compile").details["corpora"] == manifest(one, "compile").details["corpora"]
 
 
-def test_files_of_a_pattern_are_cut_where_they_are_large_and_taken_together_where_not(tmp_path: Path) -> None:
+def test_large_files_of_a_pattern_are_divided_and_small_ones_grouped(tmp_path: Path) -> None:
     members = {"a": text("a", times=5), "b": text("b", times=100), "c": text("c", times=20), "d": text("d", times=20)}
     members |= {"e": text("e")}
     for name, content in members.items():
@@ -123,7 +123,7 @@ def test_files_of_a_pattern_are_cut_where_they_are_large_and_taken_together_wher
     assert [part["pairs"] for part in parts] == [5, 32, 32, 32, 4, 40, 1]
 
 
-def test_a_file_whose_newlines_are_more_than_a_byte_is_one_task(tmp_path: Path) -> None:
+def test_a_file_whose_newlines_take_several_bytes_is_one_task(tmp_path: Path) -> None:
     content = text("a中", times=100).decode().encode("utf-16")
     config = config_of(tmp_path, {**plain(tmp_path, "c", content, content), "encoding": "utf-16"})
     with small_slices():
@@ -143,7 +143,7 @@ def test_unequal_line_counts_are_found_before_anything_is_compiled(tmp_path: Pat
     assert not list(config.run_dir.rglob("*.parquet"))
 
 
-def test_a_corpus_without_text_is_an_error_only_as_a_whole(tmp_path: Path) -> None:
+def test_only_a_whole_corpus_without_text_is_an_error(tmp_path: Path) -> None:
     nothing, something = text("", times=200), text("", times=199) + b"a\n"
     config = config_of(tmp_path, plain(tmp_path, "c", something, something))
     with small_slices():
@@ -158,13 +158,13 @@ def test_a_corpus_without_text_is_an_error_only_as_a_whole(tmp_path: Path) -> No
     assert "splits.train.c: no pair has text on both sides (200 pairs in" in str(cut.value)
 
 
-def test_what_is_no_text_is_placed_in_the_file(tmp_path: Path) -> None:
+def test_position_of_invalid_text_is_that_in_the_file(tmp_path: Path) -> None:
     config = config_of(tmp_path, plain(tmp_path, "c", b"ab\n" * 100 + b"\xff\n", b"x\n" * 101))
     with small_slices(), pytest.raises(InvalidTextError, match=r"^splits\.train\.c: c\.en:101: not UTF-8 at byte 300 "):
         compiled(config)
 
 
-def test_a_run_that_ended_within_the_round_takes_up_the_slices_that_are_done(tmp_path: Path) -> None:
+def test_a_run_interrupted_within_the_round_reuses_finished_slices(tmp_path: Path) -> None:
     good = text("a", times=200)
     config = config_of(tmp_path, plain(tmp_path, "c", good[:-2] + b"\xff\n", good))
     with small_slices():

@@ -70,7 +70,7 @@ def test_swapped_and_tagged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "option", [{"crlf": "keep"}, {"max_line_bytes": 2}, {"invalid": "drop"}, {"encoding": "latin-1"}, {"swap": True}]
 )
-def test_reading_otherwise_compiles_anew(tmp_path: Path, option: dict[str, Any]) -> None:
+def test_changed_reader_options_compile_again(tmp_path: Path, option: dict[str, Any]) -> None:
     corpus = plain(tmp_path, "c", b"aa\nb\r\n", b"1\n2\n")
     run(config_of(tmp_path, corpus))
     assert [outcome.ran for outcome in run(config_of(tmp_path, {**corpus, **option}))] == [False, False, True, True]
@@ -116,7 +116,7 @@ def test_faults_are_counted_by_reason(tmp_path: Path) -> None:
     assert sampled(tmp_path) == ("a\n\nb\n", "1\n2\n3\n4\n")
 
 
-def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
+def test_a_corpus_without_valid_pairs_says_why(tmp_path: Path) -> None:
     corpus = {**plain(tmp_path, "c", b"\xff\n", b"1\n"), "invalid": "drop"}
     with pytest.raises(CorpusError, match=r"no pair has text on both sides \(1 pairs .*: invalid_text 1\)"):
         compiled(config_of(tmp_path, corpus))
@@ -160,7 +160,7 @@ def test_no_pair_at_all_says_why(tmp_path: Path) -> None:
         ({"url": "a.tsv", "role": "vocab"}, "all corpora of splits.train are for the vocabularies"),
     ],
 )
-def test_what_the_config_refuses(tmp_path: Path, corpus: dict[str, Any], message: str) -> None:
+def test_options_that_the_config_refuses(tmp_path: Path, corpus: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         config_of(tmp_path, {"name": "c", **corpus})
 

@@ -75,7 +75,7 @@ def test_a_damaged_download_is_not_kept(server: WebServer, tmp_path: Path) -> No
     assert server.asked == ["/a.tsv.gz"] * 2
 
 
-def test_another_mirror_has_it_whole(server: WebServer, tmp_path: Path) -> None:
+def test_another_mirror_has_the_undamaged_file(server: WebServer, tmp_path: Path) -> None:
     lock = tmp_path / "t.lock"
     run(config_of(tmp_path, corpus([server.give("/a.tsv.gz", CUT), server.give("/b.tsv.gz", GOOD)])), lock)
     assert pinned(lock) == [sha256(GOOD)]
@@ -131,7 +131,7 @@ def test_a_damaged_file_of_the_users_own(tmp_path: Path) -> None:
     assert path.read_bytes() == CUT
 
 
-def test_a_file_that_was_damaged_here(server: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_damaged_after_its_download(server: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = tmp_path / "t.lock"
     # Simulates a faulty disk: the bytes change, but size and times do not.
     monkeypatch.setattr("nmt_prep.digests.DigestCache._stamp", staticmethod(lambda _: [0, 0, 0, 0]))

@@ -64,7 +64,7 @@ def test_one_url_of_several_corpora_is_fetched_once(server: WebServer, tmp_path:
     assert server.asked == ["/dev.tgz"]
 
 
-def test_which_mirror_serves_does_not_show(server: WebServer, tmp_path: Path) -> None:
+def test_the_serving_mirror_does_not_change_the_output(server: WebServer, tmp_path: Path) -> None:
     first, second, target = f"{server.url}/a.en", server.give("/other-name", b"abc"), server.give("/a.zh", b"def")
     config = config_of(tmp_path, corpus("c", [first, second], target))
     server.answers["/a.en"] = [Answer(status=404), Answer(b"abc")]
@@ -95,7 +95,7 @@ def test_a_pinned_file_is_taken_from_the_store(server: WebServer, tmp_path: Path
     assert stored(config) == {f"{ABC}/a.en": b"abc", f"{ABC}/b.zh": b"abc"}
 
 
-def test_force_fetches_anew_what_is_not_pinned(server: WebServer, tmp_path: Path) -> None:
+def test_force_fetches_files_that_are_not_pinned(server: WebServer, tmp_path: Path) -> None:
     urls = server.give("/a", b"abc", b"abd"), server.give("/b", b"def")
     pinned = {"target": hashlib.sha256(b"def").hexdigest()}
     config = config_of(tmp_path, corpus("c", *urls, sha256=pinned))
@@ -113,7 +113,7 @@ def test_files_and_bytes_are_counted(server: WebServer, tmp_path: Path) -> None:
     assert manifest(config, "download").counts.other == {"files": 2, "bytes": 8}
 
 
-def test_a_damaged_file_is_fetched_anew(server: WebServer, tmp_path: Path) -> None:
+def test_a_damaged_file_is_fetched_again(server: WebServer, tmp_path: Path) -> None:
     config = config_of(tmp_path, corpus("c", server.give("/a", b"abc"), server.give("/b", b"def")))
     download(config)
     (config.run_dir / "downloads" / ABC / "a").write_bytes(b"ab")
@@ -132,7 +132,7 @@ def test_a_wrong_checksum_leaves_nothing(server: WebServer, tmp_path: Path) -> N
     assert stored(config) == {}
 
 
-def test_a_changed_checksum_fetches_anew(server: WebServer, tmp_path: Path) -> None:
+def test_a_changed_checksum_fetches_again(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a.tgz", b"old", b"abc")
     corpus_of = {"name": "c", "url": url, "source": "a", "target": "b"}
     download(config_of(tmp_path, corpus_of))
@@ -178,13 +178,13 @@ def test_the_first_local_path_that_exists(tmp_path: Path) -> None:
     assert download(config)["train/c/source"] == entry(b"abc", "b.en", local=True)
 
 
-def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_local_file(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"cannot read .*a\.en \(url train/c/source in the config\): No such file"):
         download(config_of(tmp_path, corpus("c", "a.en", "a.zh")))
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_local_path_that_is_no_file(tmp_path: Path, name: str) -> None:
+def test_a_local_path_that_is_not_a_file(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(
         DownloadError, match=r"cannot read .* \(url train/c/source in the config\): it is not a regular file"
@@ -197,7 +197,7 @@ def test_other_schemes(tmp_path: Path) -> None:
         download(config_of(tmp_path, corpus("c", "ftp://host/a", "b")))
 
 
-def test_verify_finds_a_download_that_is_not_the_file_its_name_says(server: WebServer, tmp_path: Path) -> None:
+def test_verify_finds_a_download_that_differs_from_its_digest(server: WebServer, tmp_path: Path) -> None:
     config = config_of(tmp_path, corpus("c", server.give("/a", b"a\n"), server.give("/b", b"b\n")))
     before = download(config)
     digest, other = hashlib.sha256(b"a\n").hexdigest(), hashlib.sha256(b"x\n").hexdigest()

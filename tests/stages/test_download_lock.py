@@ -117,7 +117,7 @@ def test_a_download_that_changed(server: WebServer, tmp_path: Path, lock: Path) 
     assert not download(config, lock).ran
 
 
-def test_a_mirror_is_held_to_the_lock(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_the_lock_applies_to_mirrors(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url, other = server.give("/a", b"abc"), server.give("/other", b"abd")
     config = config_of(tmp_path, corpus([url, other], url), download={"cache": False, "retries": 0})
     download(config, lock)
@@ -131,7 +131,7 @@ def test_a_mirror_is_held_to_the_lock(server: WebServer, tmp_path: Path, lock: P
     assert locked(lock) == {url: ABC, f"{server.url}/new": ABC}
 
 
-def test_a_lock_that_others_changed(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_a_lock_changed_by_another_process(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url = server.give("/a", b"abc")
     config = config_of(tmp_path, corpus(url, url))
     download(config, lock)
@@ -146,7 +146,7 @@ def test_a_lock_that_others_changed(server: WebServer, tmp_path: Path, lock: Pat
     assert not download(config, lock).ran
 
 
-def test_a_lock_that_was_lost_is_written_without_the_network(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_a_lost_lock_is_rewritten_without_the_network(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url = server.give("/a", b"abc")
     config = config_of(tmp_path, corpus(url, url))
     download(config, None)
@@ -156,7 +156,7 @@ def test_a_lock_that_was_lost_is_written_without_the_network(server: WebServer, 
     assert server.asked == ["/a"]
 
 
-def test_a_checksum_in_the_config_comes_before_the_lock(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_a_checksum_in_the_config_overrides_the_lock(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url = server.give("/a", b"abc", b"def")
     download(config_of(tmp_path, corpus(url, url)), lock)
     pinned = config_of(tmp_path, corpus(url, url, sha256={"source": DEF, "target": DEF}))
@@ -165,7 +165,7 @@ def test_a_checksum_in_the_config_comes_before_the_lock(server: WebServer, tmp_p
     assert not download(pinned, lock).ran
 
 
-def test_renewing_drops_what_the_config_no_longer_has(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_updating_drops_corpora_that_the_config_no_longer_has(server: WebServer, tmp_path: Path, lock: Path) -> None:
     one, two = server.give("/a", b"abc"), server.give("/b", b"def")
     download(config_of(tmp_path, corpus(one, two)), lock)
     config = config_of(tmp_path, corpus(two, two))
@@ -175,7 +175,7 @@ def test_renewing_drops_what_the_config_no_longer_has(server: WebServer, tmp_pat
     assert locked(lock) == {two: DEF}
 
 
-def test_a_renewal_that_fails_leaves_the_lock_as_it_was(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_a_failed_update_leaves_the_lock_unchanged(server: WebServer, tmp_path: Path, lock: Path) -> None:
     one, two = server.give("/a", b"abc"), server.give("/b", b"def")
     config = config_of(tmp_path, corpus(one, two), download={"retries": 0})
     download(config, lock)
@@ -201,7 +201,7 @@ def test_no_secret_is_kept(server: WebServer, tmp_path: Path, lock: Path) -> Non
     assert plan(changed, lock).fresh
 
 
-def test_other_runs_share_what_was_fetched(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_other_runs_share_fetched_files(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url = server.give("/a.tgz", b"abc")
     download(config_of(tmp_path / "one", corpus(url, url)), lock)
     config = config_of(tmp_path / "two", corpus(url, url))
@@ -210,7 +210,7 @@ def test_other_runs_share_what_was_fetched(server: WebServer, tmp_path: Path, lo
     assert (config.run_dir / "downloads" / ABC / "a.tgz").read_bytes() == b"abc"
 
 
-def test_a_file_is_shared_by_digest_alone(server: WebServer, tmp_path: Path) -> None:
+def test_files_are_shared_by_digest_only(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", b"abc", b"def")
     download(config_of(tmp_path / "one", corpus(url, url)), None)
     config = config_of(tmp_path / "two", corpus(url, url))
@@ -220,7 +220,7 @@ def test_a_file_is_shared_by_digest_alone(server: WebServer, tmp_path: Path) -> 
     assert list(manifest.files.values()) == [DEF]
 
 
-def test_what_is_damaged_in_the_cache_is_fetched_anew(server: WebServer, tmp_path: Path, lock: Path) -> None:
+def test_files_damaged_in_the_cache_are_fetched_again(server: WebServer, tmp_path: Path, lock: Path) -> None:
     url = server.give("/a", b"abc")
     download(config_of(tmp_path / "one", corpus(url, url)), lock)
     [kept] = (cache_directory() / "downloads").rglob(ABC)
@@ -238,7 +238,7 @@ def test_without_the_cache(server: WebServer, tmp_path: Path, lock: Path) -> Non
     assert not (cache_directory() / "downloads").exists()
 
 
-def test_how_files_are_fetched_reruns_nothing(server: WebServer, tmp_path: Path) -> None:
+def test_changed_download_options_rerun_nothing(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", b"abc")
     download(config_of(tmp_path, corpus(url, url)), None)
     options = {"parallel": 1, "retries": 0, "max_file_bytes": "1KB", "max_bytes_per_second": "1MB", "cache": False}
@@ -246,13 +246,13 @@ def test_how_files_are_fetched_reruns_nothing(server: WebServer, tmp_path: Path)
     assert plan(changed, None).fresh
 
 
-def test_the_limits_of_the_config_hold(server: WebServer, tmp_path: Path) -> None:
+def test_limits_of_the_config_apply(server: WebServer, tmp_path: Path) -> None:
     url = server.give("/a", b"x" * 1001)
     with pytest.raises(DownloadError, match="larger than the maximum of 1,000 bytes"):
         download(config_of(tmp_path, corpus(url, url), download={"max_file_bytes": "1KB"}), None)
 
 
-def test_an_interrupted_file_goes_on_in_the_next_run(server: WebServer, tmp_path: Path) -> None:
+def test_an_interrupted_file_resumes_in_the_next_run(server: WebServer, tmp_path: Path) -> None:
     content = bytes(range(256)) * 100
     whole = Answer(content, headers={"ETag": '"one"'}, ranges=True)
     url = server.give("/a", Answer(content, headers={"ETag": '"one"'}, cut=20_000))
@@ -265,7 +265,7 @@ def test_an_interrupted_file_goes_on_in_the_next_run(server: WebServer, tmp_path
     assert not (config.run_dir / "downloads" / ".incoming").exists()
 
 
-def test_one_that_cannot_be_had_ends_the_others_and_they_go_on_later(server: WebServer, tmp_path: Path) -> None:
+def test_a_failing_file_stops_the_others_and_they_resume_later(server: WebServer, tmp_path: Path) -> None:
     slow = server.give("/slow", Answer(b"x" * 9000, headers={"ETag": '"one"'}, ranges=True, cut=5000, stall=3600))
     incoming = config_of(tmp_path, corpus(slow, slow)).run_dir / "downloads" / ".incoming"
 
@@ -300,6 +300,6 @@ def test_files_that_are_fetched_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://host/a.tar", ["a.tar", "https://host/a.tar"], "opus:Books/v1/en-zh"])
-def test_what_is_fetched_by_hand_is_a_path(tmp_path: Path, url: Any) -> None:
+def test_a_file_fetched_by_hand_needs_a_path(tmp_path: Path, url: Any) -> None:
     with pytest.raises(ConfigError, match="fetched by hand: url must be the path of that file"):
         config_of(tmp_path, {"name": "c", "url": url, "source": "a", "target": "b", "manual": "Ask."})

@@ -43,7 +43,7 @@ def test_more_shards_than_pairs(place: Path) -> None:
     assert sorted(shard.pairs for shard in info.splits["train"].shards) == [0, 0, 0, 0, 1, 1, 1]
 
 
-def test_the_buckets_that_a_memory_bound_makes_change_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place)
     monkeypatch.setattr(encode, "_SMALLEST_BUFFER", 500)
     monkeypatch.setattr(local, "BASE_MEMORY", 10**12)
@@ -51,9 +51,7 @@ def test_the_buckets_that_a_memory_bound_makes_change_no_byte(place: Path, monke
     assert tree(place / "run") == tree(place / "small")
 
 
-def test_spills_of_an_interrupted_run_are_used_with_the_buckets_they_were_made_for(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "undisturbed"), base_dir=place)
 
     def fail(*arguments: object) -> object:
@@ -69,7 +67,7 @@ def test_spills_of_an_interrupted_run_are_used_with_the_buckets_they_were_made_f
     assert tree(place / "run") == tree(place / "undisturbed")
 
 
-def test_a_vocabulary_that_changed_behind_the_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vocabulary_that_differs_from_its_manifest_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place, until="vocab")
     other = T2TTokenizer.train(["something else"], 100)
     vocab._loaded.cache_clear()
@@ -93,7 +91,7 @@ def test_layouts_hold_the_same_pairs(place: Path) -> None:
 
 
 @pytest.mark.tensorflow
-def test_tensorflow_alone_reads_the_shards(place: Path) -> None:
+def test_tensorflow_reads_the_shards_without_nmt_prep(place: Path) -> None:
     import tensorflow as tf
 
     nmt_prep.run(corpus_config(place / "run"), base_dir=place)
@@ -113,7 +111,7 @@ def test_tensorflow_alone_reads_the_shards(place: Path) -> None:
     assert len(found) == 300
 
 
-def test_a_change_of_input_options_writes_dataset_json_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_input_options_rewrite_only_dataset_json(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place)
     shards = {path: path.read_bytes() for path in (place / "run" / "records").rglob("small-*")}
     info = load_dataset_info(place / "run" / "records")

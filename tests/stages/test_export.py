@@ -16,7 +16,7 @@ VOCABULARIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", VOCABULARIES)
-def test_exported_pieces_spell_the_compiled_text(tmp_path: Path, kind: str) -> None:
+def test_exported_pieces_decode_to_the_compiled_text(tmp_path: Path, kind: str) -> None:
     write_corpus(tmp_path)
     config = corpus_config(tmp_path / "run", vocab=VOCABULARIES[kind], records={"export": "pieces"})
     outcomes = nmt_prep.run(config, base_dir=tmp_path)
@@ -37,7 +37,7 @@ def test_exported_pieces_spell_the_compiled_text(tmp_path: Path, kind: str) -> N
             assert spelt[0] == pair(0)[side].replace("，", ",")
 
 
-def test_nothing_is_exported_unless_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_exported_unless_requested(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     outcomes = nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
     assert "export" not in [outcome.stage for outcome in outcomes]

@@ -57,7 +57,7 @@ def test_single_files(tmp_path: Path) -> None:
     }
 
 
-def test_each_archive_is_read_once_and_what_is_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_archive_is_read_once_and_existing_files_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tgz(tmp_path / "x.tgz", MEMBERS)
     asked: list[list[str]] = []
     extract_members = module.extract_members
@@ -134,7 +134,7 @@ def verify(config: Config) -> list[str]:
     return [outcome.reason for outcome in outcomes if outcome.ran]
 
 
-def test_verify_finds_what_is_stored_under_the_digest_of_an_archive_that_does_not_hold_it(tmp_path: Path) -> None:
+def test_verify_finds_extracted_files_that_differ_from_their_archive(tmp_path: Path) -> None:
     write_tgz(tmp_path / "x.tgz", MEMBERS)
     config = config_of(tmp_path, CORPUS)
     whole = extracted(config)
@@ -152,7 +152,7 @@ def test_verify_finds_what_is_stored_under_the_digest_of_an_archive_that_does_no
     assert verify(config) == []
 
 
-def test_verify_reads_local_files_whatever_their_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_reads_local_files_even_if_their_times_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tgz(tmp_path / "x.tgz", MEMBERS)
     config = config_of(tmp_path, CORPUS)
     extracted(config)
@@ -163,14 +163,14 @@ def test_verify_reads_local_files_whatever_their_times(tmp_path: Path, monkeypat
     assert verify(config)[0] == "file train/c/both changed"
 
 
-def test_a_missing_member_is_named_by_its_key(tmp_path: Path) -> None:
+def test_error_for_a_missing_member_names_its_key(tmp_path: Path) -> None:
     write_tgz(tmp_path / "x.tgz", {"d/c.en": b"a\n", "d/c.zh": b"b\n"})
     config = config_of(tmp_path, {"name": "c", "url": "x.tgz", "source": "d/c.en", "target": "d/c.zhh"})
     with pytest.raises(ArchiveError, match=r"^splits\.train\.c\.target: .*'d/c\.zhh'; the nearest is 'd/c\.zh'"):
         run(config)
 
 
-def test_what_a_file_of_another_format_looks_like(tmp_path: Path) -> None:
+def test_file_of_another_format_than_stated(tmp_path: Path) -> None:
     (tmp_path / "c.tsv").write_bytes(b'<?xml version="1.0"?>\n<tmx version="1.4">\n')
     config = config_of(tmp_path, {"name": "c", "url": "c.tsv", "format": "tsv"})
     with pytest.raises(CorpusError, match=r"^splits\.train\.c: c\.tsv:1: 1 column.*; c\.tsv: it looks like TMX,"):

@@ -48,7 +48,7 @@ def rows(run: Path) -> tuple[list[list[int]], list[list[int]]]:
 
 
 @pytest.mark.parametrize("kind", VOCABULARIES)
-def test_tags_are_encoded_as_their_piece(tmp_path: Path, kind: str) -> None:
+def test_a_tag_is_encoded_as_its_piece(tmp_path: Path, kind: str) -> None:
     nmt_prep.run(config_of(tmp_path, VOCABULARIES[kind], {"source": "<2zh>"}), base_dir=tmp_path)
     run = tmp_path / "run"
     info = load_dataset_info(run / "records")
@@ -125,12 +125,12 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
         {"kind": "sentencepiece", "options": {"control_symbols": "<2en>,<2de>"}},
     ],
 )
-def test_a_tag_that_is_not_reserved_is_refused_with_the_config(tmp_path: Path, vocab: dict[str, Any]) -> None:
+def test_a_tag_that_is_not_reserved_is_a_config_error(tmp_path: Path, vocab: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"splits\.train\.t\.tag\.source is '<2zh>', which is not in vocab\.reserved"):
         config_of(tmp_path, vocab, {"source": "<2zh>"})
 
 
-def test_control_symbols_may_be_one_text(tmp_path: Path) -> None:
+def test_a_single_string_as_control_symbols(tmp_path: Path) -> None:
     vocab = {"kind": "sentencepiece", "options": {"control_symbols": "<2en>,<2zh>"}}
     [_, corpus] = config_of(tmp_path, vocab, {"source": "<2zh>"}).splits["train"]
     assert corpus.tags == {"source": "<2zh>"}

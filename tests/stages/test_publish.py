@@ -111,16 +111,14 @@ def spied(monkeypatch: pytest.MonkeyPatch, scene: Scene, before: Callable[[str, 
         monkeypatch.setattr(type(scene.system), method, wrapped)
 
 
-def test_what_training_reads_is_published(scene: Scene) -> None:
+def test_files_that_training_reads_are_published(scene: Scene) -> None:
     scene.run()
     assert_published(scene)
     assert {name.partition("/")[0] for name in scene.there()} == {MANIFEST, "records", "report", "vocab"}
     assert scene.reason() == "nothing changed"
 
 
-def test_a_directory_is_a_place_too_and_other_stages_are_published_where_asked_for(
-    scene: Scene, tmp_path: Path
-) -> None:
+def test_publishing_to_a_directory_and_publishing_further_stages(scene: Scene, tmp_path: Path) -> None:
     scene.run(url=f"file://{tmp_path}/there", stages=["report", "compile"])
     expected = {name: digest for name, digest in tree(scene.output).items() if name.startswith(("report", "compiled"))}
     found = tree(tmp_path / "there")
@@ -148,7 +146,7 @@ def test_files_that_no_publication_put_there_are_never_overwritten(scene: Scene,
     assert (there / "report" / "mine.txt").read_text() == "mine"
 
 
-def test_of_many_files_in_the_way_some_are_named(scene: Scene) -> None:
+def test_error_names_some_of_many_conflicting_files(scene: Scene) -> None:
     scene.run()
     for name in (MANIFEST, JOURNAL):
         scene.system.store.pop(f"/bucket/enzh/{name}", None)
@@ -158,7 +156,7 @@ def test_of_many_files_in_the_way_some_are_named(scene: Scene) -> None:
         run(scene.config(), base_dir=scene.place, force=["publish"])
 
 
-def test_a_kill_while_the_journal_is_replaced_does_not_make_its_files_foreign(
+def test_after_a_kill_during_the_journals_replacement_its_files_are_still_known(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop_at_the_manifest(kind: str, name: str) -> None:
@@ -175,9 +173,7 @@ def test_a_kill_while_the_journal_is_replaced_does_not_make_its_files_foreign(
     assert_published(scene)
 
 
-def test_a_publication_that_another_process_completes_meanwhile_is_found(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_publication_completed_by_another_process_is_found(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.run()
     there = scene.there()
     wanted = {name: PublishedFile(**facts) for name, facts in json.loads(there[MANIFEST])["files"].items()}
@@ -199,7 +195,7 @@ def test_a_publication_that_another_process_completes_meanwhile_is_found(
     assert scene.there() == there
 
 
-def test_publishing_again_sends_only_what_changed_and_deletes_what_is_gone(
+def test_publishing_again_sends_only_changes_and_deletes_removed_files(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.run()
@@ -223,7 +219,7 @@ def test_publishing_again_sends_only_what_changed_and_deletes_what_is_gone(
     assert not any(name.startswith("vocab/") for _, name in changed)
 
 
-def test_a_publication_that_is_there_already_is_left_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_current_publication_is_left_unchanged(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.run()
     shutil.rmtree(scene.output / "publish")
     spied(monkeypatch, scene, lambda *_: pytest.fail("nothing there must change"))
@@ -231,7 +227,7 @@ def test_a_publication_that_is_there_already_is_left_alone(scene: Scene, monkeyp
     assert_published(scene)
 
 
-def test_what_vanished_there_is_sent_again_when_asked(scene: Scene) -> None:
+def test_vanished_objects_are_sent_again_with_force(scene: Scene) -> None:
     scene.run()
     scene.system.rm_file("/bucket/enzh/report/summary.txt")
     assert scene.reason() == "nothing changed"
@@ -240,7 +236,7 @@ def test_what_vanished_there_is_sent_again_when_asked(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("older", [None, 2])
-def test_killed_at_any_request_it_goes_on_and_no_reader_ever_misses_a_file(
+def test_after_a_kill_at_any_request_it_resumes_and_readers_never_miss_a_file(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, older: int | None
 ) -> None:
     if older is not None:
@@ -298,7 +294,7 @@ def test_a_config_that_is_changed_back_after_a_kill_is_published_again(
     assert_published(scene)
 
 
-def test_a_run_that_was_killed_does_not_take_for_its_own_what_another_published_since(
+def test_a_killed_run_does_not_claim_a_later_publication_of_another(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop_at_the_manifest(kind: str, name: str) -> None:
@@ -319,7 +315,7 @@ def test_a_run_that_was_killed_does_not_take_for_its_own_what_another_published_
     assert json.loads(scene.there()[MANIFEST])["number"] == 3
 
 
-def test_two_runs_on_one_place_find_out(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_publishing_to_one_url_detect_each_other(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     def other_begins(kind: str, name: str) -> None:
         if name == "report/summary.txt":
             journal = json.loads(scene.there()[JOURNAL])
@@ -336,7 +332,7 @@ def test_two_runs_on_one_place_find_out(scene: Scene, monkeypatch: pytest.Monkey
     assert_published(scene)
 
 
-def test_a_share_of_the_uploads(scene: Scene) -> None:
+def test_uploads_in_shares(scene: Scene) -> None:
     for number in (2, 0, 2):
         run_share(scene.config(), Share("publish", number, 3), base_dir=scene.place)
     (state,) = tasks(scene.config(), base_dir=scene.place)[-1].rounds
@@ -348,12 +344,12 @@ def test_a_share_of_the_uploads(scene: Scene) -> None:
     assert_published(scene)
 
 
-def test_listing_tasks_changes_nothing_there(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_tasks_does_not_change_the_store(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     spied(monkeypatch, scene, lambda *_: pytest.fail("nothing there must change"))
     assert tasks(scene.config(), base_dir=scene.place)[-1].rounds == (RoundState("publish", None),)
 
 
-def test_a_file_that_was_changed_since_it_was_made(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_changed_after_its_stage(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     def change(kind: str, name: str) -> None:
         if name == "report/summary.txt":
             (scene.output / name).write_text("forged")
@@ -366,7 +362,7 @@ def test_a_file_that_was_changed_since_it_was_made(scene: Scene, monkeypatch: py
     assert_published(scene)
 
 
-def test_what_somebody_else_put_there(scene: Scene) -> None:
+def test_foreign_manifests(scene: Scene) -> None:
     scene.system.pipe_file("/bucket/enzh/" + MANIFEST, b'{"format": 7}')
     with pytest.raises(
         OutputError, match=r"^memory://bucket/enzh/nmt_prep-manifest.json was not written by this version"
@@ -389,7 +385,7 @@ def test_what_somebody_else_put_there(scene: Scene) -> None:
         ({"stages": ["export"]}, "publish.stages names export, but the config does not ask for that stage"),
     ],
 )
-def test_what_a_config_must_not_say(tmp_path: Path, publish: dict[str, Any], problem: str) -> None:
+def test_invalid_publish_sections(tmp_path: Path, publish: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         corpus_config(tmp_path / "run", publish={"url": "memory://bucket/enzh", **publish})
 

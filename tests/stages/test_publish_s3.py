@@ -138,7 +138,7 @@ def test_published_and_fetched(scene: Scene, tmp_path: Path) -> None:
     assert tree(copy) == there
 
 
-def test_published_by_workers_of_dask(scene: Scene) -> None:
+def test_published_by_dask_workers(scene: Scene) -> None:
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     engine = DaskSettings(kind="dask", cluster=ClusterSettings(kind="local", workers=2))
     events = Events()
@@ -158,7 +158,7 @@ def test_a_file_of_several_parts(scene: Scene, tmp_path: Path) -> None:
     assert store.download("large", tmp_path / "copy", lambda _: None) == digest
 
 
-def test_an_upload_that_is_given_up_makes_no_object(scene: Scene, tmp_path: Path) -> None:
+def test_an_aborted_upload_creates_no_object(scene: Scene, tmp_path: Path) -> None:
     store = ObjectStore(scene.url, {"endpoint_url": scene.endpoint}, 0, OutputError)
     (tmp_path / "file").write_bytes(bytes(40_000_000))
     done = 0
@@ -175,7 +175,7 @@ def test_an_upload_that_is_given_up_makes_no_object(scene: Scene, tmp_path: Path
     assert scene.system.list_multipart_uploads(scene.url.split("/")[2]) in (None, [])
 
 
-def test_a_server_in_trouble(scene: Scene, tmp_path: Path, port: int) -> None:
+def test_an_unreliable_server(scene: Scene, tmp_path: Path, port: int) -> None:
     with UnreliableProxy(port, 0.3) as proxy:
         scene.run(endpoint=proxy.url, retries=20)
         scene.assert_published()
@@ -225,7 +225,7 @@ def test_killed_at_any_time(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_what_a_person_has_to_mend(scene: Scene, monkeypatch: pytest.MonkeyPatch, made: bool) -> None:
+def test_permanent_errors(scene: Scene, monkeypatch: pytest.MonkeyPatch, made: bool) -> None:
     if made:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             monkeypatch.delenv(name)
@@ -242,7 +242,7 @@ def test_what_a_person_has_to_mend(scene: Scene, monkeypatch: pytest.MonkeyPatch
         scene.run(options={"endpoint_url": scene.endpoint, "skip_instance_cache": True})
 
 
-def test_a_server_that_is_not_there(scene: Scene) -> None:
+def test_an_unreachable_server(scene: Scene) -> None:
     with pytest.raises(
         OutputError, match=r"^s3://.*: the request failed .*; check the network and the storage, and run again"
     ):

@@ -53,7 +53,7 @@ def test_literal_samples(size: int, budget: int, expected: list[str]) -> None:
     size=st.integers(0, 400),
     budget=st.integers(1, 60),
 )
-def test_samples_are_those_of_the_twin(lines: list[str], cuts: list[int], size: int, budget: int) -> None:
+def test_samples_equal_those_of_the_twin(lines: list[str], cuts: list[int], size: int, budget: int) -> None:
     bounds = [0, *sorted(cuts), 40]
     batches = [lines[bounds[i] : bounds[i + 1]] for i in range(len(bounds) - 1)]
     assert vectorised(batches, size, budget) == list(reference(lines, size, budget))
@@ -83,7 +83,7 @@ def sampled(config: Config) -> tuple[bytes, bytes]:
     return (directory / "source.txt").read_bytes(), (directory / "target.txt").read_bytes()
 
 
-def test_sides_are_sampled_each_for_itself_before_drops(tmp_path: Path) -> None:
+def test_sides_are_sampled_separately_before_drops(tmp_path: Path) -> None:
     first = corpus(tmp_path, "x", b"aaaa\n\n bb\xc2\x85\ncc\r\ndd", b"1\n2\n3\n4\n5\n")
     second = corpus(tmp_path, "y", b"z\x0bz\n", "中\n".encode())
     dev = corpus(tmp_path, "d", b"dev\n", b"dev\n")
@@ -97,14 +97,14 @@ def test_sides_are_sampled_each_for_itself_before_drops(tmp_path: Path) -> None:
     }
 
 
-def test_the_budget_is_of_each_side_of_each_corpus(tmp_path: Path) -> None:
+def test_the_budget_applies_to_each_side_of_each_corpus(tmp_path: Path) -> None:
     train = [corpus(tmp_path, name, b"abc\ndef\nghi\n", b"1\n2\n3\n") for name in ("x", "y")]
     config = config_of(tmp_path, *train, sample={"bytes_per_corpus": 6})
     # 12 bytes / 6 / 2 = 1: every second line; 6 bytes / 6 / 2 = 0: every line
     assert sampled(config) == (b"def\ndef\n", b"1\n2\n3\n1\n2\n3\n")
 
 
-def test_size_of_a_side_of_a_table_is_that_of_its_text(tmp_path: Path) -> None:
+def test_size_of_a_table_side_is_that_of_its_text(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_bytes(b"a\tlong text that is the other side\nb\tx\nc\ty\nd\tz\n")
     config = config_of(tmp_path, {"name": "t", "url": "t.tsv"}, sample={"bytes_per_corpus": 4})
     # source: 8 bytes / 4 / 2 = 1; target: 39 bytes / 4 / 2 = 4
@@ -113,7 +113,7 @@ def test_size_of_a_side_of_a_table_is_that_of_its_text(tmp_path: Path) -> None:
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("budget", [1, 7, 20, 60, 1000])
-def test_as_tensor2tensor(tmp_path: Path, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_equal_those_of_tensor2tensor(tmp_path: Path, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tensor2tensor", reason="tensor2tensor is not installed")
     upstream = _generator_utils(monkeypatch)
     text = "".join(f"  line {number} \u3000\x1c\n" * (number % 3) + f"{number}中\r\n\n" for number in range(40))
@@ -144,7 +144,7 @@ def _generator_utils(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("faulty", [False, True])
 @pytest.mark.parametrize("swap", [False, True])
-def test_passing_over_lines_unread_changes_no_byte(
+def test_skipping_lines_changes_no_byte(
     tmp_path: Path, faulty: bool, swap: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [f"\u3000line {number} 中\r\n" for number in range(4000)]

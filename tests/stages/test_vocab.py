@@ -17,7 +17,7 @@ def build(place: Path, **changes: Any) -> dict[str, Any]:
     return json.loads((place / "run" / "vocab" / "vocab.json").read_text("utf-8"))
 
 
-def test_a_vocabulary_a_side_is_what_training_on_the_sample_gives(tmp_path: Path) -> None:
+def test_a_vocabulary_per_side_equals_training_on_its_sample(tmp_path: Path) -> None:
     details = build(tmp_path)
     assert sorted(path.name for path in (tmp_path / "run" / "vocab").iterdir()) == [
         "vocab.json",
@@ -33,7 +33,7 @@ def test_a_vocabulary_a_side_is_what_training_on_the_sample_gives(tmp_path: Path
         assert details[side]["size"] == len(built)
 
 
-def test_what_is_recorded_with_a_vocabulary(tmp_path: Path) -> None:
+def test_facts_recorded_with_a_vocabulary(tmp_path: Path) -> None:
     facts = build(tmp_path)["source"]
     assert {key: facts[key] for key in ("kind", "unicode_version", "pad_id", "eos_id", "bos_id", "unk_id")} == {
         "kind": "t2t",
@@ -96,7 +96,7 @@ def test_names(tmp_path: Path, languages: tuple[str, str], names: tuple[str, str
         ),
     ],
 )
-def test_a_size_far_from_what_was_asked_for_gives_a_warning(
+def test_a_size_far_from_the_requested_one_gives_a_warning(
     tmp_path: Path, shared: bool, sizes: tuple[int, int], expected: list[str]
 ) -> None:
     config = corpus_config(tmp_path, vocab={"size": 200, "shared": shared})

@@ -78,14 +78,14 @@ def test_slices_are_cut_at_line_starts(tmp_path: Path) -> None:
         (SentencePieceVocab(kind="sentencepiece"), 701, 0),
     ],
 )
-def test_only_large_samples_are_sliced_and_only_for_dialects_that_count(
+def test_only_large_samples_of_counting_dialects_are_sliced(
     tmp_path: Path, options: Any, size: int, count: int
 ) -> None:
     assert len(list(count_tasks([SampleFile("source", tmp_path / "s", size)], options, tmp_path))) == count
 
 
 @pytest.mark.usefixtures("small_slices")
-def test_what_would_not_fit_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_that_do_not_fit_in_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_corpus(tmp_path)
     monkeypatch.setattr("nmt_prep.subwords.t2t.training._BYTES_PER_CHARACTER", 10**6)
     with pytest.raises(TrainingError, match=r"tokens of these lines needs about \d+\.\d GB .*\(engine\.memory\)"):

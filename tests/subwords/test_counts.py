@@ -68,7 +68,7 @@ def test_slices_add_up(tmp_path_factory: pytest.TempPathFactory, lines: list[str
 
 
 @given(lines=st.lists(st.text("ab _'s,中🙂2\u2028", max_size=12), max_size=8))
-def test_counts_are_those_of_the_twins(lines: list[str]) -> None:
+def test_counts_equal_those_of_the_twins(lines: list[str]) -> None:
     tokens, pretokens = TokenCounts(), PretokenCounts()
     tokens.add(lines)
     pretokens.add(lines)
@@ -78,7 +78,7 @@ def test_counts_are_those_of_the_twins(lines: list[str]) -> None:
     assert as_dict(pretokens.columns()) == {word: expected_pretokens.count(word) for word in expected_pretokens}
 
 
-def test_a_file_is_the_same_bytes_each_time(tmp_path: Path) -> None:
+def test_a_file_has_the_same_bytes_each_time(tmp_path: Path) -> None:
     counts = TokenCounts()
     counts.add(LINES, threads=1)
     for name in ("a", "b"):
@@ -86,7 +86,7 @@ def test_a_file_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_a_file_that_is_none(tmp_path: Path) -> None:
+def test_invalid_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"no counts")
     for name in ("a", "b"):
         with pytest.raises(
@@ -96,7 +96,7 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [TokenCounts, PretokenCounts])
-def test_columns_that_make_no_sense(kind: type[TokenCounts] | type[PretokenCounts]) -> None:
+def test_invalid_columns(kind: type[TokenCounts] | type[PretokenCounts]) -> None:
     for columns in (columns_of({"a": 0}), columns_of({"": 1})):
         with pytest.raises(ValueError, match="texts must not be empty, and counts must be 1 or more"):
             kind().add_counted(columns)
@@ -128,7 +128,7 @@ def test_a_training_that_would_not_fit_is_refused() -> None:
         (3_000, 0, ("3000 bytes", "0 bytes")),
     ],
 )
-def test_sizes_that_differ_look_different(larger: int, smaller: int, texts: tuple[str, str]) -> None:
+def test_different_sizes_print_differently(larger: int, smaller: int, texts: tuple[str, str]) -> None:
     assert sizes_apart(larger, smaller) == texts
 
 
@@ -155,7 +155,7 @@ def test_short_lines_count_for_the_memory_of_a_sentencepiece_training() -> None:
         SentencePieceTokenizer.train(["a"] * 10_000, 6, memory=10**6)  # 24 bytes per byte alone would fit
 
 
-def test_a_pattern_of_ones_own() -> None:
+def test_custom_pattern() -> None:
     counts = PretokenCounts(r"\w")
     counts.add(["ab c"])
     assert as_dict(counts.columns()) == {"a": 1, "b": 1, " ": 1, "c": 1}

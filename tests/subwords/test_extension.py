@@ -142,7 +142,7 @@ def test_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tokenizer.decode(row) in {pair(1_000_000 + number)[0] for number in range(20)}
 
 
-def test_what_commands_ask(tmp_path: Path) -> None:
+def test_methods_that_commands_use(tmp_path: Path) -> None:
     tokenizer = CharacterTokenizer([PAD, EOS, UNK, " ", "a"])
     assert PieceText(tokenizer).lines(Ragged.from_lists([[4, 3, 4]])).to_pylist() == ["a ␠ a"]
     tokenizer.save(tmp_path / "x")

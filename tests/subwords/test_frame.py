@@ -39,16 +39,14 @@ DIALECTS = ("t2t", "byte_bpe", "sentencepiece", "control")
 
 @settings(deadline=None)
 @given(rows_of_ids, st.lists(ids, max_size=3), st.lists(ids, max_size=3))
-def test_rows_within_a_frame_are_those_of_the_reference(
-    rows: list[list[int]], before: list[int], after: list[int]
-) -> None:
+def test_framed_rows_equal_those_of_the_reference(rows: list[list[int]], before: list[int], after: list[int]) -> None:
     frame = Frame(tuple(before), tuple(after))
     framed = frame.around(Ragged.from_lists(rows))
     assert framed.to_lists() == reference.frame_rows(rows, before, after)
     assert [frame.inside(row) for row in framed.to_lists()] == rows
 
 
-def test_rows_of_a_part_of_the_values() -> None:
+def test_rows_that_use_part_of_the_values() -> None:
     part = Ragged(np.arange(10, dtype=np.int32), np.array([3, 5, 5, 9], np.int64))
     assert Frame((7,), (-1,)).around(part).to_lists() == [[7, 3, 4, -1], [7, -1], [7, 5, 6, 7, 8, -1]]
 
@@ -60,7 +58,7 @@ def test_bad_offsets_are_refused(offsets: list[int]) -> None:
 
 
 @pytest.mark.parametrize("row", [[], [8], [9], [8, 7], [8, 9, 7], [9, 8]])
-def test_rows_that_are_not_within_the_frame(row: list[int]) -> None:
+def test_rows_without_the_frame(row: list[int]) -> None:
     assert Frame((8,), (9,)).inside(row) is None
 
 
@@ -78,7 +76,7 @@ def test_the_usual_frame_is_tag_text_and_eos(kind: str) -> None:
     assert Frame.of(made, eos=False).around(rows) is rows
 
 
-def test_tagged_rows_are_those_of_tokenizers_on_the_same_file(tmp_path: Path) -> None:
+def test_tagged_rows_equal_those_of_tokenizers(tmp_path: Path) -> None:
     ours = tokenizer("byte_bpe")
     ours.save(tmp_path / "tokenizer.json")
     theirs = PeerTokenizer.from_file(str(tmp_path / "tokenizer.json"))
@@ -91,7 +89,7 @@ def test_tagged_rows_are_those_of_tokenizers_on_the_same_file(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["sentencepiece", "control"])
-def test_tagged_rows_are_those_of_the_sentencepiece_library(kind: str) -> None:
+def test_tagged_rows_equal_those_of_the_sentencepiece_library(kind: str) -> None:
     ours = tokenizer(kind)
     assert isinstance(ours, SentencePieceTokenizer)
     theirs = sentencepiece.SentencePieceProcessor(model_proto=ours.model_bytes)
@@ -112,7 +110,7 @@ def test_tagged_rows_of_tensor2tensor_begin_with_the_reserved_token() -> None:
 
 @pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("tag", ["<2fr>", "the cat", ""])
-def test_a_tag_that_is_no_piece_is_refused(kind: str, tag: str) -> None:
+def test_a_tag_without_a_piece_is_refused(kind: str, tag: str) -> None:
     with pytest.raises(VocabularyError, match=rf"^'{tag}' is not a piece of the vocabulary; reserve it"):
         Frame.of(tokenizer(kind), tag)
 
@@ -122,7 +120,7 @@ def test_pieces_of_text_can_be_tags_too() -> None:
     assert made.piece_id("Ġcat") == made.encode(" cat")[0]
 
 
-def test_a_vocabulary_without_eos_is_refused_where_rows_end_with_it() -> None:
+def test_a_vocabulary_without_eos_is_refused_if_rows_end_with_it() -> None:
     made = SentencePieceTokenizer.train(LINES, 60, hard_vocab_limit=False, eos_id=None)
     assert Frame.of(made, eos=False) == Frame()
     with pytest.raises(VocabularyError, match="the vocabulary has no eos piece"):

@@ -23,7 +23,7 @@ def with_white_pieces() -> SentencePieceTokenizer:
     )
 
 
-def test_lines_of_pieces_where_no_piece_of_the_text_has_white_space(with_white_pieces: SentencePieceTokenizer) -> None:
+def test_lines_of_pieces(with_white_pieces: SentencePieceTokenizer) -> None:
     text = PieceText(with_white_pieces)
     rows = with_white_pieces.encode_batch(["the cat", "mats"])
     lines = text.lines(rows).to_pylist()
@@ -32,7 +32,7 @@ def test_lines_of_pieces_where_no_piece_of_the_text_has_white_space(with_white_p
 
 
 @pytest.mark.parametrize("white", ["\r", "\u3000"])
-def test_a_piece_of_white_space_in_the_text_is_named(with_white_pieces: SentencePieceTokenizer, white: str) -> None:
+def test_error_names_a_piece_of_white_space_in_the_text(with_white_pieces: SentencePieceTokenizer, white: str) -> None:
     text = PieceText(with_white_pieces)
     number = list(with_white_pieces.pieces).index(white)
     with pytest.raises(EncodeError, match=rf"the text has piece {number}, .* contains white space"):

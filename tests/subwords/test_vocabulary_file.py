@@ -11,14 +11,14 @@ from nmt_prep.subwords.vocabulary_file import read_vocabulary
 DIALECTS = [T2TTokenizer, ByteBPETokenizer, SentencePieceTokenizer]
 
 
-def test_bytes_as_they_are(tmp_path: Path) -> None:
+def test_reads_bytes_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "vocab"
     path.write_bytes(b"\xff\r\n\0")
     assert read_vocabulary(path) == b"\xff\r\n\0"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_file_that_is_not_there(dialect: type[Tokenizer], tmp_path: Path) -> None:
+def test_missing_file(dialect: type[Tokenizer], tmp_path: Path) -> None:
     path = tmp_path / "none.model"
     with pytest.raises(VocabularyError) as caught:
         dialect.load(path)

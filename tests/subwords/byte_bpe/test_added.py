@@ -18,12 +18,12 @@ from tests.guard import must_end
         (AddedToken(5, False, single_word=True), "<m> a<m> <m>_ <m>", [5, " a<m> <m>_ ", 5]),
     ],
 )
-def test_what_a_token_takes_in(token: AddedToken, text: str, parts: list[str | int]) -> None:
+def test_white_space_that_a_token_includes(token: AddedToken, text: str, parts: list[str | int]) -> None:
     assert list(AddedTokenFinder({"<m>": token}).cut(text)) == parts
 
 
 @pytest.mark.parametrize("option", ["lstrip", "rstrip", "single_word"])
-def test_many_tokens_in_one_line_take_time_in_proportion(option: str) -> None:
+def test_many_tokens_in_one_line_take_linear_time(option: str) -> None:
     finder = AddedTokenFinder({"<m>": AddedToken(5, False, **{option: True})})
     with must_end():  # rescanning all previous text would take hours
         assert sum(part == 5 for part in finder.cut("<m> " * 1_000_000)) == 1_000_000

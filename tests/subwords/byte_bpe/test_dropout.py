@@ -10,7 +10,7 @@ from tests.subwords.byte_bpe.samples import LINES, TEXTS, small_tokenizer
 
 @settings(deadline=None)
 @given(TEXTS, st.sampled_from([0.1, 0.5, 0.9]), st.integers(0, 2**64 - 1))
-def test_dropout_is_its_twin(text: str, dropout: float, seed: int) -> None:
+def test_dropout_equals_its_twin(text: str, dropout: float, seed: int) -> None:
     tokenizer = small_tokenizer()
     twin = reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
     ids = tokenizer.encode(text, disallowed_special=(), dropout=dropout, seed=seed)
@@ -18,7 +18,7 @@ def test_dropout_is_its_twin(text: str, dropout: float, seed: int) -> None:
     assert tokenizer.decode(ids) == text
 
 
-def test_seed_and_text_alone_decide() -> None:
+def test_dropout_depends_only_on_seed_and_text() -> None:
     tokenizer = small_tokenizer()
     whole = tokenizer.encode_batch(LINES * 50, 2, dropout=0.2, seed=7).to_lists()
     assert whole == tokenizer.encode_batch(LINES, 1, dropout=0.2, seed=7).to_lists() * 50
@@ -27,7 +27,7 @@ def test_seed_and_text_alone_decide() -> None:
     assert whole[:6] != tokenizer.encode_batch(LINES, dropout=0.2, seed=8).to_lists()
 
 
-def test_none_and_all() -> None:
+def test_dropout_of_0_and_1() -> None:
     tokenizer = small_tokenizer()
     line = LINES[0]
     assert tokenizer.encode(line, dropout=0.0) == tokenizer.encode(line)
@@ -42,7 +42,7 @@ def test_share_of_merges_left_out() -> None:
     assert sum(length == 1 for length in lengths) / 4000 == pytest.approx(0.49, abs=0.03)
 
 
-def test_seed_is_needed() -> None:
+def test_seed_is_required() -> None:
     with pytest.raises(ValueError, match="dropout needs a seed"):
         small_tokenizer().encode("the", dropout=0.1)
     with pytest.raises(ValueError, match=r"dropout 1\.5: it must be between 0 and 1"):

@@ -52,7 +52,7 @@ def test_tokenizer_json_in_tokenizers(tmp_path: Path) -> None:
         assert (loaded.pad_id, loaded.eos_id, loaded.bos_id) == (0, 1, 2)
 
 
-def test_tokenizer_json_that_tokenizers_wrote(tmp_path: Path) -> None:
+def test_tokenizer_json_written_by_tokenizers(tmp_path: Path) -> None:
     small_tokenizer().save(tmp_path / "ours.json")
     peer = Tokenizer.from_file(str(tmp_path / "ours.json"))
     for number, pre_tokenizer in enumerate(
@@ -115,7 +115,7 @@ def test_tiktoken_ranks(tmp_path: Path) -> None:
     assert again.encode(LINES[0]).ids == peer.encode_ordinary(LINES[0])
 
 
-def test_tiktoken_ranks_that_no_merges_reach(tmp_path: Path) -> None:
+def test_tiktoken_ranks_unreachable_by_merges(tmp_path: Path) -> None:
     ranks = {bytes([byte]): byte for byte in range(256)} | {
         b"ab": 256,
         b"bc": 257,
@@ -187,13 +187,15 @@ TWICE = Pretokenization.by_steps(None, {"type": "Sequence", "pretokenizers": [DI
         ),
     ],
 )
-def test_what_a_format_cannot_say(tmp_path: Path, content: ByteBPEVocabulary, file_format: Any, reason: str) -> None:
+def test_vocabularies_that_a_format_cannot_represent(
+    tmp_path: Path, content: ByteBPEVocabulary, file_format: Any, reason: str
+) -> None:
     with pytest.raises(VocabularyError, match=f"cannot express that {reason}; use format='tokenizer.json'"):
         ByteBPETokenizer(content).save(tmp_path / "x", format=file_format)
     assert not list(tmp_path.iterdir())
 
 
-def test_saving_elsewhere(tmp_path: Path) -> None:
+def test_unwritable_path(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"format 'pickle': it must be one of tokenizer.json, openai, tiktoken"):
         small_tokenizer().save(tmp_path / "x", format="pickle")  # type: ignore[arg-type]
     (tmp_path / "file").touch()
@@ -340,7 +342,7 @@ def test_truncated_files(tmp_path: Path) -> None:
         path.write_bytes(whole)
 
 
-def test_merges_cut_at_a_line(tmp_path: Path) -> None:
+def test_merges_truncated_at_a_line(tmp_path: Path) -> None:
     small_tokenizer().save(tmp_path, format="openai")
     path = tmp_path / "vocab.bpe"
     lines = path.read_bytes().splitlines(keepends=True)

@@ -124,12 +124,12 @@ def test_added_tokens_as_words_of_a_text_file() -> None:
     assert PieceText(ours).rows(["the ĠĠĠ cat"]).to_lists() == rows.to_lists()
 
 
-def test_dropout_where_text_is_cut_as_it_is_spelt() -> None:
+def test_dropout_is_refused_if_text_is_split_after_normalisation() -> None:
     with pytest.raises(ValueError, match="dropout is not supported for a vocabulary that splits text after"):
         loaded("Falcon")[0].encode("x", dropout=0.1, seed=1)
 
 
-def test_specials_take_in_white_space_where_they_are_allowed() -> None:
+def test_allowed_specials_include_adjacent_white_space() -> None:
     ours, _, _, _ = loaded("RoBERTa")
     assert ours.encode("the  <mask> cat", allowed_special="all") == [
         *ours.encode("the"),

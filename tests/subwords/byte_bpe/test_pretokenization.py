@@ -86,7 +86,7 @@ def test_own_pattern_keeps_what_it_does_not_match() -> None:
     assert pretokens.firsts.tolist() == [0, 5, 5, 6]
 
 
-def test_lines_of_a_column_that_begins_later() -> None:
+def test_lines_of_a_sliced_column() -> None:
     column = TextColumn.from_strings(["12", "a1b", "é"])
     pretokens = by_pattern(r"\d").cut(TextColumn(column.data, column.offsets[1:]))
     assert isinstance(pretokens, Pretokens)
@@ -94,13 +94,13 @@ def test_lines_of_a_column_that_begins_later() -> None:
     assert pretokens.firsts.tolist() == [0, 3, 4]
 
 
-def test_nothing_to_cut() -> None:
+def test_empty_texts() -> None:
     column = TextColumn.from_strings(["ab"])
     assert by_pattern(GPT2_PATTERN).cut(column) is None
     assert Pretokenizer(Pretokenization(gpt2=False)).cut(column) is None
 
 
-def test_own_pattern_that_is_none() -> None:
+def test_invalid_pattern() -> None:
     with pytest.raises(VocabularyError, match=r"tokenizers does not accept .*\(a.*; correct it"):
         by_pattern("(a")
 

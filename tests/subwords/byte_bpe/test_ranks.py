@@ -34,7 +34,7 @@ def ranks() -> dict[bytes, int]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_tiktoken_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patterns_and_special_tokens_equal_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, **options: {})
     theirs: dict[str, Any] = openai_public.ENCODING_CONSTRUCTORS[name]()
     ours = TIKTOKEN_ENCODINGS[f"{name}.tiktoken"]
@@ -43,7 +43,7 @@ def test_what_tiktoken_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert same or (is_native_pattern(ours.pattern or "") and is_native_pattern(theirs["pat_str"]))
 
 
-def test_pattern_in_words_of_a_tokenizer_json() -> None:
+def test_the_pattern_equals_that_of_a_tokenizer_json() -> None:
     assert TIKTOKEN_ENCODINGS["o200k_base.tiktoken"].pattern == O200K
 
 
@@ -142,7 +142,7 @@ def test_published_ranks_with_the_pattern_of_another_model(shared: Path) -> None
     assert checked > 5_000
 
 
-def test_by_name(tmp_path: Path) -> None:
+def test_known_file_names_imply_the_pattern(tmp_path: Path) -> None:
     with pytest.raises(VocabularyError, match="ids must be 0 or more, without large gaps"):
         load_tokenizer(write(tmp_path / "cl100k_base.tiktoken"))  # leaves a gap before its special tokens
     with pytest.raises(VocabularyError, match="have no pattern; load it with pattern="):

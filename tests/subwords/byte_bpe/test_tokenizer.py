@@ -30,7 +30,7 @@ def tiny(**options: Any) -> ByteBPETokenizer:
     return ByteBPETokenizer(ByteBPEVocabulary(tokens, merges, {}, **options))
 
 
-def test_ids_of_a_vocabulary_by_hand() -> None:
+def test_ids_of_a_handmade_vocabulary() -> None:
     tokenizer = tiny()
     assert tokenizer.encode("abc abcd bcd") == [257, 32, 257, 100, 32, 98, 99, 100]
     assert tokenizer.encode("ab你好") == [256, 259, 0xE5, 0xA5, 0xBD]
@@ -38,7 +38,7 @@ def test_ids_of_a_vocabulary_by_hand() -> None:
     assert tokenizer.decode([257, 259]) == "abc你"
 
 
-def test_whole_words_take_tokens_that_no_merges_make() -> None:
+def test_whole_words_match_tokens_unreachable_by_merges() -> None:
     tokenizer = tiny(whole_words=True)
     assert tokenizer.encode("bcd bcd abcd") == [260, 32, 98, 99, 100, 32, 257, 100]
     assert (
@@ -77,7 +77,7 @@ def test_small_vocabulary() -> None:
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_encode_is_its_twin(text: str) -> None:
+def test_encode_equals_its_twin(text: str) -> None:
     tokenizer = small_tokenizer()
     ids = tokenizer.encode(text, disallowed_special=())
     assert ids == twin(tokenizer).encode(text)
@@ -88,7 +88,7 @@ def test_encode_is_its_twin(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.lists(TEXTS, max_size=8), st.integers(1, 3))
-def test_encode_batch_is_encode(lines: list[str], threads: int) -> None:
+def test_encode_batch_equals_encode(lines: list[str], threads: int) -> None:
     tokenizer = small_tokenizer()
     rows = tokenizer.encode_batch(pa.array(lines, pa.string()), threads)
     assert rows.to_lists() == [tokenizer.encode(line, disallowed_special=()) for line in lines]
@@ -130,7 +130,7 @@ def test_bytes_that_are_not_utf8() -> None:
         tokenizer.decode_batch(Ragged.from_lists([[5], ids]))
 
 
-def test_ids_that_are_none() -> None:
+def test_invalid_ids() -> None:
     tokenizer = tiny()
     for number in (-1, 261, 2**40):
         with pytest.raises(EncodeError, match=f"id {number}: the ids of the vocabulary are from 0 to 260"):
@@ -141,7 +141,7 @@ def test_ids_that_are_none() -> None:
         tokenizer.decode_batch(Ragged(np.zeros(1, np.int32), np.array([0, 2], np.int64)))
 
 
-def test_text_that_is_none() -> None:
+def test_lone_surrogates() -> None:
     tokenizer = small_tokenizer()
     with pytest.raises(InvalidTextError, match="U\\+D800"):
         tokenizer.encode("\ud800")
@@ -170,7 +170,7 @@ def test_own_pattern() -> None:
     assert long.encode_batch(pa.array(["x", "abab abab"]), 2).lengths.tolist() == [1, 1]
 
 
-def test_fingerprint_tells_what_decides_ids() -> None:
+def test_fingerprint_covers_all_that_decides_ids() -> None:
     tokenizer = tiny()
     assert tokenizer.fingerprint == tiny().fingerprint
     assert len(tokenizer.fingerprint) == 64

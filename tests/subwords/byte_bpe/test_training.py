@@ -39,7 +39,7 @@ def ours(tokenizer: ByteBPETokenizer) -> tuple[dict[str, int], Any]:
     return {piece: number for number, piece in enumerate(pieces)}, merges
 
 
-def test_merges_by_hand() -> None:
+def test_merges_of_a_worked_example() -> None:
     tokenizer = ByteBPETokenizer.train(["hug pug hugs", "hug bun pun"], 263)
     assert tokenizer.pieces[:3] == ("<pad>", "<EOS>", "!")
     # ug occurs 4 times, h + ug 3 times, u + n and Ġ + p twice; of the pairs that occur once, b + un has the lowest ids.
@@ -53,13 +53,13 @@ def test_merges_by_hand() -> None:
     st.integers(0, 3),
     st.integers(1, 2),
 )
-def test_merges_of_tokenizers(lines: list[str], size: int, min_frequency: int, threads: int) -> None:
+def test_merges_equal_those_of_tokenizers(lines: list[str], size: int, min_frequency: int, threads: int) -> None:
     lines.append("ab")
     trained = ByteBPETokenizer.train(lines, size, min_frequency=min_frequency, threads=threads)
     assert ours(trained) == peer(lines, size, min_frequency=min_frequency)
 
 
-def test_runs_that_overlap_themselves() -> None:
+def test_overlapping_pairs() -> None:
     lines = ["".join("ab"[(i * i * 3 >> 4) % 2] for i in range(700)), "ab" * 9 + "aab" * 7, "a" * 63, "a" * 64]
     assert ours(ByteBPETokenizer.train(lines, 520)) == peer(lines, 520)
 
@@ -79,7 +79,7 @@ def test_options_of_tokenizers(ours_only: Mapping[str, Any], theirs: Mapping[str
     assert ours(ByteBPETokenizer.train(lines, 300, **ours_only)) == peer(lines, 300, **theirs)
 
 
-def test_training_is_its_twin() -> None:
+def test_training_equals_its_twin() -> None:
     trained = ByteBPETokenizer.train(LINES, 330, min_frequency=2)
     symbols = trained.vocabulary.tokens[:258]
     twin = reference.train(LINES, symbols, 330, min_frequency=2)
@@ -87,7 +87,7 @@ def test_training_is_its_twin() -> None:
     assert [tuple(rule[:2]) for rule in trained.vocabulary.merges.tolist()] == list(twin.rules)
 
 
-def test_any_form_and_cut_of_lines_and_any_threads() -> None:
+def test_result_does_not_depend_on_form_and_batches_of_lines_or_threads() -> None:
     lines = [f"{line} {number % 17}" for number in range(1500) for line in LINES]
     fingerprint = ByteBPETokenizer.train(lines, 500, threads=1).fingerprint
     assert ByteBPETokenizer.train(pa.array(lines), 500, threads=2).fingerprint == fingerprint
@@ -102,7 +102,7 @@ def test_ids_of_special_tokens() -> None:
     assert (tokenizer.pad_id, tokenizer.eos_id, tokenizer.bos_id) == (0, 1, 2)
 
 
-def test_text_never_makes_a_special_token() -> None:
+def test_text_never_produces_a_special_token() -> None:
     tokenizer = ByteBPETokenizer.train(["abcab abc"] * 9, 300, reserved=["ab", "Ġabc"])
     assert tokenizer.pieces[:4] == ("<pad>", "<EOS>", "ab", "Ġabc")
     rows = tokenizer.encode_batch(["ab abc"]).to_lists()
@@ -110,7 +110,7 @@ def test_text_never_makes_a_special_token() -> None:
     assert tokenizer.decode(rows[0]) == "ab abc"
 
 
-def test_progress_and_its_exceptions() -> None:
+def test_progress_and_exceptions_in_it() -> None:
     events: list[tuple[str, Any]] = []
     ByteBPETokenizer.train(LINES, 360, progress=lambda name, fields: events.append((name, dict(fields))))
     assert events == [("merges", {"size": 322, "target": 360}), ("merges", {"size": 360, "target": 360})]
@@ -135,12 +135,12 @@ def test_progress_and_its_exceptions() -> None:
         (["a"], 300, {"initial_alphabet": "some"}, "it must be 'bytes' or 'seen'"),
     ],
 )
-def test_impossible_options(lines: list[str], size: int, options: Mapping[str, Any], message: str) -> None:
+def test_invalid_options(lines: list[str], size: int, options: Mapping[str, Any], message: str) -> None:
     with pytest.raises(TrainingError, match=message):
         ByteBPETokenizer.train(lines, size, **options)
 
 
-def test_impossible_text_and_pattern() -> None:
+def test_invalid_text_and_pattern() -> None:
     with pytest.raises(InvalidTextError, match="line 1: byte 0"):
         ByteBPETokenizer.train(pa.array([b"a", b"\xff"]).cast(pa.binary()).view(pa.string()), 300)
     with pytest.raises(VocabularyError, match="tokenizers does not accept"):

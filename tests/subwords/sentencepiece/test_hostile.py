@@ -44,7 +44,7 @@ def test_long_lines(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), ["ab", "語言"])
-def test_sums_begin_anew_as_in_the_library(a: str, b: str) -> None:
+def test_sums_restart_as_in_the_library(a: str, b: str) -> None:
     # Scores so low that the line's sum passes 100,000 again and again.
     pieces = [(a, -901.1), (b, -902.3), (a + b, -1803.4), (b + a, -1803.3), ("▁", -900.0)]
     file = model_file([UNK, *((text, score, NORMAL) for text, score in pieces)], dummy_prefix=False)

@@ -42,7 +42,7 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
-def test_bytes_are_those_of_the_library_in_this_process() -> None:
+def test_bytes_equal_those_of_the_library_in_this_process() -> None:
     expected = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([line.encode() for line in LINES]), model_writer=expected, minloglevel=2, **SETTINGS

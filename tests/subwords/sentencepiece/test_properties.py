@@ -63,7 +63,7 @@ def models_of_runs(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=200, deadline=None)
 @given(models_of_runs(), st.lists(st.text(st.sampled_from("あいあい1 う"), max_size=60), max_size=8))
-def test_runs_are_encoded_as_by_the_library(file: bytes, lines: list[str]) -> None:
+def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> None:
     tokenizer = SentencePieceTokenizer(file)
     assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
 
@@ -78,7 +78,7 @@ def test_native_core_and_twin_agree(file: bytes, lines: list[str]) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.data())
-def test_any_ids_decode_as_by_the_library(file: bytes, data: st.DataObject) -> None:
+def test_any_ids_decode_as_in_the_library(file: bytes, data: st.DataObject) -> None:
     tokenizer = SentencePieceTokenizer(file)
     row = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=30))
     assert tokenizer.decode(row) == (library(file).decode(row) if row else "")

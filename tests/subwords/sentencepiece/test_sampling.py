@@ -38,7 +38,7 @@ def shares(tokenizer: SentencePieceTokenizer, text: str, count: int, **options: 
 
 
 @pytest.mark.parametrize(("alpha", "nbest"), [(0.5, None), (1.0, None), (0.0, None), (0.7, 3), (0.0, 2), (2.0, 1)])
-def test_ways_are_drawn_by_their_scores(alpha: float, nbest: int | None) -> None:
+def test_segmentations_are_drawn_by_their_scores(alpha: float, nbest: int | None) -> None:
     best = dict(sorted(ways("ababa").items(), key=lambda item: -item[1])[:nbest])
     total = sum(math.exp(alpha * score) for score in best.values())
     found = shares(UNIGRAM_MODEL, "ababa", 40_000, alpha=alpha, nbest=nbest)
@@ -58,7 +58,7 @@ def test_dropout() -> None:
     ("tokenizer", "options"),
     [(UNIGRAM_MODEL, {"alpha": 0.3}), (UNIGRAM_MODEL, {"alpha": 0.3, "nbest": 8}), (BPE_MODEL, {"dropout": 0.4})],
 )
-def test_draws_depend_on_seed_and_line_alone(tokenizer: SentencePieceTokenizer, options: dict[str, Any]) -> None:
+def test_samples_depend_only_on_seed_and_line(tokenizer: SentencePieceTokenizer, options: dict[str, Any]) -> None:
     lines = ["abababcaba " * (i % 7) for i in range(3000)]
     rows = tokenizer.encode_batch(lines, threads=1, seed=9, **options).to_lists()
     assert tokenizer.encode_batch(lines, threads=4, seed=9, **options).to_lists() == rows
@@ -82,11 +82,11 @@ def test_draws_depend_on_seed_and_line_alone(tokenizer: SentencePieceTokenizer, 
         (BPE_MODEL, {"dropout": 0.1, "nbest": 4, "seed": 1}, "nbest is not for BPE models"),
     ],
 )
-def test_impossible_options(tokenizer: SentencePieceTokenizer, options: dict[str, Any], message: str) -> None:
+def test_invalid_options(tokenizer: SentencePieceTokenizer, options: dict[str, Any], message: str) -> None:
     with pytest.raises(EncodeError, match=message):
         tokenizer.encode("ab", **options)
 
 
-def test_lines_too_long_for_so_many_ways() -> None:
+def test_line_too_long_for_nbest() -> None:
     with pytest.raises(EncodeError, match="too long to sample from its 512 best segmentations"):
         UNIGRAM_MODEL.encode("ab" * 100_000, alpha=0.1, nbest=512, seed=1)

@@ -99,7 +99,7 @@ def test_batches_in_every_form() -> None:
     assert tokenizer.decode_batch(Ragged.from_lists(expected)) == lines
 
 
-def test_text_that_is_no_text_is_refused() -> None:
+def test_lone_surrogates_are_refused() -> None:
     tokenizer = SentencePieceTokenizer(TEST_MODEL)
     with pytest.raises(InvalidTextError, match="U\\+D800"):
         tokenizer.encode("\ud800")
@@ -141,7 +141,7 @@ def test_fairseq_layout() -> None:
 
 @pytest.mark.parametrize("kind", [WORD, CHAR])
 @pytest.mark.parametrize("layout", ["sentencepiece", "fairseq"])
-def test_other_kinds_are_run_by_the_library(kind: int, layout: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_other_kinds_are_encoded_by_the_library(kind: int, layout: str, caplog: pytest.LogCaptureFixture) -> None:
     file = model_file(WORDS, kind)
     with caplog.at_level(logging.WARNING):
         tokenizer = SentencePieceTokenizer(file, id_layout=layout)  # type: ignore[arg-type]
@@ -160,7 +160,7 @@ def test_other_kinds_are_run_by_the_library(kind: int, layout: str, caplog: pyte
         tokenizer.decode([99])
 
 
-def test_own_test_sentences_decide_who_runs_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_test_sentences_of_a_model_decide_what_encodes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab", "▁ab")])).library_reason is None
     # The file says how unknown text is written; the ids must still be the library's.
     assert SentencePieceTokenizer(model_file(WORDS, self_tests=[("ab 日", "▁ab ▁ 日")])).library_reason is None
@@ -216,7 +216,7 @@ def test_missing_file(tmp_path: Path) -> None:
         SentencePieceTokenizer.load(tmp_path / "none.model")
 
 
-def test_numbers_of_more_than_32_bits_choose_as_in_the_library() -> None:
+def test_large_numbers_choose_as_in_the_library() -> None:
     wide = 1 << 32
     file = model_file([UNK, *((text, -2.0, NORMAL) for text in "▁ab"), ("ab", -9.0, NORMAL + wide)], BPE + wide)
     assert SentencePieceTokenizer(file).model_type == "bpe"
@@ -225,7 +225,7 @@ def test_numbers_of_more_than_32_bits_choose_as_in_the_library() -> None:
     assert SentencePieceTokenizer(file).encode("ab") == library(file).encode("ab") == [1, 4]
 
 
-def test_strange_pieces_are_left_to_the_library() -> None:
+def test_unusual_pieces_are_left_to_the_library() -> None:
     nested = [("x" * length, 0.0, USER_DEFINED) for length in range(1, 70)]
     tokenizer = SentencePieceTokenizer(model_file([*WORDS, *nested], UNIGRAM))
     assert tokenizer.library_reason == "a user-defined symbol begins with 64 others or more"

@@ -18,7 +18,7 @@ def train(lines: Any = LINES, size: int = 60, **options: Any) -> SentencePieceTo
 
 
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
-def test_same_bytes_however_the_lines_come(model_type: Any) -> None:
+def test_same_bytes_for_any_form_of_lines(model_type: Any) -> None:
     digests = {
         hashlib.sha256(train(lines, model_type=model_type).model_bytes).hexdigest()
         for lines in (LINES, iter(LINES), pa.array(LINES), pa.chunked_array([LINES[:7], LINES[7:]]))
@@ -80,13 +80,13 @@ def test_unknown_options_are_named() -> None:
         (LINES, {"unk_piece": "<s>"}, "unk_piece is '<s>', as another special piece is"),
     ],
 )
-def test_impossible_training_is_explained(lines: list[str], options: dict[str, Any], message: str) -> None:
+def test_errors_of_the_library_are_explained(lines: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(TrainingError, match=message) as caught:
         SentencePieceTokenizer.train(lines, **{"size": 60, **options})
     assert "src/" not in str(caught.value)
 
 
-def test_errors_of_the_lines_come_through() -> None:
+def test_errors_of_the_lines_propagate() -> None:
     def lines() -> Iterator[str]:
         yield "fine"
         raise OSError("the disk is gone")

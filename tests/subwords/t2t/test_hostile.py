@@ -46,7 +46,7 @@ def test_one_long_repetitive_token(token: str, max_subtoken_length: int | None) 
         there_and_back([TOKENS[token]], 8192, max_subtoken_length)
 
 
-def test_one_long_token_twice_the_same() -> None:
+def test_one_long_token_of_two_equal_halves() -> None:
     half = "".join(random.Random(1).choices("abcdefgh", k=250_000))
     with must_end():
         there_and_back([half + half], 8192)
@@ -88,7 +88,7 @@ def test_one_kind_of_character(unit: str, times: int) -> None:
         there_and_back([line] * 3, 60)
 
 
-def test_pieces_that_share_long_beginnings() -> None:
+def test_pieces_with_long_common_prefixes() -> None:
     pieces = ["<pad>_", "<EOS>_", "_", "a", "b", "a" * 200_000 + "b", "a" * 200_000 + "c", "a" * 100_000]
     with must_end():
         tokenizer = T2TTokenizer(pieces)

@@ -90,7 +90,7 @@ def test_encoding(pieces: list[str], lines: list[str]) -> None:
     threads=st.integers(1, 3),
 )
 @settings(deadline=None, max_examples=200)
-def test_encoding_and_back(pieces: list[str], long_pieces: list[str], lines: list[str], threads: int) -> None:
+def test_round_trip(pieces: list[str], long_pieces: list[str], lines: list[str], threads: int) -> None:
     pieces += long_pieces
     lines += [piece[cut:] + "ab" + piece for piece in long_pieces for cut in (0, 1)]
     twin = reference.Vocabulary(pieces)

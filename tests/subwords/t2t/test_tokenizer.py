@@ -18,7 +18,7 @@ ESCAPES = list("\\_u;0123456789")
 LINES = ["Dude - that's so cool.", "so so so", "a_b\\c, 中文。"]
 
 
-def test_trains_what_upstream_trains() -> None:
+def test_trains_the_same_vocabulary_as_upstream() -> None:
     tokenizer = T2TTokenizer.train(["aaa b", "aaa b", "ab c"], 30)
     assert tokenizer.pieces == (
         "<pad>_", "<EOS>_", "b_", "aaa_", "c_", "ab_", "u", "p", "d", "c", "b", "a", "_", "\\", "S", "O", "E", ">", "<",
@@ -80,7 +80,7 @@ def test_training_needs_tokens(lines: object) -> None:
         T2TTokenizer.train(lines, 100)  # type: ignore[arg-type]
 
 
-def test_training_refuses_impossible_options() -> None:
+def test_training_refuses_invalid_options() -> None:
     with pytest.raises(TrainingError, match="vocabulary size 0"):
         T2TTokenizer.train(["a"], 0)
     with pytest.raises(TrainingError, match="'<EOS>' is given twice"):
@@ -108,7 +108,7 @@ def test_escapes() -> None:
     assert tokenizer.decode(tokenizer.encode("a_\\é\n")) == "a_\\é\n"
 
 
-def test_batches_hold_what_single_texts_give() -> None:
+def test_batches_equal_single_texts() -> None:
     tokenizer = T2TTokenizer.train(LINES, 60)
     expected = [tokenizer.encode(line) for line in LINES]
     for form in (
@@ -166,7 +166,7 @@ def test_decoding(pieces: list[str], text: str) -> None:
     assert T2TTokenizer(pieces).decode(range(len(pieces))) == text
 
 
-def test_ids_outside_the_vocabulary_stand_for_nothing() -> None:
+def test_ids_outside_the_vocabulary_decode_to_nothing() -> None:
     tokenizer = T2TTokenizer([*HEAD, "a", "b_"])
     assert tokenizer.decode([2, -1, 4, 10**30, -(10**30), 2**31 - 1, 3]) == "ab"
     rows = Ragged(np.array([2, -5, 99, 3], np.int32), np.array([0, 4], np.int64))
@@ -208,7 +208,7 @@ def test_saves_and_loads(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["vocab.subwords"]
 
 
-def test_saving_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_unwritable_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError):
         T2TTokenizer(HEAD).save(tmp_path / "file" / "vocab.subwords")
@@ -271,7 +271,7 @@ def test_missing_and_huge_files(tmp_path: Path) -> None:
         T2TTokenizer.load(tmp_path / "huge")
 
 
-def test_older_vocabularies_name_reserved_tokens_bare(tmp_path: Path) -> None:
+def test_older_vocabularies_have_reserved_tokens_without_quotes(tmp_path: Path) -> None:
     tokenizer = T2TTokenizer.load(write(tmp_path / "v", b"'<pad>'\n'<EOS>'\n'a_'\n"))
     assert (tokenizer.piece_id("<pad>"), tokenizer.piece_id("<EOS>")) == (0, 1)
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from nmt_prep.corpora.lines import Block, text_of
+from nmt_prep.corpora.lines import Block, Fault, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
+from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
 
 
@@ -20,7 +21,7 @@ class JsonlReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"fields"}
 
     def pairs(self) -> Iterator[PairBatch]:
-        """Yields the pairs of all lines; skips blank lines.
+        """Yields the pairs of all lines; a blank line is a row without a pair.
 
         Raises:
             CorpusError: a line is not a JSON object, a field is not text, or the file is not text in the encoding of
@@ -37,11 +38,18 @@ class JsonlReader(Reader):
                     builder.add("", "", int(block.faults[number]))
                     continue
                 row = self._row(block, number)
-                if row is not None:
-                    source, target = (self._text(row, way, block.first_line + number) for way in ways)
-                    builder.add(source, target)
+                if row is None:
+                    builder.add("", "", Fault.BLANK)
+                    continue
+                source, target = (self._text(row, way, block.first_line + number) for way in ways)
+                builder.add(source, target)
             yield from builder.full()
         yield from builder.rest()
+
+    def row_count(self) -> int:
+        """Returns the number of lines of the file."""
+        lines = line_count(self.files["both"], self.corpus.encoding)
+        return super().row_count() if lines is None else lines
 
     def _row(self, block: Block, number: int) -> dict[str, Any] | None:
         text = text_of(block, number)

@@ -47,6 +47,8 @@ class Fault(IntEnum):
     TOO_LONG = 2
     MISSING_SIDE = 3
     FUZZY = 4
+    BLANK = 5
+    """Not a pair at all, but a line that the rows of the corpus count; it is not counted as dropped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -42,7 +43,15 @@ class ParquetReader(Reader):
                     target, target_faults = self._column(batch, fields.target)
                     yield PairBatch(source, target, merged_faults(source_faults, target_faults))
         except (OSError, pa.ArrowException) as error:
-            raise CorpusError(f"cannot read {path} as Parquet: {error}; it is damaged: fetch it again") from error
+            raise _damaged(path, error) from error
+
+    def row_count(self) -> int:
+        """Returns the number of rows that the file states."""
+        path = self.files["both"]
+        try:
+            return int(pq.read_metadata(path).num_rows)
+        except (OSError, pa.ArrowException) as error:
+            raise _damaged(path, error) from error
 
     def _check(self, schema: pa.Schema, field: str) -> None:
         """Raises if a field is missing or does not hold text."""
@@ -86,3 +95,7 @@ class ParquetReader(Reader):
         if missing is not None:
             faults[missing.to_numpy(zero_copy_only=False)] = Fault.MISSING_SIDE
         return texts, faults if faults.any() else None
+
+
+def _damaged(path: Path, error: Exception) -> CorpusError:
+    return CorpusError(f"cannot read {path} as Parquet: {error}; it is damaged: fetch it again")

@@ -1,4 +1,4 @@
-"""Compiled corpora: Parquet parts with the columns ``source``, ``target`` and ``corpus``.
+"""Compiled corpora: Parquet parts with the columns ``source``, ``target``, ``corpus`` and ``row``.
 
 Row groups hold about :data:`ROW_GROUP_BYTES` of text and are read as a whole; parts hold about :data:`PART_BYTES`.
 Their boundaries depend only on the pairs.
@@ -6,8 +6,8 @@ Their boundaries depend only on the pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +32,13 @@ _LARGEST_COLUMN = 2**31 - 1
 
 
 def part_schema() -> pa.Schema:
-    """Returns the columns of a part."""
+    """Returns the columns of a part; ``row`` is the position of a pair in its corpus before any pair was dropped."""
     return pa.schema(
         [
             pa.field("source", pa.string(), nullable=False),
             pa.field("target", pa.string(), nullable=False),
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+            pa.field("row", pa.int64(), nullable=False),
         ]
     )
 
@@ -54,6 +55,8 @@ class Part:
 
 def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, each part published when it is whole.
+
+    The batches must have their rows.
 
     Raises:
         CorpusError: a line has 2 GiB or more.
@@ -89,7 +92,9 @@ def row_groups(path: Path) -> list[int]:
     return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
 
-def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
+def iter_pairs(
+    path: Path, row_groups: Iterable[int] | None = None, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """Reads a part one row group at a time, as batches of :func:`part_schema`. Several threads may read parts at once.
 
     A batch has at most :data:`~nmt_prep.columns.LINES_PER_CHUNK` pairs, however short they are.
@@ -97,6 +102,7 @@ def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[
     Args:
         path: the part.
         row_groups: numbers of the row groups, in the order to read them; None for all.
+        columns: names of the columns to read; None for all.
 
     Raises:
         CorpusError: the part is damaged or cannot be read.
@@ -104,15 +110,22 @@ def iter_pairs(path: Path, row_groups: Iterable[int] | None = None) -> Iterator[
     try:
         with pq.ParquetFile(path) as part:
             for number in range(part.num_row_groups) if row_groups is None else row_groups:
-                table = part.read_row_group(number, use_threads=False).combine_chunks()
+                table = part.read_row_group(number, columns, use_threads=False).combine_chunks()
                 yield from table.to_batches(max_chunksize=LINES_PER_CHUNK)
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, error) from error
 
 
 def _writer(path: Path) -> pq.ParquetWriter:
-    options = {"compression": "zstd", "compression_level": 1, "use_dictionary": ["corpus"], "write_statistics": False}
-    return pq.ParquetWriter(path, part_schema(), **options)
+    return pq.ParquetWriter(
+        path,
+        part_schema(),
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=["corpus"],
+        column_encoding={"row": "DELTA_BINARY_PACKED"},
+        write_statistics=False,
+    )
 
 
 def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:
@@ -124,7 +137,7 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.Record
         first = taken = 0
         while first < len(batch):
             last = int(np.searchsorted(ends, taken + ROW_GROUP_BYTES - size))
-            piece = PairBatch(batch.source[first : last + 1], batch.target[first : last + 1])
+            piece = batch[first : last + 1]
             held.append(_narrow(piece, corpus))
             first += len(piece)
             if last < len(batch):
@@ -140,7 +153,7 @@ def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
     """Returns the pairs with 32-bit offsets, which take half the memory."""
     if max(text_bytes(pairs.source), text_bytes(pairs.target)) > _LARGEST_COLUMN:
         raise _too_long(corpus)
-    return PairBatch(pairs.source.cast(pa.string()), pairs.target.cast(pa.string()))
+    return replace(pairs, source=pairs.source.cast(pa.string()), target=pairs.target.cast(pa.string()))
 
 
 def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
@@ -151,9 +164,10 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
         if sum(map(text_bytes, pieces)) > _LARGEST_COLUMN:
             raise _too_long(corpus)
         columns.append(pa.concat_arrays(pieces))
+    columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
+    columns.append(pa.array(np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])))
     held.clear()
-    names = pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus]))
-    return pa.record_batch([*columns, names], schema=part_schema())
+    return pa.record_batch(columns, schema=part_schema())
 
 
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:

@@ -15,6 +15,7 @@ from nmt_prep.config.section import SIDES, Side
 from nmt_prep.corpora.chunks import UTF8_MARK, changed, unreadable
 from nmt_prep.corpora.lines import Block, Faults, spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
+from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import AlignmentError
 
 
@@ -48,6 +49,11 @@ class PlainReader(Reader):
         more = [_count(source, sources), _count(target, targets)]
         if any(more):
             raise unaligned(self.files, {"source": paired + more[0], "target": paired + more[1]})
+
+    def row_count(self) -> int:
+        """Returns the number of lines of the smaller file."""
+        lines = line_count(min(self.files.values(), key=lambda path: path.stat().st_size), self.corpus.encoding)
+        return super().row_count() if lines is None else lines
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
         """Yields the lines without fault of one file; the other one is not read."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from nmt_prep.errors import InvalidTextError
 
 S = TypeVar("S", bound=Section)
 
+Rows: TypeAlias = "npt.NDArray[np.int64]"
+
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
 """The keys of a corpus that all readers of line-based formats take."""
 
@@ -36,11 +38,14 @@ class PairBatch:
         target: the same, of the same length.
         faults: :class:`~nmt_prep.corpora.lines.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None if no pair has
             one.
+        rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
+            ``[pairs]``. None in the batches of a reader, whose pairs are all the rows in order.
     """
 
     source: pa.Array
     target: pa.Array
     faults: Faults | None = None
+    rows: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -51,10 +56,26 @@ class PairBatch:
 
     def sound(self) -> PairBatch:
         """Returns the pairs without fault."""
-        if self.faults is None:
-            return self
-        keep = pa.array(self.faults == 0)
-        return PairBatch(self.source.filter(keep), self.target.filter(keep))
+        return self if self.faults is None else replace(self, faults=None).filter(self.faults == 0)
+
+    def filter(self, keep: npt.NDArray[np.bool_]) -> PairBatch:
+        """Returns the pairs that a mask of shape ``[pairs]`` selects."""
+        mask = pa.array(keep)
+        return PairBatch(
+            self.source.filter(mask),
+            self.target.filter(mask),
+            None if self.faults is None else self.faults[keep],
+            None if self.rows is None else self.rows[keep],
+        )
+
+    def __getitem__(self, pairs: slice) -> PairBatch:
+        """Returns consecutive pairs."""
+        return PairBatch(
+            self.source[pairs],
+            self.target[pairs],
+            None if self.faults is None else self.faults[pairs],
+            None if self.rows is None else self.rows[pairs],
+        )
 
 
 class Reader(ABC):
@@ -111,11 +132,26 @@ class Reader(ABC):
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs in the order of the corpus, in batches of a few megabytes of text.
 
+        Every row of the corpus is a pair here, those that must be dropped with their faults.
+
         Raises:
             AlignmentError: the sides do not match.
             InvalidTextError: a file is not text in the encoding of the corpus.
             CorpusError: a file is malformed or cannot be read.
         """
+
+    def row_count(self) -> int:
+        """Returns the number of rows, which are the pairs of :meth:`pairs`. A format that can tell faster overrides it.
+
+        Raises:
+            CorpusError: as :meth:`pairs`.
+        """
+        return sum(map(len, self.pairs()))
+
+    @classmethod
+    def header_lines(cls, corpus: Corpus) -> int:
+        """Returns the number of lines at the start of each file of a corpus that are not rows."""
+        return 0
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
         """Yields the lines without fault of one side as ``large_string`` arrays, in the order of the corpus.
@@ -197,7 +233,7 @@ class Swapped(Reader):
         self.counts = reader.counts
 
     def pairs(self) -> Iterator[PairBatch]:
-        return (PairBatch(batch.target, batch.source, batch.faults) for batch in self._reader.pairs())
+        return (replace(batch, source=batch.target, target=batch.source) for batch in self._reader.pairs())
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
         return self._reader.lines(_other(side))
@@ -207,6 +243,13 @@ class Swapped(Reader):
 
     def size_in_bytes(self, side: Side) -> int | None:
         return self._reader.size_in_bytes(_other(side))
+
+
+def numbered(batches: Iterator[PairBatch], first: int) -> Iterator[PairBatch]:
+    """Yields the batches of a reader with the rows of their pairs, counted from ``first``."""
+    for batch in batches:
+        yield replace(batch, rows=np.arange(first, first + len(batch), dtype=np.int64))
+        first += len(batch)
 
 
 def every(batches: Iterator[pa.Array], stride: int) -> Iterator[pa.Array]:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.corpora.chunks import UTF8_MARK, LineSlice, changed, unreadable
+from nmt_prep.corpora.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
 SLICE_BYTES = 64 << 20
 """Size of a slice of the larger file of a corpus; smaller files are not divided."""
@@ -173,6 +173,18 @@ def cut(indices: Mapping[str, LineIndex]) -> list[dict[str, Bounds]]:
     lines = list(max(indices.values(), key=lambda index: index.size).cuts())
     bounds = [pairwise([*map(index.start_of, lines), index.end]) for index in indices.values()]
     return [dict(zip(indices, each, strict=True)) for each in zip(*bounds, strict=True)]
+
+
+def line_count(path: Path, encoding: str) -> int | None:
+    """Returns the number of lines of a file; None if newlines are not single bytes in its encoding.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    if not one_byte_newlines(encoding):
+        return None
+    size = path.stat().st_size
+    return LineIndex.of(size, [count_range(path, 0, size, encoding, b"", lambda _: None)] if size else []).lines
 
 
 def line_from(path: Path, position: int) -> int:

@@ -14,7 +14,14 @@ import pyarrow as pa
 from nmt_prep.config.corpus import Columns, Corpus
 from nmt_prep.corpora.lines import Block, Faults, spans, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
+from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
+
+
+def _has_header(corpus: Corpus) -> bool:
+    """Returns True if the first line of a table names its columns."""
+    columns = corpus.columns or Columns()
+    return corpus.header or isinstance(columns.source, str) or isinstance(columns.target, str)
 
 
 class _Table:
@@ -29,7 +36,7 @@ class _Table:
         columns = corpus.columns or Columns()
         self.path = path
         self._wanted = (columns.source, columns.target)
-        self.header = corpus.header or any(isinstance(column, str) for column in self._wanted)
+        self.header = _has_header(corpus)
         self._numbers = [column for column in self._wanted if isinstance(column, int)]
 
     def read_header(self, names: Sequence[str]) -> None:
@@ -103,6 +110,11 @@ class CsvReader(Reader):
     lines_apart: ClassVar[bool] = True
     quote: ClassVar[bytes] = b'"'
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
+
+    @classmethod
+    def header_lines(cls, corpus: Corpus) -> int:
+        """Returns 1 if the first line names the columns."""
+        return int(_has_header(corpus))
 
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs of all records, without the header.
@@ -223,6 +235,16 @@ class TsvReader(Reader):
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
+
+    @classmethod
+    def header_lines(cls, corpus: Corpus) -> int:
+        """Returns 1 if the first line names the columns."""
+        return int(_has_header(corpus))
+
+    def row_count(self) -> int:
+        """Returns the number of lines of the file without the header."""
+        lines = line_count(self.files["both"], self.corpus.encoding)
+        return super().row_count() if lines is None else max(lines - self.header_lines(self.corpus), 0)
 
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs of all lines, without the header.

@@ -1,7 +1,8 @@
 """compile: from corpora of any format to Parquet parts of aligned, checked pairs.
 
-There are two rounds of tasks. The first counts the lines of large files; the second compiles corpora, large ones a
-slice at a time. Pairs with an empty side are dropped and counted, and so are pairs in which the reader finds a fault.
+There are three rounds of tasks. The first counts the lines of large files, the second the rows of other files before
+the last slice of a corpus; the third compiles corpora, large ones a slice at a time. Pairs with an empty side are
+dropped and counted, and so are pairs in which the reader finds a fault.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of, row_groups
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import Part, write_parts
+from nmt_prep.corpora.reader import numbered
 from nmt_prep.corpora.slices import line_slice
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Result, Stage
-from nmt_prep.stages.compile_slices import LINES, CorpusFiles, CorpusSlice, slice_corpora
+from nmt_prep.stages.compile_slices import LINES, ROWS, CorpusFiles, CorpusSlice, slice_corpora
 from nmt_prep.stages.extract import Extract, file_names
 
 __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
 
 
-_FAULTS = {fault: fault.name.lower() for fault in Fault}
+_FAULTS = {fault: fault.name.lower() for fault in Fault if fault != Fault.BLANK}
 
 FAULTS = tuple(_FAULTS.values())
 """Drop reasons that come from readers."""
@@ -171,7 +173,7 @@ def _compile(task: CompileTask, tick: Tick) -> tuple[CorpusCounts, list[Part]]:
     bounds = task.slice.bounds
     slices = {part: line_slice(path, bounds[part]) for part, path in task.slice.files[0].items()} if bounds else None
     reader = open_corpus(corpus, task.slice.files, task.languages, slices)
-    batches = _sound(reader.pairs(), counts, tick)
+    batches = _sound(numbered(reader.pairs(), task.slice.first_row), counts, tick)
     parts: list[Part] = []
     if corpus.role == "vocab":
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
@@ -202,7 +204,7 @@ class _Counting:
 
 def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Iterator[PairBatch]:
     """Drops pairs that have a fault or, once stripped, an empty side; counts them."""
-    for batch in batches:
+    for batch in map(_without_blanks, batches):
         sizes = [text_bytes(side) + len(side) for side in (batch.source, batch.target)]
         counts.pairs_in += len(batch)
         counts.bytes["source"] += sizes[0]
@@ -216,9 +218,15 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
         counts.dropped["empty_both"] += both.true_count
         counts.dropped["empty_source"] += source_empty.true_count - both.true_count
         counts.dropped["empty_target"] += target_empty.true_count - both.true_count
-        keep = pc.invert(either)
-        yield PairBatch(pairs.source.filter(keep), pairs.target.filter(keep)) if either.true_count else pairs
+        yield pairs.filter(~either.to_numpy(zero_copy_only=False)) if either.true_count else pairs
         tick(sum(sizes))
+
+
+def _without_blanks(batch: PairBatch) -> PairBatch:
+    """Returns the pairs without the rows that are blank lines."""
+    if batch.faults is None or not (blank := batch.faults == Fault.BLANK).any():
+        return batch
+    return batch.filter(~blank)
 
 
 def _empty(lines: pa.Array) -> pa.Array:
@@ -240,7 +248,7 @@ class CompileOutput:
 
 
 Compiled: TypeAlias = "list[tuple[CorpusFiles, list[CompiledSlice]]]"
-"""The results of the second round, by corpus."""
+"""The results of the last round, by corpus."""
 
 
 class Compile(Stage[CompileOutput, Compiled]):
@@ -250,8 +258,8 @@ class Compile(Stage[CompileOutput, Compiled]):
     directory = "compiled"
     reads = (Extract,)
     output = CompileOutput
-    rounds = (LINES, COMPILE)
-    version = 2
+    rounds = (LINES, ROWS, COMPILE)
+    version = 3
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
@@ -267,7 +275,7 @@ class Compile(Stage[CompileOutput, Compiled]):
             for split, corpora in job.config.splits.items()
             for index, corpus in enumerate(corpora)
         ]
-        sliced = yield from slice_corpora(sources)
+        sliced = yield from slice_corpora(sources, job.config.languages)
         tasks = [
             CompileTask(
                 key=f"{source.split}-{source.index:03d}-{number:05d}",

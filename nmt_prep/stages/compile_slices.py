@@ -1,13 +1,18 @@
-"""The first round of compile: counts the lines of large files, so that their corpora can be compiled in slices."""
+"""The first two rounds of compile, which divide large corpora into slices.
+
+The first counts the lines of large files. The second counts the rows of the other files that come before the last
+slice of their corpus, so that every slice knows its first row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nmt_prep.config import Corpus
-from nmt_prep.corpora import format_of, reader_of
+from nmt_prep.config.section import Languages
+from nmt_prep.corpora import format_of, open_corpus, reader_of
 from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.plain import unaligned
@@ -72,10 +77,12 @@ class CorpusSlice:
     Attributes:
         files: some of its files, read one after another.
         bounds: the lines to read of each file, if a file is cut; empty if files are read whole.
+        first_row: the number of rows of the corpus before the slice.
     """
 
     files: Sequence[Files]
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    first_row: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,10 +113,50 @@ def count_lines(task: LinesTask, tick: Tick) -> RangeCounts:
 LINES = Round("lines", count_lines, RangeCounts, unit="bytes")
 
 
-def slice_corpora(corpora: Sequence[CorpusFiles]) -> Rounds[list[list[CorpusSlice]]]:
-    """Yields the round that counts lines; returns the slices of each corpus, in order.
+@dataclass(frozen=True)
+class RowsTask:
+    """Files of a corpus that are read whole, whose rows are to be counted."""
+
+    key: str
+    source: CorpusFiles
+    files: Sequence[Files]
+    languages: Languages
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """The number of rows in some files."""
+
+    rows: int
+
+
+def count_rows(task: RowsTask, tick: Tick) -> RowCount:
+    """Counts the rows of some files. Ticks are bytes.
+
+    Raises:
+        CorpusError: a file is malformed or cannot be read; the message begins with the key of its corpus in the config.
+    """
+    try:
+        rows = 0
+        for files in task.files:
+            rows += open_corpus(task.source.corpus, [files], task.languages).row_count()
+            tick(task.source.size(files))
+    except CorpusError as error:
+        raise task.source.explained(error) from error
+    return RowCount(rows)
+
+
+ROWS = Round("rows", count_rows, RowCount, unit="bytes")
+
+
+def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Rounds[list[list[CorpusSlice]]]:
+    """Yields the rounds that count lines and rows; returns the slices of each corpus, in order.
 
     A small corpus is one slice, and so is a large one that cannot be cut.
+
+    Args:
+        corpora: the corpora.
+        languages: of the config.
 
     Raises:
         AlignmentError: the two files of a large corpus have different numbers of lines.
@@ -133,10 +180,38 @@ def slice_corpora(corpora: Sequence[CorpusFiles]) -> Rounds[list[list[CorpusSlic
         }
         for key, parts in counting.items()
     }
-    return [
+    sliced = [
         list(_slices(corpus, [indices.get((corpus.split, corpus.index, n), {}) for n in range(len(corpus.files))]))
         for corpus in corpora
     ]
+    tasks = [
+        RowsTask(_rows_key(corpus, number), corpus, slice_.files, languages)
+        for corpus, slices in zip(corpora, sliced, strict=True)
+        for number, slice_ in enumerate(slices[:-1])
+        if not slice_.bounds
+    ]
+    counted = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
+    rows = {task.key: count.rows for task, count in zip(tasks, counted, strict=True)}
+    return [_with_first_rows(corpus, slices, rows) for corpus, slices in zip(corpora, sliced, strict=True)]
+
+
+def _with_first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[CorpusSlice]:
+    """Returns the slices of a corpus with their first rows, given the results of the second round by key."""
+    header = reader_of(format_of(corpus.corpus)).header_lines(corpus.corpus)
+    placed: list[CorpusSlice] = []
+    row = 0
+    for number, slice_ in enumerate(slices):
+        placed.append(replace(slice_, first_row=row))
+        if slice_.bounds:
+            begin, end = next(iter(slice_.bounds.values()))
+            row += end.line - max(begin.line, header)
+        else:
+            row += rows.get(_rows_key(corpus, number), 0)
+    return placed
+
+
+def _rows_key(corpus: CorpusFiles, number: int) -> str:
+    return f"rows-{corpus.split}-{corpus.index:03d}-{number:05d}"
 
 
 def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[LinesTask]:

@@ -165,7 +165,7 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
     tokenizers = {side: task.vocabularies[side].load() for side in SIDES}
     row = task.first_row
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
-        for batch in iter_pairs(task.part):
+        for batch in iter_pairs(task.part, columns=SIDES):
             inputs, targets = (
                 task.frames[side].around(tokenizers[side].encode_batch(strip_lines(batch.column(side)), threads=1))
                 for side in SIDES

@@ -77,7 +77,7 @@ def export_split(task: ExportTask, meter: Meter) -> ExportedSplit:
             for side, path in task.outputs.items()
         }
         for part, frames in zip(task.parts, task.frames, strict=True):
-            for batch in iter_pairs(part):
+            for batch in iter_pairs(part, columns=SIDES):
                 for side, pieces in vocabularies.items():
                     rows = frames[side].around(pieces.tokenizer.encode_batch(strip_lines(batch.column(side))))
                     files[side].write(joined_lines(pieces.lines(rows)))

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError, InvalidTextError
-from tests.corpora.builders import faults_of, read, reader
+from tests.corpora.builders import faults_of, pairs_of, read, reader
 
 FLAT = {"source": "en", "target": "zh"}
 NESTED = {"source": "translation.en", "target": "translation.zh"}
@@ -14,7 +14,9 @@ NESTED = {"source": "translation.en", "target": "translation.zh"}
 
 def test_rows(tmp_path: Path) -> None:
     content = '{"en": "a\\u2028b", "zh": "一", "id": 1}\r\n\n{"zh": "二\\nlines", "en": ""}'.encode()
-    assert read(tmp_path, "jsonl", content, fields=FLAT) == [("a\u2028b", "一"), ("", "二 lines")]
+    opened = reader(tmp_path, "jsonl", content, fields=FLAT)
+    assert pairs_of(opened) == [("a\u2028b", "一"), ("", "二 lines")]
+    assert faults_of(opened) == [0, Fault.BLANK, 0]
 
 
 def test_nested_fields(tmp_path: Path) -> None:

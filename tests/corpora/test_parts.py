@@ -3,7 +3,9 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +17,9 @@ from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
 
 
-def batch(sources: list[str], targets: list[str]) -> PairBatch:
-    return PairBatch(pa.array(sources, pa.large_string()), pa.array(targets, pa.large_string()))
+def batch(sources: list[str], targets: list[str], first_row: int = 0) -> PairBatch:
+    rows = np.arange(first_row, first_row + len(sources))
+    return PairBatch(pa.array(sources, pa.large_string()), pa.array(targets, pa.large_string()), rows=rows)
 
 
 @pytest.fixture(autouse=True)
@@ -37,14 +40,28 @@ def test_sizes_of_row_groups_and_parts(tmp_path: Path) -> None:
 
 
 def test_reading(tmp_path: Path) -> None:
-    write_parts([batch(list("abcdef"), ["1234"] * 6)], "news-v1", tmp_path, "p")
+    write_parts([batch(list("abcdef"), ["1234"] * 6, first_row=2**40)], "news-v1", tmp_path, "p")
     path = tmp_path / "p-00000.parquet"
     assert [read.schema for read in iter_pairs(path)] == [part_schema()] * 3
     assert [read.column("source").to_pylist() for read in iter_pairs(path, [2, 0])] == [["e", "f"], ["a", "b"]]
     assert next(iter_pairs(path)).to_pylist() == [
-        {"source": "a", "target": "1234", "corpus": "news-v1"},
-        {"source": "b", "target": "1234", "corpus": "news-v1"},
+        {"source": "a", "target": "1234", "corpus": "news-v1", "row": 2**40},
+        {"source": "b", "target": "1234", "corpus": "news-v1", "row": 2**40 + 1},
     ]
+    assert [read.to_pydict() for read in iter_pairs(path, [2], ["target", "row"])] == [
+        {"target": ["1234", "1234"], "row": [2**40 + 4, 2**40 + 5]}
+    ]
+
+
+def test_rows_take_less_than_a_bit_each_where_few_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROW_GROUP_BYTES", 1 << 20)
+    monkeypatch.setattr(module, "PART_BYTES", 1 << 20)
+    count = 60_000
+    pairs = batch(["a"] * count, ["b"] * count, first_row=10**9)
+    write_parts([pairs.filter(np.arange(count) % 1000 != 7)], "c", tmp_path, "p")
+    column = pq.read_metadata(tmp_path / "p-00000.parquet").row_group(0).column(3)
+    assert (column.path_in_schema, column.num_values) == ("row", 59_940)
+    assert column.total_compressed_size < count / 8
 
 
 def test_a_row_group_of_short_lines_is_read_in_batches_of_few_pairs(
@@ -65,13 +82,14 @@ def test_bytes_do_not_depend_on_the_batches(
     sources, targets = ["a" * source for source, _ in lengths], ["b" * target for _, target in lengths]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lengths)), max_size=5)))
     bounds = [0, *cuts, len(lengths)]
-    batches = [batch(sources[i:j], targets[i:j]) for i, j in pairwise(bounds)]
+    batches = [batch(sources[i:j], targets[i:j], i) for i, j in pairwise(bounds)]
     whole, pieces = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("pieces")
     assert write_parts([batch(sources, targets)], "c", whole, "p") == write_parts(batches, "c", pieces, "p")
     names = sorted(path.name for path in whole.iterdir())
     assert [(whole / name).read_bytes() for name in names] == [(pieces / name).read_bytes() for name in names]
     read = [row for name in names for group in iter_pairs(whole / name) for row in group.to_pylist()]
     assert [(row["source"], row["target"]) for row in read] == list(zip(sources, targets, strict=True))
+    assert [row["row"] for row in read] == list(range(len(lengths)))
 
 
 def test_no_rows_give_no_part(tmp_path: Path) -> None:

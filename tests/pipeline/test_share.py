@@ -92,7 +92,8 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
         ("extract", False, "waits for download"),
     ]
     assert [(state.round, state.tasks) for stage in listed for state in stage.rounds] == [
-        (name, None) for name in ("extract", "lines", "compile", "sample", "count", "train", "encode", "shuffle")
+        (name, None)
+        for name in ("extract", "lines", "rows", "compile", "sample", "count", "train", "encode", "shuffle")
     ]
     assert not (place / "shared").exists()
     nmt_prep.run(shared, base_dir=place, until="vocab")
@@ -173,7 +174,9 @@ def test_a_share_requires_the_earlier_rounds(place: Path) -> None:
 
 
 def test_unknown_rounds_and_shares(place: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, compile"):
+    with pytest.raises(
+        ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, rows, compile"
+    ):
         run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
     with pytest.raises(ConfigError, match=r"no share 2 of 2: .* from 0 to 1 \(for Slurm: --array=0-1\)"):
         Share("encode", 2, 2)

@@ -30,14 +30,19 @@ def plain(directory: Path, name: str, source: bytes, target: bytes) -> dict[str,
 
 
 def compiled(config: Config, split: str = "train") -> list[tuple[str, str, str]]:
-    """Returns all rows of a split in the order of the manifest."""
+    """Returns all pairs of a split in the order of the manifest."""
+    return [(source, target, corpus) for source, target, corpus, _ in compiled_rows(config, split)]
+
+
+def compiled_rows(config: Config, split: str = "train") -> list[tuple[str, str, str, int]]:
+    """Returns all pairs of a split with their rows, in the order of the manifest."""
     run(config, until="compile")
-    rows: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str, str, int]] = []
     for part in manifest(config, "compile").details["parts"][split]:
         read = [row for batch in iter_pairs(config.run_dir / "compiled" / part["file"]) for row in batch.to_pylist()]
         assert len(read) == part["pairs"]
         assert sum(len((row["source"] + row["target"]).encode()) for row in read) == part["bytes"]
-        rows += [(row["source"], row["target"], row["corpus"]) for row in read]
+        rows += [(row["source"], row["target"], row["corpus"], row["row"]) for row in read]
     return rows
 
 
@@ -71,7 +76,7 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(tmp_path: Path) -> Non
     rows = [("a", "b"), ("", "c"), ("d", "\u3000\u2028"), (" \t\x1c", "\r"), ("\x85e\xa0", "\0"), ("\u200b", "f")]
     source, target = ("".join(f"{line}\n" for line in side).encode() for side in zip(*rows, strict=True))
     config = config_of(tmp_path, plain(tmp_path, "c", source, target))
-    assert compiled(config) == [("a", "b", "c"), ("\x85e\xa0", "\0", "c"), ("\u200b", "f", "c")]
+    assert compiled_rows(config) == [("a", "b", "c", 0), ("\x85e\xa0", "\0", "c", 4), ("\u200b", "f", "c", 5)]
     reasons = {"empty_source": 1, "empty_target": 1, "empty_both": 1}
     dropped = {**dict.fromkeys(DROP_REASONS, 0), **reasons}
     assert manifest(config, "compile").counts == Counts(6, 3, dropped)
@@ -83,6 +88,29 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(tmp_path: Path) -> Non
         "source_bytes": len(source),
         "target_bytes": len(target) - 1,
     }
+
+
+def test_rows_count_what_is_dropped_but_no_header(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_bytes(b"en\tzh\n\tb\nc\td\n\xff\tf\ng\th\n")
+    (tmp_path / "c.csv").write_bytes(b'en,zh\n"a\nb",c\nd,\ne,f\n')
+    (tmp_path / "j.jsonl").write_bytes(
+        b'\n{"en": "a", "zh": "b"}\n \n\n{"en": null, "zh": "b"}\n{"en": "c", "zh": "d"}\n'
+    )
+    columns, fields = {"source": "en", "target": "zh"}, {"source": "en", "target": "zh"}
+    config = config_of(
+        tmp_path,
+        {"name": "t", "url": "t.tsv", "columns": columns, "invalid": "drop"},
+        {"name": "c", "url": "c.csv", "columns": columns},
+        {"name": "j", "url": "j.jsonl", "fields": fields},
+    )
+    assert compiled_rows(config) == [
+        *[("c", "d", "t", 1), ("g", "h", "t", 3)],
+        *[("a b", "c", "c", 0), ("e", "f", "c", 2)],
+        *[("a", "b", "j", 1), ("c", "d", "j", 5)],
+    ]
+    counts = manifest(config, "compile").details["corpora"]["train"]["j"]
+    assert (counts["pairs_in"], counts["pairs_out"], counts["dropped"]["missing_side"]) == (3, 2, 1)
+    assert (counts["source_bytes"], counts["target_bytes"]) == (5, 5)
 
 
 @pytest.mark.parametrize("separator", SEPARATORS)

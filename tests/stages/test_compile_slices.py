@@ -7,6 +7,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.stages.runs import config_of, manifest, run
-from tests.stages.test_compile import compiled, plain
+from tests.stages.test_compile import compiled, compiled_rows, plain
 
 
 @contextmanager
@@ -97,9 +98,9 @@ def test_all_options_of_a_corpus_apply_to_slices(tmp_path: Path) -> None:
         config.run_dir.parent.mkdir()
         for path in tmp_path.glob("*.*"):
             (config.run_dir.parent / path.name).write_bytes(path.read_bytes())
-    rows = compiled(one)
+    rows = compiled_rows(one)
     with small_slices():
-        assert compiled(many) == rows
+        assert compiled_rows(many) == rows
     assert len(files_of(one)) == 3
     assert len(files_of(many)) > 12
     assert manifest(many, "compile").details["corpora"] == manifest(one, "compile").details["corpora"]
@@ -117,10 +118,58 @@ def test_large_files_of_a_pattern_are_divided_and_small_ones_grouped(tmp_path: P
     corpus = {"name": "c", "url": "x.tgz", "source": "*.en", "target": "*.zh"}
     config = config_of(tmp_path, corpus)
     with small_slices():
-        rows = compiled(config)
-    assert "".join(source for source, _, _ in rows) == "a" * 5 + "b" * 100 + "c" * 20 + "d" * 20 + "e"
+        rows = compiled_rows(config)
+    assert [row for _, _, _, row in rows] == list(range(146))
+    assert "".join(source for source, _, _, _ in rows) == "a" * 5 + "b" * 100 + "c" * 20 + "d" * 20 + "e"
     parts = manifest(config, "compile").details["parts"]["train"]
     assert [part["pairs"] for part in parts] == [5, 32, 32, 32, 4, 40, 1]
+
+
+def members_of_a_pattern(directory: Path, contents: dict[str, bytes], **options: Any) -> dict[str, Any]:
+    """Writes an archive of several files; returns a corpus of all of them."""
+    with tarfile.open(directory / "x.tgz", "w:gz") as archive:
+        for name, content in contents.items():
+            (directory / name).write_bytes(content)
+            archive.add(directory / name, name)
+    suffix = next(iter(contents)).rpartition(".")[2]
+    return {"name": "c", "url": "x.tgz", "member": f"*.{suffix}", "format": suffix, **options}
+
+
+ENDS = {"source": "en", "target": "zh"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "row", "head", "options"),
+    [
+        ("tsv", "a{0}\tb\n", "en\tzh\n", {"columns": ENDS}),
+        ("csv", "a{0},b\n", "en,zh\n", {"columns": ENDS}),
+        ("csv", '"a\n{0}",b\n', "", {}),
+        ("jsonl", '{{"en": "a{0}", "zh": "b"}}\n', "\n", {"fields": ENDS}),
+        ("tmx", '<tu><tuv lang="en"><seg>a{0}</seg></tuv><tuv lang="zh"><seg>b</seg></tuv></tu>', "", {}),
+    ],
+)
+def test_rows_count_on_through_the_files_of_a_corpus(
+    tmp_path: Path, suffix: str, row: str, head: str, options: dict[str, Any]
+) -> None:
+    contents: dict[str, bytes] = {}
+    numbers = iter(range(1000))
+    for name, count in {"a": 3, "b": 40, "c": 2, "d": 2, "e": 25, "f": 1}.items():
+        body = "".join(row.format(next(numbers)) for _ in range(count))
+        document = f"<tmx><body>{body}</body></tmx>" if suffix == "tmx" else f"{head}{body}"
+        contents[f"{name}.{suffix}"] = document.encode()
+    corpus = members_of_a_pattern(tmp_path, contents, **options)
+    one, many = (config_of(tmp_path / name, corpus) for name in ("one", "many"))
+    for config in (one, many):
+        config.run_dir.parent.mkdir()
+        (config.run_dir.parent / "x.tgz").write_bytes((tmp_path / "x.tgz").read_bytes())
+    rows = compiled_rows(one)
+    with small_slices():
+        assert compiled_rows(many) == rows
+    assert len(files_of(one)) == 1
+    assert len(files_of(many)) >= 3
+    blanks = [0] * 3 + [1] * 40 + [2] * 2 + [3] * 2 + [4] * 25 + [5]
+    expected = [number + (1 + blank if suffix == "jsonl" else 0) for number, blank in enumerate(blanks)]
+    assert [row for _, _, _, row in rows] == expected
 
 
 def test_a_file_whose_newlines_take_several_bytes_is_one_task(tmp_path: Path) -> None:

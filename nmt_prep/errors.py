@@ -13,6 +13,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
     ├── CorpusError            the content of a corpus file is wrong
     │   ├── AlignmentError     the two sides have different numbers of lines
     │   └── InvalidTextError   bytes that are not text in the stated encoding
+    ├── CleaningError          a rule cannot be applied to a corpus, or would drop all of it
     ├── TokenizerError
     │   ├── VocabularyError    a vocabulary file cannot be read, or is unsuitable
     │   ├── TrainingError      a vocabulary cannot be built from the lines and options given
@@ -60,6 +61,10 @@ class AlignmentError(CorpusError):
 
 class InvalidTextError(CorpusError):
     """Bytes are not valid text in the stated encoding."""
+
+
+class CleaningError(NmtPrepError):
+    """A rule cannot be applied to a corpus, or would drop all of it; the message names the key and the corpus."""
 
 
 class TokenizerError(NmtPrepError):

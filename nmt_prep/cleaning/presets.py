@@ -20,6 +20,17 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
 )
 
 
+PRESET_FIXES: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
+    {
+        "none": (),
+        "light": ("control", "nfc", "whitespace"),
+        "standard": ("control", "nfc", "whitespace"),
+        "strict": ("control", "nfc", "whitespace"),
+    }
+)
+"""The fixes of each preset."""
+
+
 def is_off(spec: object) -> bool:
     """Returns whether a rule's value in YAML removes the rule."""
     return spec is False or spec == "off"

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -156,7 +157,7 @@ class Rule(ABC, Generic[O]):
     """A rule: values of every pair, and the bounds that they must be within.
 
     A pair passes if the values of all columns are within the bounds of their column. Rules that answer yes or no have
-    the value 1.0 for yes, and the bounds :data:`NOT_FOUND`.
+    the value 1.0 for yes, and the bounds :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
 
     Attributes:
         name: the key below ``rules``.
@@ -165,14 +166,18 @@ class Rule(ABC, Generic[O]):
         edges: ascending edges of the histogram of the values, ends included; values outside are counted at the ends.
         columns: what the values belong to: sides, or ``pair``, or names of the rule's own.
         bounds: the bounds of each column.
+        scores: names of the score columns that the values are computed from.
+        files: local files whose content decides the values, by the name that the config gives them.
     """
 
     name: ClassVar[str]
     options: ClassVar[type[Section]]
     compares: ClassVar[bool] = False
-    edges: ClassVar[tuple[float, ...]]
+    edges: tuple[float, ...]
     columns: tuple[str, ...]
     bounds: tuple[Bounds, ...]
+    scores: tuple[str, ...] = ()
+    files: Mapping[str, Path] = MappingProxyType({})
 
     @abstractmethod
     def __init__(self, options: O, context: Context) -> None:

@@ -1,5 +1,6 @@
 """The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.checks` checks the rest."""
 
+from nmt_prep.config.clean import CleanSettings, CorpusCleaning
 from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
 from nmt_prep.config.publish import PublishSettings
@@ -12,10 +13,12 @@ __all__ = [
     "SIDES",
     "ByteBPEVocab",
     "Checksums",
+    "CleanSettings",
     "ClusterSettings",
     "Columns",
     "Config",
     "Corpus",
+    "CorpusCleaning",
     "DaskSettings",
     "DownloadSettings",
     "EngineSettings",

@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from nmt_prep.config.yaml_text import KeyPath
@@ -64,9 +65,9 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             section = kind
             path = (*path, part)
-            if part not in kind.model_fields:
+            field = _fields(kind).get(str(part))
+            if field is None:
                 return path, section, None
-            field = kind.model_fields[str(part)]
             kind, allowed = field.annotation, field.description or allowed  # the sides of an option have none
             kind = _strip(kind)
         elif get_origin(kind) in (dict, tuple) and part != "[key]":
@@ -75,6 +76,11 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
         else:
             break
     return path, section, allowed
+
+
+def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Returns the fields of a section by their keys in the config."""
+    return {field.alias or name: field for name, field in section.model_fields.items()}
 
 
 def _kinds(model: Any) -> tuple[Any, ...]:
@@ -95,7 +101,7 @@ def _strip(annotation: Any) -> Any:
 
 
 def _suggest(key: str, section: type[BaseModel]) -> str:
-    allowed = sorted(section.model_fields)
+    allowed = sorted(_fields(section))
     near = difflib.get_close_matches(key, allowed, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{hint} (allowed here: {', '.join(allowed)})"

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
+from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.publish import PublishSettings
@@ -85,6 +86,12 @@ class SampleSettings(Section):
     bytes_per_corpus: Count = Field(
         100_000_000, ge=1, description="a number of bytes >= 1: how much of each side of each corpus is sampled"
     )
+    origin: Literal["cleaned", "raw"] = Field(
+        "cleaned",
+        alias="from",
+        description="cleaned or raw: lines that cleaning left, or all lines of the corpora; the same without a section "
+        "clean",
+    )
 
 
 class Records(Section):
@@ -145,6 +152,9 @@ class Config(Section):
     sample: SampleSettings = Field(
         default_factory=lambda: SampleSettings(), description="a mapping: which lines the vocabularies are built from"
     )
+    clean: CleanSettings | None = Field(
+        None, description="a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"
+    )
     vocab: CheckedVocab = Field(
         default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
     )
@@ -174,6 +184,10 @@ class Config(Section):
                 raise ValueError(
                     f"splits.{split} has a corpus of role vocab, but the vocabularies are built from train"
                 )
+        if self.clean is not None:
+            absent = sorted(set(self.clean.splits) - set(self.splits))
+            if absent:
+                raise ValueError(f"clean.splits names {absent[0]!r}; the splits are {', '.join(self.splits)}")
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
@@ -205,6 +219,10 @@ class Config(Section):
     def shards(self, split: str) -> int:
         """Returns the number of shards of a split."""
         return self.records.shards.get(split, 1)
+
+    def cleans(self, split: str) -> bool:
+        """Returns true if the pairs of a split are cleaned."""
+        return self.clean is not None and split in self.clean.splits
 
     @property
     def run_dir(self) -> Path:

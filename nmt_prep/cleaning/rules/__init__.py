@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,16 +12,21 @@ from pydantic import ValidationError
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule
 from nmt_prep.cleaning.rules.length import LengthRule
+from nmt_prep.cleaning.rules.program import ProgramRule
+from nmt_prep.cleaning.rules.python import PythonRule
+from nmt_prep.config import Section
 from nmt_prep.config.problems import problems_of
 
-RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.name: rule for rule in (LengthRule,)})
+RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType(
+    {rule.name: rule for rule in (LengthRule, PythonRule, ProgramRule)}
+)
 """All rules by name, in the order in which they are listed."""
 
 
 def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any], ...]:
     """Builds the rules for a corpus, in the order of the mapping.
 
-    Rules that are off are left out, and those that compare two sides where the corpus has one.
+    Rules that are off are left out, and those that do not apply to a corpus of one side.
 
     Args:
         specs: options by name of the rule; true for a rule without options.
@@ -43,22 +48,44 @@ def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any]
     return tuple(rules)
 
 
-def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
+def rule_problems(specs: Mapping[str, object]) -> Iterator[str]:
+    """Yields the problems of rules and their options that can be found without building the rules.
+
+    Each begins with the rule's name.
+    """
+    for name, spec in specs.items():
+        try:
+            rule_options(name, spec)
+        except ValueError as error:
+            yield from str(error).splitlines()
+
+
+def rule_options(name: str, spec: object) -> Section | None:
+    """Returns the checked options of a rule; None if it is off.
+
+    Raises:
+        ValueError: there is no such rule, or an option is unknown or wrong.
+    """
     if name not in RULES:
         near = difflib.get_close_matches(name, RULES, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"{name}: there is no such rule{hint} (rules: {', '.join(RULES)})")
     if is_off(spec):
-        return []
+        return None
     kind = RULES[name]
     try:
-        options = kind.options.model_validate({} if spec is None or spec is True else spec)
+        return kind.options.model_validate({} if spec is None or spec is True else spec)
     except ValidationError as error:
         lines = sorted(problems_of(error, kind.options, {}))
         raise ValueError("\n".join(f"{name}.{line}".replace(f"{name}.config:", f"{name}:") for line in lines)) from None
-    if kind.compares and len(context.sides) < 2:
+
+
+def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
+    options = rule_options(name, spec)
+    if options is None or (RULES[name].compares and len(context.sides) < 2):
         return []
     try:
-        return [kind(options, context)]
+        rule = RULES[name](options, context)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+    return [rule] if rule.columns else []

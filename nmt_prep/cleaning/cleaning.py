@@ -1,0 +1,61 @@
+"""What cleaning does to one corpus: the settings of the config, resolved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nmt_prep.cleaning.presets import PRESET_FIXES, effective_rules
+from nmt_prep.cleaning.top import TOP
+from nmt_prep.config import CleanSettings, CorpusCleaning, Languages
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """The fixes and rules of one corpus, as plain data.
+
+    Attributes:
+        fix: names of the fixes.
+        rules: options by name of the rule, in the order in which the rules are tried.
+        top: options of the rule ``top``, which needs the whole corpus; None if there is no such rule.
+        keys: where in the config each rule comes from, such as ``clean.rules.``, for messages.
+    """
+
+    fix: tuple[str, ...]
+    rules: dict[str, Any] = field(default_factory=dict)
+    top: Any = None
+    keys: dict[str, str] = field(default_factory=dict)
+
+
+def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> Cleaning:
+    """Returns what the config says for one corpus: by preset, section, language pair and corpus, the last one wins."""
+    layers = {f"clean.overrides.{key}": layer for key, layer in overrides_of(settings, languages, corpus)}
+    rules = effective_rules(settings.preset, settings.rules, *(layer.rules for layer in layers.values()))
+    chosen = [fix for fix in (settings.fix, *(layer.fix for layer in layers.values())) if fix is not None]
+    keys = dict.fromkeys(rules, f"clean.preset {settings.preset}: ")
+    for key, own in (("clean", settings.rules), *((key, layer.rules) for key, layer in layers.items())):
+        keys.update(dict.fromkeys(own, f"{key}.rules."))
+    top = rules.pop(TOP, None)
+    return Cleaning(tuple(chosen[-1] if chosen else PRESET_FIXES[settings.preset]), rules, top, keys)
+
+
+def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> Iterator[tuple[str, CorpusCleaning]]:
+    """Yields the overrides that apply to a corpus, with their keys: by languages, by their variants, by its name."""
+    pairs = [
+        f"{_language(languages.source)}-{_language(languages.target)}",
+        f"{languages.source}-{languages.target}",
+    ]
+    for key in dict.fromkeys([*pairs, corpus]):
+        if key in settings.overrides:
+            yield key, settings.overrides[key]
+
+
+def language_pairs(key: str) -> Sequence[tuple[str, str]]:
+    """Returns the two language tags that a key such as ``en-de`` or ``pt-BR-en`` may stand for: all ways to cut it."""
+    return [(key[: dash.start()], key[dash.end() :]) for dash in re.finditer("-", key)]
+
+
+def _language(tag: str) -> str:
+    return re.split("[-_]", tag, maxsplit=1)[0]

@@ -1,0 +1,138 @@
+"""What cleaning counts for a corpus. Counts of its parts add up, in any order, to those of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.cleaning.rule import Rule
+
+V = TypeVar("V", int, "Histogram")
+
+EMPTY = "empty"
+"""The reason of pairs that the fixes leave without text on a side. They are not given to the rules."""
+
+Bins = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many values of a column are in each bin.
+
+    Attributes:
+        edges: ascending edges of the bins; values outside are counted in the first or last bin.
+        kept: counts for pairs that were kept.
+        dropped: counts for pairs that were dropped for any reason.
+    """
+
+    edges: tuple[float, ...]
+    kept: Bins
+    dropped: Bins
+
+    def __add__(self, other: Histogram) -> Histogram:
+        return Histogram(self.edges, _sum(self.kept, other.kept), _sum(self.dropped, other.dropped))
+
+
+@dataclass(frozen=True)
+class CleanCounts:
+    """Counts of a corpus, or of a part of one.
+
+    Attributes:
+        pairs_in: pairs before cleaning.
+        pairs_out: pairs that were kept.
+        dropped: pairs by the reason for which they were dropped: ``empty``, or the first rule that they fail.
+        failed: pairs that fail both of two rules, by the names of the rules. ``failed[r][r]`` is the number of pairs
+            that fail the rule ``r`` at all.
+        altered: lines by fix that altered them, both sides together.
+        histograms: by rule and column, of the values of all pairs that were given to the rules.
+    """
+
+    pairs_in: int = 0
+    pairs_out: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, dict[str, int]] = field(default_factory=dict)
+    altered: dict[str, int] = field(default_factory=dict)
+    histograms: dict[str, dict[str, Histogram]] = field(default_factory=dict)
+
+    def __add__(self, other: CleanCounts) -> CleanCounts:
+        return CleanCounts(
+            self.pairs_in + other.pairs_in,
+            self.pairs_out + other.pairs_out,
+            _merged(self.dropped, other.dropped),
+            {
+                rule: _merged(self.failed.get(rule, {}), other.failed.get(rule, {}))
+                for rule in {**self.failed, **other.failed}
+            },
+            _merged(self.altered, other.altered),
+            {
+                rule: _merged(self.histograms.get(rule, {}), other.histograms.get(rule, {}))
+                for rule in {**self.histograms, **other.histograms}
+            },
+        )
+
+
+class Tally:
+    """Collects the counts of one corpus from batches."""
+
+    def __init__(self, rules: Sequence[Rule[Any]], fixes: Sequence[str]) -> None:
+        self._rules = rules
+        self._pairs_in = self._pairs_out = 0
+        self._dropped = np.zeros(1 + len(rules), np.int64)
+        self._failed = np.zeros((len(rules), len(rules)), np.int64)
+        self._altered = dict.fromkeys(fixes, 0)
+        self._histograms = [np.zeros((len(rule.columns), 2, len(rule.edges) - 1), np.int64) for rule in rules]
+
+    def altered(self, counts: Mapping[str, int]) -> None:
+        """Adds the lines that fixes altered."""
+        for name, count in counts.items():
+            self._altered[name] += count
+
+    def judged(self, reasons: npt.NDArray[np.int16], failed: npt.NDArray[np.bool_]) -> None:
+        """Adds the fates of a batch.
+
+        Args:
+            reasons: shape ``[pairs]``: -1 for pairs that are kept, 0 for those without text, 1 for those that fail the
+                first rule, and so on.
+            failed: which pairs with text fail which rule, shape ``[rules, pairs with text]``.
+        """
+        counts = np.bincount(reasons + 1, minlength=len(self._dropped) + 1)
+        self._pairs_in += len(reasons)
+        self._pairs_out += int(counts[0])
+        self._dropped += counts[1:]
+        some = failed[:, failed.any(axis=0)].astype(np.float32)  # exact: a batch has fewer than 2**24 pairs
+        self._failed += (some @ some.T).astype(np.int64)
+
+    def valued(self, rule: int, counts: npt.NDArray[np.int64]) -> None:
+        """Adds the histogram of the values of a rule, as :func:`nmt_prep.cleaning.judging.histogram` returns it."""
+        self._histograms[rule] += counts
+
+    def counts(self) -> CleanCounts:
+        """Returns the counts so far."""
+        names = [rule.name for rule in self._rules]
+        return CleanCounts(
+            self._pairs_in,
+            self._pairs_out,
+            dict(zip([EMPTY, *names], self._dropped.tolist(), strict=True)),
+            {name: dict(zip(names, row, strict=True)) for name, row in zip(names, self._failed.tolist(), strict=True)},
+            dict(self._altered),
+            {
+                rule.name: {
+                    column: Histogram(tuple(map(float, rule.edges)), tuple(kept), tuple(dropped))
+                    for column, (dropped, kept) in zip(rule.columns, counts.tolist(), strict=True)
+                }
+                for rule, counts in zip(self._rules, self._histograms, strict=True)
+            },
+        )
+
+
+def _sum(first: Bins, second: Bins) -> Bins:
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+def _merged(first: Mapping[str, V], second: Mapping[str, V]) -> dict[str, V]:
+    """Returns the sums by key; a key of one mapping keeps its value."""
+    return {**first, **{key: first[key] + value if key in first else value for key, value in second.items()}}

@@ -1,0 +1,98 @@
+"""Rule ``program``: an external program.
+
+``program: {command: [./judge.py, --fast]}`` runs a program in the directory of the config for each batch of pairs. It
+reads a line per pair from standard input, source and target with a tab between them (only the line of a corpus of one
+side), and writes a line for each: 1 for a pair that passes and 0 for one that does not, or a number, for which the rule
+has ``min`` or ``max``. Tabs within the text are sent as spaces.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import shutil
+import subprocess
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BeforeValidator, Field
+
+from nmt_prep.cleaning.own import OwnBounds
+from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.columns import joined_lines
+from nmt_prep.errors import CleaningError
+
+_SHOWN = 60
+
+
+def _words(value: Any) -> Any:
+    return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+
+class ProgramOptions(OwnBounds):
+    """A program that judges pairs."""
+
+    command: Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)] = Field(
+        description="a list of words, or a text that is split as a shell does: the program and its arguments"
+    )
+
+
+class ProgramRule(Rule[ProgramOptions]):
+    """An external program."""
+
+    name = "program"
+    options = ProgramOptions
+    columns = ("pair",)
+
+    def __init__(self, options: ProgramOptions, context: Context) -> None:
+        self._command, self._directory, self._sides = options.command, context.base_dir, context.sides
+        self._shown = shlex.join(options.command)
+        self._numbers = options.numbers
+        self.bounds = (options.bounds(),)
+        self.edges = options.edges()
+        files = {word: context.base_dir / word for word in options.command}
+        self.files = {f"program {word}": path for word, path in files.items() if path.is_file()}
+        program = options.command[0]
+        if shutil.which(program if "/" not in program else str(context.base_dir / program)) is None:
+            where = f"in {context.base_dir}" if "/" in program else "on the PATH"
+            raise ValueError(f"there is no program {program} {where}, or it may not be executed")
+
+    def values(self, pairs: Pairs) -> Values:
+        result = self._run(self._input(pairs))
+        lines = result.split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+        if len(lines) != len(pairs):
+            raise CleaningError(
+                f"{self._shown} wrote {len(lines)} lines for {len(pairs)} pairs; it must write a line for each"
+            )
+        return np.array([[self._value(number, line) for number, line in enumerate(lines, 1)]], np.float64)
+
+    def _input(self, pairs: Pairs) -> memoryview:
+        columns = [pc.replace_substring(pairs.arrow(side), "\t", " ") for side in self._sides]
+        return joined_lines(pc.binary_join_element_wise(*columns, pa.scalar("\t", pa.large_string())))
+
+    def _run(self, text: memoryview) -> bytes:
+        try:
+            done = subprocess.run(  # noqa: S603  (the config names the program)
+                self._command, input=text, capture_output=True, cwd=self._directory, check=False
+            )
+        except OSError as error:
+            raise CleaningError(f"cannot run {self._shown}: {error.strerror}") from error
+        if done.returncode:
+            last = done.stderr.decode(errors="backslashreplace").strip().rpartition("\n")[2]
+            raise CleaningError(f"{self._shown} ended with status {done.returncode}{': ' * bool(last)}{last}")
+        return done.stdout
+
+    def _value(self, number: int, line: bytes) -> float:
+        try:
+            value = float(line)
+        except ValueError:
+            value = math.nan
+        if math.isnan(value) or not (self._numbers or value in (0, 1)):
+            expected = "a number" if self._numbers else "0 or 1; for other numbers, give the rule min or max"
+            shown = line[:_SHOWN].decode(errors="backslashreplace")
+            raise CleaningError(f"{self._shown} wrote {shown!r} in line {number}; each line must be {expected}")
+        return value

@@ -1,0 +1,187 @@
+"""Rule ``python``: a Python function of one's own.
+
+``python: my_rules:looks_fine`` names a function of a module beside the config, or of an installed one;
+``python: looks_fine`` an entry point of the group ``nmt_prep.rules``. The function is called for batches of pairs with
+those of the arguments ``source``, ``target`` and ``languages`` that it has. The first two are Arrow arrays of text. It
+returns an array of booleans, true for pairs that pass, or of numbers, for which the rule has ``min`` or ``max``.
+
+A function with only one of the sides is asked about that side; a corpus without it is cleaned without the rule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from nmt_prep.cleaning.own import OwnBounds
+from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.config import SIDES
+from nmt_prep.errors import CleaningError
+
+ENTRY_POINTS = "nmt_prep.rules"
+"""Group of the entry points of installed rules."""
+
+_ARGUMENTS = (*SIDES, "languages")
+
+
+class PythonOptions(OwnBounds):
+    """A function that judges pairs. The name of the function alone stands for a mapping with only that key."""
+
+    function: str = Field(
+        min_length=1,
+        description="module:function, beside the config or installed, or the name of an entry point of the group "
+        "nmt_prep.rules: the function to call",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return {"function": value} if isinstance(value, str) else value
+
+
+class PythonRule(Rule[PythonOptions]):
+    """A Python function of one's own."""
+
+    name = "python"
+    options = PythonOptions
+
+    def __init__(self, options: PythonOptions, context: Context) -> None:
+        self._name = options.function
+        self._numbers = options.numbers
+        self._function, file = _load(options.function, context.base_dir)
+        self._arguments = _arguments(self._function, options.function)
+        sides = tuple(side for side in SIDES if side in self._arguments)
+        self.columns = () if not {*sides} <= {*context.sides} else ("pair",) if len(sides) == 2 else sides
+        self._languages = context.languages
+        self.bounds = (options.bounds(),) * len(self.columns)
+        self.edges = options.edges()
+        self.files = {} if file is None else {f"python {options.function}": file}
+
+    def values(self, pairs: Pairs) -> Values:
+        given = {side: pairs.arrow(side) for side in SIDES if side in self._arguments}
+        languages = {"languages": self._languages} if "languages" in self._arguments else {}
+        try:
+            result = self._function(**given, **languages)
+        except Exception as error:
+            raise CleaningError(f"{self._name} failed: {type(error).__name__}: {error}") from error
+        return self._checked(result, len(pairs))[np.newaxis]
+
+    def _checked(self, result: object, pairs: int) -> Values:
+        """Returns the values that a function returned.
+
+        Raises:
+            CleaningError: they are not a boolean or number for each pair.
+        """
+        if isinstance(result, pa.ChunkedArray):
+            result = result.combine_chunks()
+        if isinstance(result, pa.Array):
+            if result.null_count:
+                raise CleaningError(f"{self._name} returned {result.null_count} nulls; return a value for each pair")
+            result = result.to_numpy(zero_copy_only=False)
+        values = np.asarray(result)
+        if values.shape != (pairs,):
+            what = f"{len(values)} values" if values.ndim == 1 else f"an array of the shape {values.shape}"
+            raise CleaningError(f"{self._name} returned {what} for {pairs} pairs; return one value for each pair")
+        if values.dtype.kind not in "biuf":
+            raise CleaningError(f"{self._name} returned values of type {values.dtype}; return booleans or numbers")
+        if self._numbers != (values.dtype.kind != "b"):
+            expected = "booleans, but the rule has min or max" if self._numbers else "numbers; give the rule min or max"
+            raise CleaningError(f"{self._name} returned {expected}")
+        return values.astype(np.float64)
+
+
+def _arguments(function: Callable[..., Any], name: str) -> set[str]:
+    """Returns which of the known arguments a function takes.
+
+    Raises:
+        ValueError: it takes no side, or an argument that it would not be given.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return {*_ARGUMENTS}
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL}
+    needed = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL}
+    if not named & {*SIDES} or not needed <= {*_ARGUMENTS} or any(p.kind is p.POSITIONAL_ONLY for p in parameters):
+        raise ValueError(f"{name} must take arguments named source and target, or one of them, and may take languages")
+    return named & {*_ARGUMENTS}
+
+
+def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
+    """Returns a function by its name in the config, and the file that it is in.
+
+    Raises:
+        ValueError: there is no such module or function, or the module cannot be imported.
+    """
+    module_name, colon, attribute = name.partition(":")
+    if not colon:
+        found = entry_points(group=ENTRY_POINTS, name=name)
+        if not found:
+            raise ValueError(
+                f"{name} is no entry point of the group {ENTRY_POINTS}; name a function as module:function"
+            )
+        module_name, _, attribute = next(iter(found)).value.partition(":")
+    beside = base_dir / module_name.replace(".", "/")
+    file = next((path for path in (beside.with_suffix(".py"), beside / "__init__.py") if path.is_file()), None)
+    try:
+        module = importlib.import_module(module_name) if not colon or file is None else _MODULES.load(file, base_dir)
+    except ModuleNotFoundError as error:
+        if error.name != module_name:
+            raise ValueError(f"cannot import {module_name}: {error}") from error
+        raise ValueError(
+            f"there is no module {module_name}, neither beside the config in {base_dir} nor installed"
+        ) from error
+    except Exception as error:
+        raise ValueError(f"cannot import {module_name}: {type(error).__name__}: {error}") from error
+    function: Any = module
+    for part in attribute.split("."):
+        function = getattr(function, part, None)
+    if not callable(function):
+        message = f"{module_name} has no function {attribute or '(none is named after the colon)'}"
+        raise ValueError(message)  # noqa: TRY004  (what is wrong is the name in the config)
+    source = module.__file__
+    return function, None if source is None else Path(source)
+
+
+class _Modules:
+    """The modules that were loaded from files beside configs, by path and version of the file."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[str, ModuleType]] = {}
+
+    def load(self, path: Path, base_dir: Path) -> ModuleType:
+        """Imports a file under a name of its own, so that modules of two configs do not meet."""
+        path = path.absolute()
+        with self._lock:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            known: Mapping[Path, tuple[str, ModuleType]] = self._known
+            if path in known and known[path][0] == digest:
+                return known[path][1]
+            name = f"_nmt_prep_rule_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+            spec = importlib.util.spec_from_file_location(name, path)
+            if spec is None or spec.loader is None:
+                raise ImportError(f"{path} is no Python module")
+            module = importlib.util.module_from_spec(spec)
+            sys.path.insert(0, str(base_dir))
+            try:
+                spec.loader.exec_module(module)
+            finally:
+                sys.path.remove(str(base_dir))
+            self._known[path] = (digest, module)
+            return module
+
+
+_MODULES = _Modules()

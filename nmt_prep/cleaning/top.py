@@ -1,0 +1,107 @@
+"""Rule ``top``: the best pairs of a corpus by a score.
+
+``top: {score: cometkiwi, keep: 80%}`` keeps the best 80 % of the pairs that pass all other rules. The threshold is the
+k-th best score of these pairs, where k is 80 % of their number, rounded up. A pair passes if ``score >= threshold``, so
+pairs with the same score have the same fate.
+
+Unlike other rules it needs the whole corpus, so it is applied in rounds of its own. The threshold is exact, and found
+in bounded memory: the bits of a score are sorted like unsigned integers, and each of four passes over the scores counts
+the next 16 bits of those that agree in the bits above (radix selection).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BeforeValidator, Field, ValidationError
+
+from nmt_prep.cleaning.rule import Values
+from nmt_prep.config import Section
+from nmt_prep.config.problems import problems_of
+
+TOP = "top"
+"""The name of the rule."""
+
+_DIGITS = 16
+_SIGN = np.uint64(1 << 63)
+
+
+def _share(value: object) -> object:
+    """Returns ``80%`` as 0.8."""
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", value)):
+        return float(match[1]) / 100
+    return value
+
+
+class TopOptions(Section):
+    """The best pairs of a corpus by a score."""
+
+    score: str = Field(min_length=1, description="a name of a score of the corpus: what the pairs are ordered by")
+    keep: Annotated[float, BeforeValidator(_share)] = Field(
+        gt=0, le=1, strict=False, description="a share such as 80% or 0.8: how many of the pairs are kept"
+    )
+
+
+def top_options(spec: Any) -> TopOptions:
+    """Returns the checked options.
+
+    Raises:
+        ValueError: an option is unknown, missing or wrong; each line of the message begins with the rule's name.
+    """
+    try:
+        return TopOptions.model_validate(spec)
+    except ValidationError as error:
+        lines = sorted(problems_of(error, TopOptions, {}))
+        raise ValueError("\n".join(f"{TOP}.{line}".replace(f"{TOP}.config:", f"{TOP}:") for line in lines)) from None
+
+
+def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
+    """Returns the lowest score that passes.
+
+    Args:
+        scores: returns the scores of all pairs, in batches; it is called four times, and must return the same scores.
+        keep: the share of the pairs to keep, more than 0.
+
+    Returns:
+        The threshold; NaN if there are no scores.
+    """
+    wanted, prefix = 0, np.uint64(0)
+    for shift in range(64 - _DIGITS, -1, -_DIGITS):
+        counts = np.zeros(1 << _DIGITS, np.int64)
+        for batch in scores():
+            bits = _sortable(batch)
+            if shift < 64 - _DIGITS:
+                bits = bits[bits >> np.uint64(shift + _DIGITS) == prefix]
+            digits = (bits >> np.uint64(shift)) & np.uint64((1 << _DIGITS) - 1)
+            counts += np.bincount(digits.astype(np.int64), minlength=len(counts))
+        if shift == 64 - _DIGITS:
+            wanted = kept_count(int(counts.sum()), keep)
+            if not wanted:
+                return math.nan
+        better = np.cumsum(counts[::-1])  # number of scores with this digit or a larger one, from the largest digit
+        place = int(np.searchsorted(better, wanted))
+        wanted -= int(better[place - 1]) if place else 0
+        prefix = (prefix << np.uint64(_DIGITS)) | np.uint64(len(counts) - 1 - place)
+    return _score(prefix)
+
+
+def kept_count(pairs: int, keep: float) -> int:
+    """Returns how many of a number of pairs a share is: rounded up, but without the error of binary fractions."""
+    return math.ceil(round(pairs * keep, 9))
+
+
+def _sortable(scores: Values) -> npt.NDArray[np.uint64]:
+    """Returns integers in the order of the scores; both zeros are the same."""
+    bits = (np.asarray(scores, np.float64) + 0.0).view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _score(bits: np.uint64) -> float:
+    """Returns the score with these sortable bits."""
+    plain = bits & ~_SIGN if bits & _SIGN else ~bits
+    return float(np.array([plain], np.uint64).view(np.float64)[0])

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ import pytest
 import yaml
 
 from nmt_prep import __version__
+from tests.cli.program import nmt_prep
 from tests.corpus import corpus_config, tree, write_corpus, write_tgz
 from tests.guard import PATIENCE
 from tests.interrupting import interruptible
@@ -28,10 +27,6 @@ def environment(**changes: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **changes}
 
 
-def nmt_prep(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), env=environment(), capture_output=True, text=True, check=False)
-
-
 def write_config(place: Path, **changes: Any) -> Path:
     value = corpus_config(place / "run", **changes).model_dump(mode="json", exclude_unset=True)
     path = place / "c.yaml"
@@ -43,6 +38,16 @@ def write_config(place: Path, **changes: Any) -> Path:
 def place(tmp_path: Path) -> Path:
     write_corpus(tmp_path)
     return tmp_path
+
+
+def test_the_command_line_in_a_process_of_its_own(place: Path) -> None:
+    config = write_config(place)
+    result = subprocess.run(command("plan", config), env=environment(), capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "never run here" in result.stdout
+    wrong = subprocess.run(command("plan"), env=environment(), capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Missing argument 'CONFIG'" in wrong.stderr
 
 
 def test_run_prints_stages_records_and_then_that_nothing_changed(place: Path) -> None:
@@ -214,16 +219,31 @@ def test_a_full_disk_ends_with_a_message_and_a_rerun_succeeds(tmp_path: Path, sm
     assert tree(small_disk / "run") == tree(tmp_path / "run")
 
 
+INTERRUPTED_AT_WORK = """\
+import os, signal, sys
+from nmt_prep.__main__ import main
+from nmt_prep.progress import Meter
+
+advance = Meter.advance
+
+def interrupt(meter, amount):
+    if meter.label == "compile":
+        os.kill(os.getpid(), signal.SIGINT)
+        meter._progress.stopping.wait()
+    advance(meter, amount)
+
+Meter.advance = interrupt
+main()
+"""
+
+
 def test_ctrl_c_ends_with_status_130_and_no_traceback(place: Path) -> None:
-    with gzip.open(place / "big.tsv.gz", "wt", compresslevel=1) as file:
-        file.writelines(f"line {number} of many\t第{number}行\n" for number in range(2_000_000))
-    config = write_config(place, splits={"train": [{"name": "big", "url": "big.tsv.gz"}]}, records={})
-    process = interruptible(command("run", config, "--no-preview"), environment())
-    assert process.stdout is not None
-    while "extract: done" not in process.stdout.readline():
-        pass
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=PATIENCE)
+    config = write_config(place)
+    run = [sys.executable, "-c", INTERRUPTED_AT_WORK, "run", str(config), "--no-preview"]
+    process = interruptible(run, environment())
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert errors == "interrupted; run the same command again to resume\n"
+    assert "extract: done" in output
     assert not (place / "run" / "compiled").exists()  # it stopped before the end of the stage
+    assert nmt_prep("run", config, "--no-preview").returncode == 0

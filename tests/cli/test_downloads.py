@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cli.program import nmt_prep
 from tests.guard import PATIENCE
 from tests.interrupting import interruptible
 from tests.server import Answer, WebServer, web_server
@@ -30,10 +31,9 @@ def server() -> Iterator[WebServer]:
         yield running
 
 
-def nmt_prep(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
-    command = [sys.executable, "-m", "nmt_prep", *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
 
 
 def write_config(place: Path, name: str, url: str, **more: Any) -> Path:
@@ -127,7 +127,7 @@ def interrupted(config: Path, reached: Callable[[], object], start: str = "") ->
         reached: a function that returns once the download is at that point.
         start: Python code that the program executes first.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "no_proxy": "*"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     program = f"{start}\nimport sys, nmt_prep.cli.app as app\nsys.exit(app.run_app())"
     with interruptible([sys.executable, "-c", program, "download", str(config), "--quiet"], environment) as process:
         try:

@@ -50,7 +50,6 @@ def place(tmp_path: Path) -> Path:
         ("nmt-prep plan config.yaml >&-", 0, ""),
         ("nmt-prep plan missing.yaml 2>&-", 2, ""),
         ("nmt-prep plan missing.yaml 2>/dev/full", 2, ""),
-        ("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", 0, ""),
     ],
 )
 def test_closed_full_or_unread_streams(place: Path, command: str, status: int, errors: str) -> None:
@@ -64,6 +63,13 @@ def test_a_run_without_standard_streams_writes_the_same_files(place: Path) -> No
     assert shell("nmt-prep run config.yaml --no-preview >&- 2>&- <&-", place).returncode == 0
     kept = shell("nmt-prep plan config.yaml", place).stdout
     assert kept.count(b"nothing changed") == 7
+
+
+def test_encode_and_decode_in_a_pipe(place: Path) -> None:
+    result = shell(
+        "cat text | nmt-prep encode --vocab v.subwords | nmt-prep decode --vocab v.subwords | cmp text", place
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
 
 
 def test_terminal_encoding_that_lacks_characters(place: Path) -> None:

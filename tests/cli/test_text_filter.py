@@ -1,42 +1,27 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer, Tokenizer, load_tokenizer
+from tests.cli.program import nmt_prep
 
 PLAIN = ["Hello, world_wide.", "時間 と 𠮷  two spaces", "", "42 \\ 17"]
 TEXT = [*PLAIN, "a\tb c　d"]  # its pieces contain white space, which a text file of pieces cannot represent
 
 
-def run_filter(text: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.run(
-        [sys.executable, "-m", "nmt_prep", *arguments],
-        env=environment,
-        input=text.encode(),
-        capture_output=True,
-        check=False,
-    )
-
-
 def filtered(text: str, *arguments: str) -> str:
-    result = run_filter(text, *arguments)
-    assert result.stderr == b"", result.stderr.decode()
-    return result.stdout.decode()
+    result = nmt_prep(*arguments, stdin=text.encode())
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
 
 
 def refused(content: bytes, *arguments: str) -> str:
-    command = [sys.executable, "-m", "nmt_prep", *arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    result = subprocess.run(command, env=environment, input=content, capture_output=True, check=False)
+    result = nmt_prep(*arguments, stdin=content)
     assert result.returncode == 1
-    message = result.stderr.decode()
+    message = result.stderr
     assert message.startswith("nmt-prep: error: ")
     assert "config" not in message
     assert "--force" not in message
@@ -84,9 +69,9 @@ def test_a_tag_begins_each_line(vocabulary: Path) -> None:
 
 
 def test_a_tag_without_a_piece_is_an_error_before_any_line(vocabulary: Path) -> None:
-    result = run_filter("some text\n", "encode", "--vocab", str(vocabulary), "--tag", "<2fr>")
-    assert (result.returncode, result.stdout) == (1, b"")
-    message = " ".join(result.stderr.decode().split())
+    result = nmt_prep("encode", "--vocab", vocabulary, "--tag", "<2fr>", stdin=b"some text\n")
+    assert (result.returncode, result.stdout) == (1, "")
+    message = " ".join(result.stderr.split())
     assert f"--tag: {vocabulary}: '<2fr>' is not a piece of the vocabulary" in message
 
 

@@ -1,10 +1,10 @@
-"""Which part of the shards each worker reads in an epoch, in which order, cut into windows.
+"""The order of an epoch: the parts of the shards that each worker reads, divided into windows.
 
-A pure function of the dataset and of (seed, epoch, worker), computed from the shards' indexes. Blocks
-of the shards (about 256 pairs each) are joined to runs of up to 16; a keyed permutation of the runs is the order of
-the epoch; each worker takes an equal span of it, and cuts that into windows of equal size.
+The order is a pure function of the dataset and of (seed, epoch, worker), computed from the shards' indexes. Up to 16
+consecutive blocks of a shard (about 256 pairs each) form a run; a keyed permutation of the runs is the order of the
+epoch. Each worker takes an equal part of it, and divides that into windows of equal size.
 
-Corpora can be mixed in given proportions: how often each pair is in an epoch is exact and needs no random number.
+Corpora can be mixed in given proportions. The number of copies of each pair is exact and needs no random number.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SplitIndex:
     Attributes:
         paths: the shards.
         shards: their indexes.
-        packed: whether windows are counted in the rows that the pairs are packed into.
+        packed: True if windows are counted in rows of packed pairs.
     """
 
     paths: tuple[Path, ...]
@@ -47,7 +47,7 @@ class SplitIndex:
 
     @classmethod
     def load(cls, records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex:
-        """Reads the indexes of a split; shards of layout ``example`` without one, of earlier versions, are read.
+        """Reads the indexes of a split; computes those that shards of layout ``example`` of earlier versions lack.
 
         Raises:
             RecordsError: an index or a shard cannot be read.
@@ -74,14 +74,14 @@ class SplitIndex:
         return Runs(*np.concatenate(columns).T)
 
     def end_of(self, run: int) -> int:
-        """The byte of its shard at which a run ends."""
+        """Returns the offset in its shard at which a run ends."""
         table = self.runs
         if run + 1 < len(table.shard) and table.shard[run + 1] == table.shard[run]:
             return int(table.start[run + 1])
         return int(self.paths[table.shard[run]].stat().st_size)
 
     def pairs_of(self, runs: Int64s) -> npt.NDArray[np.uint16]:
-        """What the indexes say of the pairs of some runs: uint16, shape ``[pairs, 3]``."""
+        """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``."""
         table = self.runs
         spans = zip(
             table.shard[runs].tolist(), table.first_pair[runs].tolist(), table.pairs[runs].tolist(), strict=True
@@ -91,14 +91,14 @@ class SplitIndex:
 
 
 class Runs(NamedTuple):
-    """Consecutive blocks of one shard each: int64, shape ``[runs]`` all.
+    """Columns of a table of runs, each of which is a group of consecutive blocks of a shard: int64, shape ``[runs]``.
 
     Attributes:
         shard: number of the shard.
-        start: first byte.
-        records: records.
-        pairs: pairs.
-        rows: rows that the pairs are packed into, not counting those of a pair longer than a row; 0 where they are not.
+        start: offset of the first byte in the shard.
+        records: number of records.
+        pairs: number of pairs.
+        rows: number of rows of packed pairs, without the rows of pairs that are longer than a row; 0 if not packed.
         first_pair: number of the first pair in the shard.
     """
 
@@ -111,12 +111,12 @@ class Runs(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Part of a worker's epoch that is sorted as a whole.
+    """Part of a worker's epoch whose pairs are sorted together.
 
     Attributes:
         runs: int64, numbers of the runs to read, in order.
-        skip: pairs (rows, where they are packed) of the first run that belong to the worker before.
-        take: pairs (rows) of this window, counted from there.
+        skip: number of pairs (rows, if packed) at the start of the first run that belong to the previous worker.
+        take: number of pairs (rows, if packed) of this window after these.
     """
 
     runs: Int64s
@@ -129,12 +129,12 @@ class EpochOrder:
     """The windows of one worker in one epoch.
 
     Attributes:
-        index: of the split.
-        seed: decides the order, with ``epoch``; None keeps the order of the shards.
+        index: indexes of the split.
+        seed: decides the order, together with ``epoch``; None keeps the order of the shards.
         epoch: number of the epoch.
-        num_shards: workers.
-        shard_index: which of them this is.
-        window_pairs: pairs of a window, about, and not more by more than a run.
+        num_shards: number of workers.
+        shard_index: number of this worker.
+        window_pairs: approximate number of pairs in a window, exceeded by at most one run.
     """
 
     index: SplitIndex
@@ -146,7 +146,7 @@ class EpochOrder:
 
     @cached_property
     def key(self) -> int | None:
-        """Fixes, with a window's number, what is drawn for the window; None where nothing is shuffled."""
+        """Key of the random numbers, together with the number of a window; None if nothing is shuffled."""
         if self.seed is None:
             return None
         digest = hashlib.sha256(f"{self.seed}\n{self.epoch}\nwindows of {self.shard_index}".encode()).digest()
@@ -161,7 +161,7 @@ class EpochOrder:
         return GlobalShuffle(runs, self.seed, f"runs of epoch {self.epoch}").rows_at(np.arange(runs))
 
     def windows(self) -> Iterator[Window]:
-        """The worker's windows in order; none is empty."""
+        """Yields the worker's windows in order; none is empty."""
         table = self.index.runs
         size = (table.rows if self.index.packed else table.pairs)[self.order]
         ends = np.cumsum(size)
@@ -171,7 +171,7 @@ class EpochOrder:
             return
         mine = np.flatnonzero((ends > begin) & (ends - size < end))
         pairs = np.cumsum(table.pairs[self.order][mine])
-        # Where there are several windows the first one is small, so that the first batch comes soon.
+        # If there are several windows, the first one is small, so that the first batch is ready soon.
         first = self.window_pairs // 8 if pairs[-1] > self.window_pairs else 0
         rest = int(pairs[-1]) - first
         count = -(-rest // self.window_pairs)
@@ -184,17 +184,17 @@ class EpochOrder:
 
 
 class CorpusMix(NamedTuple):
-    """How many pairs of each corpus an epoch has.
+    """The number of copies of each pair in an epoch of mixed corpora.
 
     Pair ``rank`` of a corpus, counted in the order of the shards, is in the epoch
-    ``((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs`` times: together exactly ``draws``, each
-    pair as often as any other or once more. From one epoch to the next ``shift`` goes on by ``draws``, so that over the
-    epochs every pair is drawn equally often.
+    ``((rank + 1) * draws + shift) // pairs - (rank * draws + shift) // pairs`` times. These numbers sum to exactly
+    ``draws``, and differ by at most one within a corpus. With each epoch ``shift`` increases by ``draws``, so that over
+    many epochs all pairs of a corpus are drawn equally often.
 
     Attributes:
-        pairs: int64, shape ``[corpora]``: pairs that there are of each; 1 where there are none.
-        draws: int64, shape ``[corpora]``: pairs in an epoch.
-        shift: int64, shape ``[corpora]``: from 0 to ``pairs - 1``.
+        pairs: int64, shape ``[corpora]``: number of pairs of each corpus; 1 for an empty corpus.
+        draws: int64, shape ``[corpora]``: number of pairs of each corpus in an epoch, copies included.
+        shift: int64, shape ``[corpora]``: offset of this epoch, from 0 to ``pairs - 1``.
         first_rank: int64, shape ``[runs, corpora]``: rank of the first pair of each corpus in each run.
     """
 
@@ -207,7 +207,7 @@ class CorpusMix(NamedTuple):
     def of(
         cls, index: SplitIndex, corpora: Sequence[CorpusInfo], draws: Sequence[int], seed: int, epoch: int
     ) -> CorpusMix:
-        """The mix of an epoch."""
+        """Computes the mix of an epoch."""
         count = len(corpora)
         runs = index.runs
         counts = np.zeros((len(runs.pairs), count), np.int64)
@@ -221,18 +221,18 @@ class CorpusMix(NamedTuple):
         return cls(pairs, np.array(draws, np.int64), np.array(shift, np.int64), np.cumsum(counts, axis=0) - counts)
 
     def copies(self, corpora: Vector, runs: Vector, run_pairs: Vector, on: Vectors) -> Vector:
-        """Returns how often each pair of some runs is in the epoch: int64, shape ``[pairs]``.
+        """Returns the number of copies of each pair of some runs in the epoch: int64, shape ``[pairs]``.
 
         Args:
             corpora: int64, shape ``[pairs]``: number of each pair's corpus.
             runs: int64, shape ``[runs]``: numbers of the runs that the pairs come from, in order.
-            run_pairs: int64, shape ``[runs]``: pairs in each.
-            on: the vectors' operations.
+            run_pairs: int64, shape ``[runs]``: number of pairs in each run.
+            on: the operations on vectors.
         """
         kinds = len(self.pairs)
         group = on.repeat(on.span(0, on.size(runs)), run_pairs) * kinds + corpora
         sizes = on.counts(group, on.size(runs) * kinds)
-        # Of a pair, counted from the first of its corpus in its run; then from the first in all shards.
+        # The rank of a pair among those of its corpus: first within its run, then within all shards.
         rank = on.inverse(on.argsort(group)) - on.take(on.sums_before(sizes), group)
         rank += on.take(self.first_rank.ravel(), on.repeat(runs, run_pairs) * kinds + corpora)
         pairs, draws, shift = (on.take(column, corpora) for column in (self.pairs, self.draws, self.shift))
@@ -242,7 +242,7 @@ class CorpusMix(NamedTuple):
 def corpus_mix(
     info: DatasetInfo, split: str, index: SplitIndex, options: MixOptions, seed: int, epoch: int
 ) -> CorpusMix | None:
-    """Returns how often each pair is in the epoch; None for once.
+    """Returns the mix of an epoch; None if each pair occurs once.
 
     Raises:
         ArgumentError: the records cannot be mixed.
@@ -264,7 +264,7 @@ def corpus_mix(
 
 
 def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) -> list[int]:
-    """Pairs in an epoch of corpora that are each seen ``weight`` times; those not named once.
+    """Returns the number of pairs of each corpus in an epoch: its size times its weight (1 if it has none).
 
     Raises:
         ConfigError: a name is not among the corpora, or a weight is negative or not finite.
@@ -281,15 +281,16 @@ def weighted_draws(corpora: Sequence[CorpusInfo], weights: Mapping[str, float]) 
 
 
 def tempered_draws(corpora: Sequence[CorpusInfo], temperature: float) -> list[int]:
-    """Pairs in an epoch as long as all corpora together, each with a share like its size to the power 1 / temperature.
+    """Returns the number of pairs of each corpus in an epoch, proportional to its size ** (1 / temperature).
 
-    Rounded so that the shares add up (largest remainder, then the earlier corpus).
+    The numbers sum to the size of all corpora; they are rounded by largest remainder, and for equal remainders the
+    earlier corpus comes first.
 
     Raises:
         ConfigError: the temperature is not positive.
     """
     if not temperature > 0:
-        raise ConfigError(f"temperature is {temperature}; it must be above 0: 1 keeps the sizes, more evens them out")
+        raise ConfigError(f"temperature is {temperature}; it must be above 0, and values above 1 even out the sizes")
     sizes = np.array([corpus.pairs for corpus in corpora], np.float64)
     total = int(sizes.sum())
     if not total:

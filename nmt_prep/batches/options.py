@@ -1,4 +1,4 @@
-"""The options of the batches of an epoch, and checks of the numbers that the input functions are called with."""
+"""Options for the batches of an epoch, and checks of the arguments of the input functions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from nmt_prep.errors import ArgumentError
 
 
 def check_positive(**arguments: object) -> None:
-    """Checks that each argument, given by its name, is at least 1, as :func:`check_at_least`."""
+    """Checks that each keyword argument is at least 1; see :func:`check_at_least`."""
     check_at_least(1, **arguments)
 
 
 def check_at_least(least: int, **arguments: object) -> None:
-    """Checks that each argument, given by its name, is a whole number and not too small.
+    """Checks that each keyword argument is an integer of at least ``least``.
 
-    None and tensors pass: the first means a default, the second has its value only when the graph runs.
+    None and tensors pass: None means a default, and a tensor has its value only when the graph runs.
 
     Raises:
-        ArgumentError: one is below ``least``, or not a whole number.
+        ArgumentError: one is below ``least``, or not an integer.
     """
     check_whole(**arguments)
     for name, value in arguments.items():
@@ -30,7 +30,7 @@ def check_at_least(least: int, **arguments: object) -> None:
 
 
 def check_whole(**arguments: object) -> None:
-    """Checks that no argument, given by its name, is a string or has a fraction.
+    """Checks that no keyword argument is a string or a float.
 
     Raises:
         ArgumentError: one does.
@@ -41,7 +41,7 @@ def check_whole(**arguments: object) -> None:
 
 
 def check_choice(choices: tuple[str, ...], **arguments: object) -> None:
-    """Checks that each argument, given by its name, is one of the choices.
+    """Checks that each keyword argument is one of the choices.
 
     Raises:
         ArgumentError: one is not.
@@ -52,10 +52,10 @@ def check_choice(choices: tuple[str, ...], **arguments: object) -> None:
 
 
 def check_at_most_one(what: str, **arguments: object) -> None:
-    """Checks that not more than one of the arguments, given by their names, is there.
+    """Checks that at most one of the keyword arguments is given.
 
     Raises:
-        ArgumentError: more than one is; ``what`` they decide is in the message.
+        ArgumentError: more than one is; the message says ``what`` they decide.
     """
     given = [name for name, value in arguments.items() if value is not None]
     if len(given) > 1:
@@ -66,7 +66,7 @@ def check_job_shard(num_shards: int, shard_index: int) -> None:
     """Checks a worker's place in a data-parallel job.
 
     Raises:
-        ArgumentError: there are fewer than one shard, or ``shard_index`` names none of them.
+        ArgumentError: ``num_shards`` is less than 1, or ``shard_index`` is out of range.
     """
     check_positive(num_shards=num_shards)
     check_whole(shard_index=shard_index)
@@ -83,28 +83,28 @@ Bucketing: TypeAlias = Literal["window", "optimal", "t2t"]
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """How pairs are grouped into batches.
+    """Options for grouping pairs into batches.
 
     Attributes:
-        batch_tokens: the most that pairs times the longest row of either side may be in a batch; a longer pair is a
-            batch of its own. None takes ``input.batch_tokens`` of the run's config (4,096 where that says nothing).
-        batch_size: pairs in a batch (rows, where they are packed), instead of ``batch_tokens``.
-        max_length: pairs with a longer side, eos included, are left out; None takes all, ``"config"`` takes
-            ``input.max_length`` of the run's config (256 where that says nothing). For rows of layout ``packed`` the
-            length of the rows takes its place.
-        too_long: ``truncate`` cuts such pairs to their first ``max_length`` ids instead, so that they lack eos.
-        bucketing: how pairs of like length come together: ``window`` sorts each window by length; ``optimal`` makes the
-            ``num_buckets`` buckets that pad the split the least; ``t2t`` makes those of Tensor2Tensor.
-        num_buckets: buckets of ``optimal``.
-        pad_to: lengths, ascending, which are the limits of the buckets: a batch is padded, on both sides, to the first
-            of them that all its pairs fit in. The last one stands for any larger ``max_length``.
-        drop_remainder: whether batches that are not full are left out: with ``pad_to``, shapes are then as many as
-            lengths.
-        packed: whether several pairs are packed into each row of ``max_length`` ids. None packs where the records hold
-            packed rows (layout ``packed``), and gives those rows; False reads such records as single pairs.
+        batch_tokens: maximum of the number of pairs times the longest row of either side in a batch; a longer pair
+            forms a batch alone. None takes ``input.batch_tokens`` of the run's config (4,096 if the config has none).
+        batch_size: number of pairs (rows, if packed) in a batch, instead of ``batch_tokens``.
+        max_length: maximum length of a side, including eos; longer pairs are left out. None takes all; ``"config"``
+            takes ``input.max_length`` of the run's config (256 if the config has none). For records of layout
+            ``packed`` it is the length of their rows.
+        too_long: ``drop`` leaves longer pairs out; ``truncate`` cuts them to their first ``max_length`` ids, without
+            eos.
+        bucketing: how pairs of similar length are grouped: ``window`` sorts each window by length; ``optimal`` uses the
+            ``num_buckets`` buckets with the least padding; ``t2t`` uses Tensor2Tensor's buckets.
+        num_buckets: number of buckets for ``optimal``.
+        pad_to: bucket limits, ascending: both sides of a batch are padded to the smallest limit that fits all its
+            pairs. The last one replaces a larger ``max_length``.
+        drop_remainder: leave incomplete batches out; together with ``pad_to`` there is then one shape per limit.
+        packed: pack several pairs into each row of ``max_length`` ids. None packs only if the records hold packed rows
+            (layout ``packed``), and returns those rows; False reads such records as single pairs.
 
     Raises:
-        ArgumentError: a value is out of its range, or does not go with another one.
+        ArgumentError: a value is out of range, or conflicts with another one.
     """
 
     batch_tokens: int | None = None
@@ -131,17 +131,17 @@ class BatchOptions:
                 f"pad_to is {self.pad_to!r}; give a list of at least one length, all of them at least 1"
             )
         if self.pad_to is not None and self.bucketing != "window":
-            raise ArgumentError("pad_to are the limits of the buckets; leave out bucketing")
+            raise ArgumentError("pad_to sets the limits of the buckets; leave out bucketing")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixOptions:
-    """In which proportions an epoch takes pairs of the corpora; needs layout ``chunk``.
+    """Proportions of the corpora in an epoch; needs layout ``chunk``.
 
     Attributes:
-        weights: how often each pair of a corpus is in an epoch, by the corpus's name; 1 for those not named.
-        temperature: instead of ``weights``: shares like sizes to the power 1 / temperature, in an epoch of as many
-            pairs as the split has.
+        weights: number of copies of each pair in an epoch, by name of its corpus; 1 for corpora not named.
+        temperature: instead of ``weights``: makes the share of each corpus proportional to its size to the power
+            1 / temperature, in an epoch of as many pairs as the split has.
 
     Raises:
         ArgumentError: both are given.
@@ -156,13 +156,13 @@ class MixOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochOptions:
-    """Which epoch, and from which batch on.
+    """The order of an epoch, and the batch to resume from.
 
     Attributes:
-        shuffle: False reads the shards in order, and gives the longest batches of each window first.
-        seed: decides, with ``epoch``, the order.
-        epoch: number of the epoch; each has an order of its own.
-        skip_batches: batches that were delivered before: the epoch goes on as if it had delivered them.
+        shuffle: False reads the shards in order, and returns the longest batches of each window first.
+        seed: decides the order, together with ``epoch``.
+        epoch: number of the epoch; each epoch has a different order.
+        skip_batches: number of batches to skip at the start of the epoch, to resume after them.
 
     Raises:
         ArgumentError: ``skip_batches`` is negative.
@@ -179,15 +179,15 @@ class EpochOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardOptions:
-    """Which part of the epoch a worker of a data-parallel job gets.
+    """The part of an epoch that a worker of a data-parallel job gets.
 
     Attributes:
-        num_shards: workers.
-        shard_index: which of them this is, from 0.
-        equal_batches: whether each worker stops at the number of batches that all of them have.
+        num_shards: number of workers.
+        shard_index: number of this worker, from 0.
+        equal_batches: give all workers the same number of batches, that of the worker with the fewest.
 
     Raises:
-        ArgumentError: ``shard_index`` names none of the workers.
+        ArgumentError: ``shard_index`` is out of range.
     """
 
     num_shards: int = 1
@@ -199,7 +199,7 @@ class ShardOptions:
 
 
 class Keywords(TypedDict, total=False):
-    """The options as keyword arguments: each by its own name, or a group of them as a dataclass."""
+    """The options as keyword arguments: single options, or dataclasses of several."""
 
     batching: BatchOptions
     batch_tokens: int | None
@@ -227,7 +227,7 @@ class Keywords(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """All of them."""
+    """All options of the loaders."""
 
     batching: BatchOptions = field(default_factory=BatchOptions)
     mixing: MixOptions = field(default_factory=MixOptions)
@@ -236,10 +236,10 @@ class Options:
 
     @classmethod
     def of(cls, keywords: Keywords) -> Self:
-        """Returns the options that keyword arguments give.
+        """Converts keyword arguments to options.
 
         Raises:
-            ArgumentError: a value is out of its range, or an option is given beside the dataclass that holds it.
+            ArgumentError: a value is out of range, or an option is given twice, alone and in a dataclass.
             TypeError: there is no such option.
         """
         left: dict[str, Any] = dict(keywords)

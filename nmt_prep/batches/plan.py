@@ -1,11 +1,10 @@
-"""Which pairs form which batch of a worker's epoch, for any loader.
+"""The plan that decides the pairs of each batch of a worker's epoch, for any loader.
 
-A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and tells from the shards'
-indexes how many batches each window has. A loader reads the windows from ``plan.start`` on, lets
-:func:`cut_window` cut each into batches, copies the ids of the pairs that these name, and
-stops after ``plan.batches_left``.
+A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
+each window from the shards' indexes. A loader reads the windows from ``plan.start`` on, divides each into batches with
+:func:`cut_window`, copies the ids of their pairs, and stops after ``plan.batches_left``.
 
-How a window is cut is one function, which each loader computes on its own kind of vectors.
+All loaders use the same :func:`cut_window`, each with its own kind of vectors.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from nmt_prep.records.index import SATURATED
 
 
 class Place(NamedTuple):
-    """Resume position: the number of a window, and how many batches of it were delivered before."""
+    """Resume position: the number of a window, and the number of its batches that were delivered before."""
 
     window: int
     done: int
@@ -38,16 +37,16 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The windows of a worker's epoch and the batches that they are cut into.
+    """The windows of a worker's epoch, and their batches.
 
     Attributes:
-        info: of the dataset.
+        info: content of ``dataset.json``.
         order: the order of the epoch, and the worker's part of it.
-        rule: what bounds a batch.
-        mix: how often each pair is in the epoch; None for once.
-        pad_to_limits: whether batches are padded to the limits of their buckets.
-        skip_batches: batches that were delivered before.
-        equal_batches: whether the worker stops at the number of batches that all workers have.
+        rule: limits of a batch.
+        mix: number of copies of each pair in the epoch; None if each occurs once.
+        pad_to_limits: True if batches are padded to the limits of their buckets.
+        skip_batches: number of batches to skip at the start.
+        equal_batches: True if all workers get the same number of batches.
     """
 
     info: DatasetInfo
@@ -64,12 +63,12 @@ class BatchPlan:
         return tuple(self.order.windows())
 
     def batches(self) -> Iterator[int]:
-        """Returns the number of batches of each window, from the indexes: about a second for 100 million pairs."""
+        """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs."""
         return map(self._batches, self.windows)
 
     @cached_property
     def batches_of_all(self) -> int | None:
-        """The number of batches that each worker delivers in an epoch; None where their numbers may differ."""
+        """Number of batches of each worker in an epoch; None if the workers may have different numbers."""
         if not self.equal_batches:
             return None
         orders = (replace(self.order, shard_index=index) for index in range(self.order.num_shards))
@@ -77,12 +76,12 @@ class BatchPlan:
 
     @cached_property
     def batches_left(self) -> int | None:
-        """The number of batches to deliver from :attr:`start` on; None for all."""
+        """Number of batches from :attr:`start` on; None for all."""
         return None if self.batches_of_all is None else self.batches_of_all - self.skip_batches
 
     @cached_property
     def start(self) -> Place:
-        """Where the epoch begins or resumes; behind the last window where all batches were delivered.
+        """Position from which the epoch starts or resumes; after the last window if all batches are skipped.
 
         Raises:
             ArgumentError: the epoch has fewer batches than ``skip_batches``.
@@ -119,7 +118,7 @@ class BatchPlan:
         longer = np.maximum(source, target)
         if self.rule.max_length is None and longer.max(initial=0) == SATURATED:
             raise RecordsError(
-                f"a pair is longer than the {SATURATED - 1:,} ids that an index can tell: batches cannot be counted; "
+                f"a pair is longer than {SATURATED - 1:,} ids, the limit of an index, so batches cannot be counted; "
                 "set max_length"
             )
         if self.rule.row_length is None:
@@ -147,13 +146,13 @@ def plan_batches(
     Args:
         run_dir: directory of the run, which holds ``records``.
         split: name of the split.
-        options: what the batches are.
+        options: options of the loader.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
-        window_pairs: pairs of a window, about.
+        window_pairs: approximate number of pairs in a window.
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
-        ArgumentError: an option does not go with another one or with the records.
+        ArgumentError: an option conflicts with another one or with the records.
     """
     records_dir = Path(run_dir) / "records"
     info = check_records(records_dir, split, check)
@@ -175,18 +174,19 @@ def plan_batches(
 
 
 class WindowPairs(NamedTuple):
-    """What was read of a window, and the part of it to deliver.
+    """The lengths of the pairs of a window, and the part of it to deliver.
 
     Attributes:
-        number: of the window in the worker's epoch, so that what is drawn for it does not depend on where one begins.
+        number: number of the window in the worker's epoch; its random numbers depend on it, and so not on the window
+            that a loader starts from.
         runs: int64, shape ``[runs]``: numbers of its runs.
-        skip: pairs (rows, where they are packed) at the beginning that belong to another worker.
-        take: pairs (rows) after these.
-        done: batches that are left out, as they were delivered before.
+        skip: number of pairs (rows, if packed) at the start that belong to another worker.
+        take: number of pairs (rows, if packed) of this window after these.
+        done: number of its batches to skip, because they were delivered before.
         source: int64, shape ``[pairs]``: lengths of the sources.
         target: int64, shape ``[pairs]``: lengths of the targets.
-        corpora: int64, shape ``[pairs]``: numbers of the corpora; None in layout ``example``.
-        row_pairs: int64, shape ``[rows]``: pairs in each row of the records; empty where they are not packed.
+        corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
     """
 
     number: Scalar
@@ -204,12 +204,12 @@ class Batches(NamedTuple):
     """The batches of a window.
 
     Attributes:
-        pairs: int64: numbers of the window's pairs, batch after batch, row after row where they are packed. The rows of
-            ids are cut to the rule's ``max_length``.
-        row_pairs: int64, shape ``[rows]``: pairs in each row; None where pairs are not packed.
-        sizes: int64, shape ``[batches]``: pairs (rows, where they are packed) in each batch, none of them 0.
-        widths: int64, shape ``[batches]``: ids that both sides of each batch are padded to; None for the longest row of
-            each side. Packed rows are padded to the rule's ``row_length``.
+        pairs: int64: numbers of the window's pairs in the order of batches (and of rows, if packed). The loader
+            truncates their ids to the rule's ``max_length``.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None if pairs are not packed.
+        sizes: int64, shape ``[batches]``: number of pairs (rows, if packed) in each batch, never 0.
+        widths: int64, shape ``[batches]``: length to which both sides of each batch are padded; None for the longest
+            row of each side. Packed rows are padded to the rule's ``row_length``.
     """
 
     pairs: Vector
@@ -219,10 +219,10 @@ class Batches(NamedTuple):
 
 
 def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
-    """Cuts a window into its batches, in the order in which they are delivered.
+    """Divides a window into its batches, in the order in which they are delivered.
 
     Args:
-        plan: of the epoch.
+        plan: the plan of the epoch.
         window: the lengths of the pairs.
         on: the operations on vectors.
     """
@@ -254,7 +254,7 @@ def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batch
     rule = plan.rule
     if plan.order.index.packed:
         pairs, row_pairs = on.span(0, on.size(window.source)), window.row_pairs
-        # A pair that is longer than a row has one of its own, which does not count.
+        # A pair that is longer than a row has a row to itself, which is left out.
         longer = on.take(on.maximum(window.source, window.target), on.sums_before(row_pairs))
         rows = on.where(longer <= rule.row_length)[window.skip : window.skip + window.take]
     else:
@@ -269,7 +269,7 @@ def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batch
 
 
 def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector, Vector, Vector]:
-    """Returns the worker's pairs, as often as they are in the epoch and not too long, and the lengths of both sides."""
+    """Returns the worker's pairs, with copies and without those too long, and the lengths of both sides."""
     pairs = on.span(window.skip, window.skip + window.take)
     if plan.mix is not None:
         run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
@@ -285,10 +285,10 @@ def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector
 
 
 def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
-    """Returns the order of pairs by the longer side descending, then source minus target, in turns down and up.
+    """Sorts pairs by the longer side, descending, then by source minus target; returns their numbers.
 
-    So neighbours are alike on both sides, also where one length of the longer side gives way to the next.
-    Pairs of the same lengths keep their order.
+    The difference alternates between ascending and descending from one length of the longer side to the next. So
+    neighbours have similar lengths on both sides even where the longer side changes. The sort is stable.
     """
     longer, difference = on.maximum(source, target), source - target
     key = longer * 2 * (on.greatest(longer) + 1) + on.choose(longer % 2 < 1, difference, -difference)
@@ -296,12 +296,12 @@ def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
 
 
 def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors) -> Vector:
-    """Returns the numbers of pairs of batches: all are as large as the rule allows but the last.
+    """Returns the number of pairs of each batch; all but the last are as large as the rule allows.
 
     Args:
-        longer: length of each pair's longer side, descending; of rows any number.
-        rule: what bounds a batch; without buckets.
-        on: the vectors' operations.
+        longer: length of each pair's longer side, descending; for packed rows only the number of elements matters.
+        rule: limits of a batch, without buckets.
+        on: the operations on vectors.
     """
     if rule.pairs is None:
         return on.jumps(on.maximum(rule.tokens // on.maximum(longer, 1), 1))
@@ -313,7 +313,7 @@ def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors) -> Vector:
 def _batches_of_buckets(
     bucket: Vector, buckets: Buckets, drop_remainder: bool, on: Vectors
 ) -> tuple[Vector, Vector, Vector]:
-    """Returns where each batch starts in the order of buckets, its number of pairs, and its bucket's limit."""
+    """Returns the start of each batch in the order of buckets, its number of pairs, and its bucket's limit."""
     limits, capacities = np.array(buckets.limits), np.array(buckets.capacities)
     counts = on.counts(bucket, len(limits))
     batches = counts // capacities if drop_remainder else -(-counts // capacities)
@@ -325,5 +325,5 @@ def _batches_of_buckets(
 
 
 def _shuffled(count: Scalar, key: int | None, number: Scalar, on: Vectors) -> Vector:
-    """Returns the numbers below ``count``, shuffled where there is a key."""
+    """Returns the numbers below ``count``, shuffled if there is a key."""
     return on.span(0, count) if key is None else on.argsort(on.random(key, number, count))

@@ -24,11 +24,11 @@ class IdBatch:
     """One batch of pairs; ``source, target = batch`` unpacks the ids.
 
     Attributes:
-        source: rows of ids, each ending in eos unless it was cut.
-        target: the same of the target.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row, which follow one another in ``source`` and
-            ``target``; None where pairs are not packed.
-        width: ids that a loader pads each row of both sides to; None for the longest row of each side.
+        source: ids of the sources, one row per pair, each ending in eos unless it was truncated.
+        target: ids of the targets, likewise.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each packed row, whose pairs are consecutive in
+            ``source`` and ``target``; None if pairs are not packed.
+        width: length to which both sides are to be padded; None for the longest row of each side.
     """
 
     source: Ragged
@@ -60,7 +60,7 @@ def read_records(
 
     Raises:
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
-        ArgumentError: an option is out of its range, or does not go with another one.
+        ArgumentError: an option is out of range, or conflicts with another one.
     """
     return read_batches(plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS))
 
@@ -69,8 +69,8 @@ def read_batches(plan: BatchPlan) -> Iterator[IdBatch]:
     """Returns the batches of a plan.
 
     Raises:
-        RecordsError: a shard is damaged; when the iterator gets there.
-        ArgumentError: the epoch has fewer batches than are skipped.
+        RecordsError: a shard is damaged; raised when the iterator reaches the damage.
+        ArgumentError: ``skip_batches`` exceeds the number of batches in the epoch.
     """
     first, done = plan.start
     windows = enumerate(plan.windows[first:], first)

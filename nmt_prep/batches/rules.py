@@ -1,4 +1,4 @@
-"""What bounds the batches of a dataset, and so how many a window has, from lengths alone."""
+"""The limits of batches: buckets, and the number of batches of a window, computed from lengths alone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _T2T_SHORTEST, _T2T_STEP = 8, 1.1
 
 
 class Buckets(NamedTuple):
-    """Classes of lengths, each with batches of its own.
+    """Buckets of lengths; a batch holds pairs of one bucket only.
 
     Attributes:
-        limits: the longest length of each bucket, ascending; the last one is the longest there is.
-        capacities: pairs in a batch of each.
+        limits: maximum length of each bucket, ascending; the last one is the maximum length of all pairs.
+        capacities: number of pairs in a batch of each bucket.
     """
 
     limits: tuple[int, ...]
@@ -31,16 +31,17 @@ class Buckets(NamedTuple):
 
 
 class BatchRule(NamedTuple):
-    """What bounds a batch. The length of a pair is that of its longer side.
+    """The limits of a batch. The length of a pair is that of its longer side.
 
     Attributes:
-        tokens: most pairs times the longest length; a longer pair is a batch of its own. Not used with ``buckets``.
-        pairs: pairs (rows, where they are packed) in a batch; used instead of ``tokens`` where it is not None.
-        buckets: batches are of pairs of one bucket, in any order; None sorts the window by length.
-        drop_remainder: whether a batch that is not full is left out: the last one of a window, or of each bucket in it.
-        max_length: pairs that are longer are left out or cut; None takes all.
-        too_long: which of the two.
-        row_length: ids of the rows that pairs are packed into; None where they are not.
+        tokens: maximum of the number of pairs times the longest length; a longer pair forms a batch alone. Not used
+            with ``buckets``.
+        pairs: number of pairs (rows, if packed) in a batch; if not None, it is used instead of ``tokens``.
+        buckets: buckets of lengths; None sorts the window by length instead.
+        drop_remainder: True if an incomplete batch is left out: the last one of a window, or of each bucket in it.
+        max_length: maximum length of a pair; None takes all.
+        too_long: whether longer pairs are dropped or truncated.
+        row_length: length of packed rows in ids; None if pairs are not packed.
     """
 
     tokens: int
@@ -53,10 +54,10 @@ class BatchRule(NamedTuple):
 
     @classmethod
     def of(cls, info: DatasetInfo, split: str, options: BatchOptions) -> BatchRule:
-        """Returns what the options amount to for a split.
+        """Returns the limits for a split under the given options.
 
         Raises:
-            ArgumentError: options do not go with each other or with the layout of the records.
+            ArgumentError: options conflict with each other or with the layout of the records.
         """
         tokens = options.batch_tokens or (info.input.batch_tokens if info.input else _DEFAULT_TOKENS)
         longest = options.max_length
@@ -74,11 +75,11 @@ class BatchRule(NamedTuple):
         return cls(tokens, options.batch_size, buckets, options.drop_remainder, longest, options.too_long)
 
     def admitted(self, longer: npt.NDArray[np.integer[Any]], copies: Int64s | None = None) -> Int64s:
-        """Number of pairs of each length, from 0 on, once too long ones are left out or cut.
+        """Returns the number of pairs of each length, from 0 on, after longer ones were dropped or truncated.
 
         Args:
             longer: lengths of pairs.
-            copies: how often each pair is in the epoch; None for once.
+            copies: number of copies of each pair in the epoch; None for one.
         """
         histogram = np.bincount(longer, copies).astype(np.int64)
         if self.max_length is None or len(histogram) <= self.max_length + 1:
@@ -89,7 +90,7 @@ class BatchRule(NamedTuple):
         return admitted
 
     def count(self, histogram: Int64s) -> int:
-        """Batches of a window, from the number of pairs of each length."""
+        """Returns the number of batches of a window, given the number of pairs of each length."""
         if self.buckets is not None:
             bucket_of = np.searchsorted(self.buckets.limits, np.arange(len(histogram)))
             counts = np.bincount(bucket_of, histogram, len(self.buckets.limits)).astype(np.int64)
@@ -110,16 +111,16 @@ class BatchRule(NamedTuple):
 
 
 def fixed_buckets(limits: Sequence[int], tokens: int, pairs: int | None = None) -> Buckets:
-    """Buckets with these limits, whose batches hold ``pairs`` pairs, or as many as ``tokens`` allow at the limit."""
+    """Returns buckets with these limits and ``pairs`` pairs per batch, or as many as ``tokens`` allow at the limit."""
     ordered = tuple(sorted(set(limits)))
     return Buckets(ordered, tuple(pairs or max(tokens // limit, 1) for limit in ordered))
 
 
 def t2t_buckets(longest: int, tokens: int) -> Buckets:
-    """Tensor2Tensor's buckets (``data_reader.batching_scheme``, step 1.1, shortest 8).
+    """Returns Tensor2Tensor's buckets (``data_reader.batching_scheme``, step 1.1, shortest 8).
 
-    Boundaries grow by a tenth; a bucket ends before its boundary. A batch holds as many pairs as the tokens allow at
-    the boundary, rounded down to a divisor of a highly composite number.
+    Boundaries grow by a tenth and are exclusive. A batch holds as many pairs as the tokens allow at the boundary,
+    rounded down to a divisor of a highly composite number.
     """
     boundaries = []
     boundary = _T2T_SHORTEST
@@ -134,21 +135,21 @@ def t2t_buckets(longest: int, tokens: int) -> Buckets:
 
 
 def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int, ...]:
-    """The bucket limits that pad the least: the exact minimum over all choices, by dynamic programming.
+    """Returns the bucket limits with the least padding, the exact minimum, found by dynamic programming.
 
     Args:
         histogram: pairs of length and count, ascending, as ``max_lengths`` in ``dataset.json``.
-        buckets: how many at most.
+        buckets: maximum number of buckets.
 
     Returns:
-        The limits, ascending; each is a length that occurs, the last one the longest. Empty without any lengths.
+        The limits, ascending; all are lengths that occur, and the last is the longest. Empty if there are no lengths.
     """
     lengths, counts = (np.array([entry[part] for entry in histogram], np.int64) for part in (0, 1))
     size = len(lengths)
     if not size:
         return ()
     pairs, tokens = (np.concatenate([[0], np.cumsum(column)]) for column in (counts, counts * lengths))
-    # cost[i, j]: cells of padding where lengths i to j share a bucket; padding[j]: of the best choice for 0 to j - 1.
+    # cost[i, j]: padding cells if lengths i to j share a bucket; padding[j]: the minimum for lengths 0 to j - 1.
     cost = lengths * (pairs[1:] - pairs[:-1, np.newaxis]) - (tokens[1:] - tokens[:-1, np.newaxis])
     impossible = np.iinfo(np.int64).max // 2
     cost = np.where(np.arange(size)[:, np.newaxis] <= np.arange(size), cost, impossible)
@@ -167,7 +168,7 @@ def best_limits(histogram: Sequence[tuple[int, int]], buckets: int) -> tuple[int
 
 
 def _row_length(info: DatasetInfo, options: BatchOptions, max_length: int | None) -> int | None:
-    """Returns the number of ids of the rows that pairs are packed into, None where they are not."""
+    """Returns the length of packed rows in ids; None if pairs are not packed."""
     rows_of_records = info.layout == "packed" and options.packed is not False
     if not (options.packed or rows_of_records):
         return None
@@ -175,7 +176,7 @@ def _row_length(info: DatasetInfo, options: BatchOptions, max_length: int | None
         raise ArgumentError("packed rows have one length; leave out pad_to")
     if rows_of_records and options.too_long == "truncate":
         raise ArgumentError(
-            "records of layout packed leave out what is longer than their rows; use layout chunk, or packed=False"
+            "records of layout packed leave out pairs longer than their rows; use layout chunk, or packed=False"
         )
     length = info.row_length if rows_of_records else max_length
     if length is None:
@@ -201,7 +202,7 @@ def _buckets(histogram: Histogram, options: BatchOptions, tokens: int, max_lengt
 
 
 def _highly_composite(most: int) -> int:
-    """The largest number up to ``most`` that has more divisors than all smaller ones."""
+    """Returns the largest number up to ``most`` that has more divisors than all smaller ones."""
     divisors = np.zeros(most + 1, np.int64)
     for number in range(1, most + 1):
         divisors[number::number] += 1

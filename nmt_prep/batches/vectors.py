@@ -1,4 +1,4 @@
-"""The operations on vectors that a plan is computed with, on NumPy arrays.
+"""The vector operations that a plan needs, on NumPy arrays.
 
 :mod:`nmt_prep.input.tensors` has the same functions on TensorFlow tensors; a plan takes either module. All numbers are
 int64.
@@ -38,10 +38,10 @@ class PackedRows(NamedTuple):
 
 
 size, repeat, minimum, maximum = len, np.repeat, np.minimum, np.maximum
-where = np.flatnonzero  # the places at which a mask holds
-choose = np.where  # of a mask and two vectors: from the first where the mask holds, else from the second
-take = operator.getitem  # of a vector and places in it
-first_at_least = np.searchsorted  # of a vector in ascending order and values: the first place that is not below each
+where = np.flatnonzero  # indices at which a mask is true
+choose = np.where  # (mask, a, b): elements of a where the mask is true, of b elsewhere
+take = operator.getitem  # (vector, indices): the elements at the indices
+first_at_least = np.searchsorted  # (ascending vector, values): index of the first element not below each value
 
 
 def span(start: int, stop: int, step: int = 1, /) -> Int64s:
@@ -50,13 +50,13 @@ def span(start: int, stop: int, step: int = 1, /) -> Int64s:
 
 
 def spans(starts: Int64s, sizes: Int64s, /) -> Int64s:
-    """Returns the numbers ``start`` to before ``start + size`` of each pair of the two, one after another."""
+    """Concatenates the ranges from ``start`` to before ``start + size``."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
 
 
 def greatest(vector: Int64s, /) -> int:
-    """Returns the largest element; of an empty vector any number."""
+    """Returns the largest element; undefined for an empty vector."""
     return int(vector.max(initial=0))
 
 
@@ -71,7 +71,7 @@ def counts(numbers: Int64s, size: int, /) -> Int64s:
 
 
 def argsort(vector: Int64s, /) -> Int64s:
-    """Returns the places of the elements in ascending order; equal ones keep theirs."""
+    """Returns the indices that sort the elements in ascending order; the sort is stable."""
     if not len(vector):
         return np.empty(0, np.int64)
     # NumPy sorts 16-bit numbers ten times as fast as others: by the low digits first, then by the higher ones.
@@ -83,14 +83,14 @@ def argsort(vector: Int64s, /) -> Int64s:
 
 
 def inverse(permutation: Int64s, /) -> Int64s:
-    """Returns the place of each number in a permutation."""
+    """Returns the inverse of a permutation."""
     places = np.empty_like(permutation)
     places[permutation] = np.arange(len(permutation))
     return places
 
 
 def random(key: int, number: int, size: int, /) -> Int64s:
-    """Returns int64 numbers of the full range, fixed by ``key`` and ``number`` on any machine.
+    """Returns random int64 numbers of the full range, which depend only on ``key`` and ``number``.
 
     They are those of ``tf.random.stateless_uniform`` with seed ``[key, number]`` and algorithm ``philox``: Philox4x32
     with ten rounds (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
@@ -107,7 +107,7 @@ def random(key: int, number: int, size: int, /) -> Int64s:
 
 
 def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list[npt.NDArray[np.uint64]]:
-    """Returns the four 32-bit words that Philox4x32-10 makes of each counter, in arrays of uint64."""
+    """Returns the four 32-bit words that Philox4x32-10 computes from each counter, in arrays of uint64."""
     half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
     for _ in range(10):
         first, second = np.uint64(0xD2511F53) * counter[0], np.uint64(0xCD9E8D57) * counter[2]
@@ -122,7 +122,7 @@ def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list
 
 
 def jumps(widths: Int64s, /) -> Int64s:
-    """Returns the widths met by going from place 0 on by the width at each place; the last one ends with the vector."""
+    """Returns the steps of a walk from index 0 whose step at each index is the element there; clips the last one."""
     found, place = [], 0
     while place < len(widths):
         found.append(min(int(widths[place]), len(widths) - place))
@@ -131,7 +131,7 @@ def jumps(widths: Int64s, /) -> Int64s:
 
 
 def pack_rows(source: Int64s, target: Int64s, length: int, /) -> PackedRows:
-    """Packs pairs, given by the lengths of their sides, none above ``length``, into rows of ``length`` ids a side."""
+    """Packs pairs into rows of ``length`` ids per side, given the lengths of their sides, none above ``length``."""
     rows = pack_rounds(source.astype(np.int32), target.astype(np.int32), length).astype(np.int64)
     sizes = np.bincount(rows)
     return PackedRows(argsort(rows), sizes[sizes > 0])

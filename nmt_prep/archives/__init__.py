@@ -7,8 +7,14 @@ compressed is decompressed too. A tar is read once, to its end, so that the chec
 from __future__ import annotations
 
 from nmt_prep.archives.entry import Archive, DamagedError
-from nmt_prep.archives.extraction import WHOLE_FILE, Extracted, MissingMemberError, digest_members, extract_members
-from nmt_prep.archives.integrity import damage_of
+from nmt_prep.archives.extraction import (
+    WHOLE_FILE,
+    Extracted,
+    MissingMemberError,
+    damage_of,
+    digest_members,
+    extract_members,
+)
 from nmt_prep.archives.names import is_pattern, member_name, without_suffix
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Extraction of named members to files: all of them or none."""
+"""Extraction of named members to files, all of them or none, and a test of whole archives."""
 
 from __future__ import annotations
 
@@ -246,3 +246,42 @@ def _missing(name: str, names: list[str], archive: Archive, single: bool) -> Arc
     return MissingMemberError(
         name, f"{archive.path} has {what}; {nearest(name, names)}: correct the member's name in the config"
     )
+
+
+def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str:
+    """Reads a file to its end, as if to extract all of it; returns a description of the damage, or "".
+
+    Tested are the headers of a tar, the directory of a zip, and the checksums of gzip, bzip2, xz, each member of a zip,
+    and of zstd if present. A file that is neither an archive nor compressed is not read, since nothing in it shows
+    damage. Undamaged content that extraction refuses, such as a decompression bomb or an encrypted member, is not
+    reported here.
+
+    Args:
+        path: path of the file.
+        limits: of the decompressed content; content beyond them is not tested.
+        advance: called with the number of bytes decompressed; it may end the test by raising.
+    """
+    archive = Archive(path, path.name, "")
+    budget = Budget(archive, limits)
+    total = 0
+    try:
+        with path.open("rb") as file, closing(entries_of(archive, file, budget, ())) as entries:
+            for entry in entries:
+                if entry.refused:
+                    continue
+                try:
+                    content = entry.open()
+                except NotImplementedError:  # unsupported compression: fails later, if requested
+                    continue
+                stream = decompressed(content) if entry.single else content
+                if entry.single and stream is content:
+                    return ""
+                while chunk := stream.read(_CHUNK):
+                    total += len(chunk)
+                    budget.check_total(total)
+                    advance(len(chunk))
+    except ArchiveError:
+        return ""
+    except damage_errors() as error:
+        return str(error) or type(error).__name__
+    return ""

@@ -38,7 +38,7 @@ from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import lock_path
 
 if TYPE_CHECKING:
-    from nmt_prep.pipeline.outcomes import Outcome
+    from nmt_prep.pipeline.pipeline import Outcome
 
 
 _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])

@@ -13,7 +13,7 @@ from nmt_prep.progress import Fields
 
 if TYPE_CHECKING:
     from nmt_prep.pipeline.drivers import RoundState
-    from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
+    from nmt_prep.pipeline.pipeline import Outcome, ShareOutcome, StageTasks, Step
 
 
 def _bisection(fields: Fields) -> str:

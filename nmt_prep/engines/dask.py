@@ -1,25 +1,158 @@
 """Workers of a Dask cluster, either an existing one or one that is started here from the config.
 
-Dask itself moves tasks from dead workers to others, and replaces dead workers of clusters that it started.
+Dask can start clusters on this machine, through a batch system, or in Kubernetes. Dask itself moves tasks from dead
+workers to others, and replaces dead workers of clusters that it started.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import difflib
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from nmt_prep.config import DaskSettings
-from nmt_prep.engines.dask_clusters import cluster_class, open_cluster
+from nmt_prep.config import ClusterSettings, DaskSettings
 from nmt_prep.engines.dask_roster import Roster
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.engines.executor import ExecutorEngine
-from nmt_prep.errors import EngineError
+from nmt_prep.errors import ConfigError, EngineError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.runtime.extras import needed_extra
+
+_CLASSES = {
+    "local": ("distributed", "dask", "LocalCluster"),
+    "slurm": ("dask_jobqueue", "dask-jobqueue", "SLURMCluster"),
+    "pbs": ("dask_jobqueue", "dask-jobqueue", "PBSCluster"),
+    "lsf": ("dask_jobqueue", "dask-jobqueue", "LSFCluster"),
+    "sge": ("dask_jobqueue", "dask-jobqueue", "SGECluster"),
+    "kubernetes": ("dask_kubernetes.operator", "dask-kubernetes", "KubeCluster"),
+}
+"""Module, extra of this package, and class, by kind."""
+
+_OURS = {"self", "args", "kwargs", "worker_kwargs", "base_class_kwargs", "asynchronous", "loop", "n_workers"}
+"""Constructor parameters that are not options of the config."""
+
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "67108864", "MALLOC_MMAP_THRESHOLD_": "33554432"}
+"""The threshold that glibc adapts to by default.
+
+Dask sets one (in ``pre-spawn-environ``) that returns memory to the system often; allocating it again costs a sixth of
+the tasks' time."""
+
+_BESIDE_A_WORKER = 500_000_000
+"""Bytes of a job in addition to its workers' memory, for their nanny process."""
+
+
+def cluster_class(settings: ClusterSettings) -> Any:
+    """Returns Dask's class for clusters of a kind.
+
+    Raises:
+        ConfigError: its extra is not installed, or it has no such option.
+    """
+    module, extra, name = _CLASSES[settings.kind]
+    cluster: Any = getattr(needed_extra(module, extra, f"engine.cluster.kind {settings.kind}"), name)
+    allowed = _option_names(cluster)
+    for option in settings.options:
+        if option == "n_workers":
+            raise ConfigError("engine.cluster.options.n_workers: give engine.cluster.workers instead")
+        if option not in allowed:
+            near = difflib.get_close_matches(option, allowed, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(sorted(allowed))
+            raise ConfigError(f"engine.cluster.options.{option}: {name} has no such option{hint} (it has {known})")
+    return cluster
+
+
+@contextmanager
+def open_cluster(settings: DaskSettings) -> Iterator[Any]:
+    """Starts the cluster that a config describes; stops it at the end of the ``with`` block.
+
+    Raises:
+        ConfigError: the cluster refuses its options.
+        EngineError: it cannot be started.
+    """
+    assert settings.cluster is not None
+    cluster_settings = settings.cluster
+    dask = needed_extra("dask", "dask", "engine.kind dask")
+    create = cluster_class(cluster_settings)
+    try:
+        with dask.config.set(_dask_settings(settings, dask.config)):
+            cluster = create(**cluster_options(settings))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"engine.cluster: {create.__name__} refuses its options: {error}") from error
+    except (OSError, RuntimeError) as error:
+        raise EngineError(f"cannot start a cluster of kind {cluster_settings.kind}: {error}") from error
+    with cluster:
+        cluster.scale(cluster_settings.workers)
+        yield cluster
+
+
+def cluster_options(settings: DaskSettings) -> dict[str, Any]:
+    """Returns the arguments of Dask's class: those derived from the section, overridden by its ``options``."""
+    cluster = settings.cluster
+    assert cluster is not None
+    own = {key: _lists(value) for key, value in cluster.options.items()}
+    share = settings.memory // cluster.workers
+    if cluster.kind == "local":
+        # Tasks keep within their share; Dask's own limits would kill a worker slightly above it.
+        quiet = {
+            "threads_per_worker": 1,
+            "memory_limit": None,
+            "dashboard_address": ":0",
+            "silence_logs": logging.ERROR,
+        }
+        return {"n_workers": cluster.workers, **quiet, **own}
+    if cluster.kind == "kubernetes":
+        variables = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{settings.frozen_seconds:g}s", **_ALLOCATOR}
+        return {"n_workers": cluster.workers, "quiet": True, **own, "env": _environment(variables, own.get("env"))}
+    processes = own.get("processes", 1)
+    prologue = [*(f"export {name}={value}" for name, value in _ALLOCATOR.items()), *own.pop("job_script_prologue", ())]
+    memory = f"{share * processes + _BESIDE_A_WORKER} B"
+    return {"cores": 1, "processes": processes, "memory": memory, "job_script_prologue": prologue, **own}
+
+
+def _dask_settings(settings: DaskSettings, current: Any) -> dict[str, Any]:
+    """Returns Dask's configuration for schedulers and workers that this process starts."""
+    environment = "distributed.nanny.pre-spawn-environ"
+    return {
+        "distributed.scheduler.worker-ttl": f"{settings.frozen_seconds:g}s",
+        environment: {**current.get(environment), **_ALLOCATOR},
+        # Profiling is not used here and costs a few percent of a core.
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+    }
+
+
+def _environment(variables: Mapping[str, str], own: Any) -> Any:
+    """Merges environment variables with the config's, which take precedence; for Kubernetes a mapping or a list."""
+    if isinstance(own, list):
+        return [*({"name": name, "value": value} for name, value in variables.items()), *own]
+    return {**variables, **(own or {})}
+
+
+def _lists(value: Any) -> Any:
+    """Converts tuples of a config back to lists, as in the file."""
+    if isinstance(value, tuple):
+        return [_lists(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _lists(item) for key, item in value.items()}
+    return value
+
+
+def _option_names(cluster: Any) -> set[str]:
+    """Returns the parameter names of a class, and of the classes to which it passes unknown ones."""
+    related = [cluster, getattr(cluster, "job_cls", None)]
+    if cluster.__name__ == "LocalCluster":
+        distributed = needed_extra("distributed", "dask", "engine.kind dask")
+        related += [distributed.Nanny, distributed.Worker]
+    bases = [base for each in related if each is not None for base in each.__mro__ if base is not object]
+    constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
+    return {name for constructor in constructors for name in inspect.signature(constructor).parameters} - _OURS
+
 
 _CLOSING_SECONDS = 10.0
 

@@ -1,11 +1,13 @@
 """Workers of a ``concurrent.futures.Executor``: other processes, on this machine or on others.
 
 They share only the file system with this process. Tasks are idempotent, so a task may run again after its worker was
-lost, or twice at the same time.
+lost, or twice at the same time. Files that another machine wrote may not be visible yet, since NFS caches for up to a
+minute, so a task whose file is missing is retried for a while.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import threading
@@ -13,12 +15,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, Generic
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
-from nmt_prep.engines.unseen import look_again
 from nmt_prep.errors import EngineError, NmtPrepError, OutputError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime.cores import available_cores
@@ -216,3 +219,58 @@ def _report(future: Future[TaskReport[R]]) -> TaskReport[R]:
     worker = getattr(error, "last_worker", None)
     name = getattr(worker, "address", None) or "unknown"
     return TaskReport(name, 0.0, 0, None, _in_words(error), "".join(traceback.format_exception(error)))
+
+
+PAUSES = (0.1, 0.4, 1.5, 3.0)
+"""Seconds to wait before each retry; a file that is not there after the last one is missing."""
+
+_UNSEEN = {errno.ENOENT, errno.ESTALE}
+"""Error numbers for a file that does not exist, and for one that was replaced while it was read."""
+
+
+def look_again(function: Work[T, R], task: T, tick: Tick) -> R:
+    """Runs a task, and retries it a few times while a file that it needs is not there.
+
+    Returns:
+        The task's result.
+
+    Raises:
+        Exception: as the task raised it.
+    """
+    pauses = iter(PAUSES)
+    while True:
+        amounts: list[int] = []
+
+        def count(amount: int, amounts: list[int] = amounts) -> None:
+            amounts.append(amount)
+            tick(amount)
+
+        try:
+            return function(task, count)
+        except Exception as error:
+            if not is_unseen(error) or (pause := next(pauses, None)) is None:
+                raise
+        tick(-sum(amounts))
+        time.sleep(pause)
+
+
+def is_unseen(error: BaseException) -> bool:
+    """Returns True if a missing file caused an error; then also lists its directory, which refreshes NFS's cache.
+
+    Args:
+        error: as the task raised it; the OSError may be its cause.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.errno in _UNSEEN:
+            if isinstance(cause.filename, str):
+                with suppress(OSError):
+                    any(Path(cause.filename).parent.iterdir())
+            return True
+    return False
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__

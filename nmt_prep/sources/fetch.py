@@ -1,4 +1,4 @@
-"""Fetches one file: mirrors, retries, and the checks at the end."""
+"""Fetches one file, from a server, a cloud (through fsspec) or a path: mirrors, retries, and the checks at the end."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nmt_prep.digests import check_regular, digest_of
-from nmt_prep.errors import DownloadError
+from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
+from nmt_prep.runtime.extras import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
-from nmt_prep.sources.cloud import opened_object
+from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.limits import Clock, Limits, Pace, RestartError, TransientError, pause_before
-from nmt_prep.sources.opus import resolve
 from nmt_prep.sources.partial import Answer, Partial, check_size
 from nmt_prep.sources.watch import Stop
 from nmt_prep.sources.web import asked, first_words, looks_like_html
@@ -236,3 +237,41 @@ def _opened_file(path: Path) -> Iterator[Answer]:
             yield Answer(str(path), 0, size, delimited=True, etag=None, modified=None, chunks=chunks)
     except OSError as error:
         raise DownloadError(f"cannot read {path}: {error.strerror or error}; check the url in the config") from error
+
+
+@contextmanager
+def opened_object(url: str) -> Iterator[Answer]:
+    """Opens an object at its start, with the credentials that its library finds.
+
+    Raises:
+        ConfigError: the extra is not installed.
+        DownloadError: it cannot be read.
+    """
+    fsspec = needed_extra("fsspec", "cloud", shown(url))
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+        facts = system.info(path)
+        etag = facts.get("ETag") or facts.get("etag")
+        with system.open(path, "rb") as file:
+            chunks = _chunks(file, url)
+            yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=chunks)
+    except ImportError as error:
+        raise ConfigError(f"{shown(url)} needs {error.name}: pip install 'nmt_prep[cloud]'") from error
+    except NmtPrepError:
+        raise
+    except FileNotFoundError as error:
+        raise DownloadError(f"{shown(url)}: there is no such object; check the url in the config") from error
+    except PermissionError as error:
+        raise DownloadError(
+            f"{shown(url)}: access denied; check the credentials of this machine for its storage"
+        ) from error
+    except Exception as error:  # every storage library has its own errors
+        raise TransientError(f"{shown(url)}: {type(error).__name__}; check the network and the credentials") from error
+
+
+def _chunks(file: Any, url: str) -> Iterator[bytes]:
+    try:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+    except Exception as error:  # every storage library has its own errors
+        raise TransientError(f"{shown(url)}: reading broke off ({type(error).__name__}); try again later") from error

@@ -1,16 +1,76 @@
-"""Gets files from the run's own store, from the shared cache, or from the network."""
+"""Gets files, several at once, from the run's own store, from the shared cache, or from the network.
+
+The cache holds the downloads of all runs by digest, in the user's cache directory. It is safe to delete.
+"""
 
 from __future__ import annotations
 
 import shutil
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TypeAlias
 
-from nmt_prep.artefacts import atomic_write, flush, writing
+from nmt_prep.artefacts import atomic_write, flush, link_or_copy, writing
+from nmt_prep.digests import cache_directory, sha256_of
+from nmt_prep.errors import OutputError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
 from nmt_prep.sources.lockfile import Locked, LockFile
 from nmt_prep.store import Store, Stored
+
+
+class DownloadCache:
+    """Files by SHA-256, verified at each use. Safe under concurrent runs, since writes are atomic."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory or cache_directory() / "downloads"
+
+    def take(self, sha256: str, into: Path) -> bool:
+        """Copies a file to ``into`` if the cache has it; a damaged file is removed from the cache.
+
+        Raises:
+            OutputError: ``into`` cannot be written.
+        """
+        kept = self._path(sha256)
+        try:
+            with atomic_write(into) as beside:
+                _copy_verified(kept, beside, sha256)
+        except _UnusableError:
+            with suppress(OSError):
+                kept.unlink(missing_ok=True)
+            return False
+        return True
+
+    def offer(self, path: Path, sha256: str) -> None:
+        """Adds a file for other runs; errors are ignored, since the cache is optional."""
+        kept = self._path(sha256)
+        with suppress(OSError, OutputError):
+            if not kept.is_file() or kept.stat().st_size != path.stat().st_size:
+                with atomic_write(kept) as beside:
+                    link_or_copy(path, beside)
+
+    def drop(self, sha256: str) -> None:
+        """Removes an unusable file; errors are ignored."""
+        with suppress(OSError):
+            self._path(sha256).unlink(missing_ok=True)
+
+    def _path(self, sha256: str) -> Path:
+        return self._directory / sha256[:2] / sha256
+
+
+class _UnusableError(Exception):
+    """A file is missing from the cache, or damaged there."""
+
+
+def _copy_verified(kept: Path, beside: Path, sha256: str) -> None:
+    """Copies a file and verifies the copy, since another run may be changing the original."""
+    if not (kept.is_file() and link_or_copy(kept, beside) and sha256_of(beside) == sha256):
+        raise _UnusableError
 
 
 @dataclass(frozen=True)
@@ -116,3 +176,59 @@ class Supply:
             with atomic_write(self.store.directory / file) as beside:
                 shutil.copyfile(self.store.directory / stored.file, beside)
         return replace(stored, file=file)
+
+
+PATIENCE = 2.0
+"""Seconds that running fetches have to write their partial files after a stop."""
+
+_Ended: TypeAlias = "SimpleQueue[tuple[WantedFile, Stored | BaseException]]"
+
+
+def get_all(supply: Supply, wanted: Sequence[WantedFile], parallel: int) -> dict[WantedFile, Stored]:
+    """Gets files, up to ``parallel`` at once. A failure or Ctrl-C stops all of them; partial files are kept.
+
+    The threads are daemons, since the interpreter waits for other threads at exit, and a thread may be in a call that
+    cannot be interrupted, such as name resolution. A ThreadPoolExecutor does not fit: its exit waits for every thread,
+    and it loses track of a thread if Ctrl-C comes while the thread starts.
+
+    Raises:
+        DownloadError: a file cannot be fetched.
+        OutputError: a file cannot be stored.
+    """
+    waiting: SimpleQueue[WantedFile] = SimpleQueue()
+    for file in wanted:
+        waiting.put(file)
+    ended: _Ended = SimpleQueue()
+    threads = [
+        threading.Thread(target=_work, args=(supply, waiting, ended), name=f"nmt-prep-download-{number}", daemon=True)
+        for number in range(min(parallel, len(wanted)))
+    ]
+    results: dict[WantedFile, Stored] = {}
+    try:
+        for thread in threads:
+            thread.start()
+        while len(results) < len(wanted):
+            file, result = ended.get()
+            if isinstance(result, BaseException):
+                raise result
+            results[file] = result
+    finally:
+        supply.fetcher.stop()
+        until = time.monotonic() + PATIENCE
+        for thread in threads:
+            with suppress(RuntimeError):  # the thread was not started
+                thread.join(max(0.0, until - time.monotonic()))
+    return results
+
+
+def _work(supply: Supply, waiting: SimpleQueue[WantedFile], ended: _Ended) -> None:
+    with suppress(Empty):
+        while True:
+            file = waiting.get_nowait()
+            try:
+                supply.fetcher.check()
+                ended.put((file, supply.get(file)))
+            except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
+                ended.put((file, error))
+                supply.fetcher.stop()
+                return

@@ -15,13 +15,11 @@ from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
-from nmt_prep.sources.cache import DownloadCache
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.sources.parallel import get_all
 from nmt_prep.sources.partial import remove_partials
-from nmt_prep.sources.supply import Supply, WantedFile
+from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
 from nmt_prep.store import Store, Stored
 
 

@@ -1,12 +1,16 @@
-"""vocab: trains one subword vocabulary per side, or a shared one, from the sampled lines."""
+"""vocab: trains one subword vocabulary per side, or a shared one, from the sampled lines.
+
+Training reports an event for each step, and has one meter for each step.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 
@@ -21,7 +25,6 @@ from nmt_prep.pipeline.stage import Job, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
-from nmt_prep.stages.vocab_progress import TrainingMeters
 from nmt_prep.subwords import Tokenizer, dialect_named, dialect_of
 from nmt_prep.subwords.counts import TextCounts, read_counts
 from nmt_prep.subwords.tokenizer import IdLayout
@@ -139,6 +142,57 @@ def _loaded(vocabulary: BuiltVocabulary) -> Tokenizer:
             f"{vocabulary.path} does not match its recorded fingerprint; run again with --force vocab"
         )
     return tokenizer
+
+
+class TrainingMeters:
+    """A progress callback for trainers. Use it as a context manager, which ends the last meter."""
+
+    def __init__(self, whole: Meter, key: str) -> None:
+        """Starts without a meter.
+
+        Args:
+            whole: the meter of the whole training. It advances by 1 for each report; if the run is being stopped, this
+                raises and so ends the training.
+            key: name of the vocabulary.
+        """
+        self._whole = whole
+        self._key = key
+        self._meter: Meter | None = None
+        self._step = ""
+
+    def __call__(self, event: str, fields: Mapping[str, int | float | str]) -> None:
+        """Shows a report of the trainer."""
+        self._whole.event(f"vocab_{event}", side=self._key, **fields)
+        self._whole.advance(1)
+        if event == "step":
+            self._begin(str(fields["step"]), None, "steps")
+        elif event == "iteration":
+            self._show("choosing pieces", None, "iterations", int(fields["iteration"]))
+        elif event == "merges":
+            self._show("merging", int(fields["target"]), "pieces", int(fields["size"]))
+
+    def _show(self, step: str, total: int | None, unit: str, done: int) -> None:
+        if self._meter is None or self._step != step:
+            self._begin(step, total, unit)
+        assert self._meter is not None
+        self._meter.advance(done - self._meter.done)
+
+    def _begin(self, step: str, total: int | None, unit: str) -> None:
+        self._end()
+        self._step = step
+        self._meter = self._whole.part(f"vocab {self._key}: {step}", total, unit)
+        self._meter.__enter__()
+
+    def _end(self) -> None:
+        if self._meter is not None:
+            self._meter.__exit__(None, None, None)
+            self._meter = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
 
 
 def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:

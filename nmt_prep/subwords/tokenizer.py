@@ -1,7 +1,8 @@
-"""The interface of a tokenizer, the same for every subword dialect."""
+"""The interface of a tokenizer, and reading of vocabulary files, the same for every subword dialect."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Literal, TypeAlias
 
 from nmt_prep.columns import Lines, Ragged
 from nmt_prep.errors import VocabularyError
+
+_MAX_BYTES = 1 << 28
 
 IdLayout: TypeAlias = Literal["sentencepiece", "fairseq"]
 """The numbering of a SentencePiece model's pieces."""
@@ -125,3 +128,24 @@ class Tokenizer(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """SHA-256 (hex) of all that determines the ids: dialect, pieces, options, Unicode version."""
+
+
+def read_vocabulary(path: Path) -> bytes:
+    """Returns the bytes of a vocabulary file.
+
+    Raises:
+        VocabularyError: the file cannot be read, or is larger than 256 MiB.
+    """
+    try:
+        with path.open("rb") as file:
+            too_large = os.fstat(file.fileno()).st_size > _MAX_BYTES
+            data = b"" if too_large else file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise VocabularyError(
+            f"cannot read the vocabulary {path}: {error.strerror or error}; check the path"
+        ) from error
+    if too_large or len(data) > _MAX_BYTES:
+        raise VocabularyError(
+            f"{path} is larger than {_MAX_BYTES >> 20} MiB, too large for a vocabulary; check the path"
+        )
+    return data

@@ -8,7 +8,7 @@ import pytest
 
 from nmt_prep.checks import check_config
 from nmt_prep.config import ClusterSettings, DaskSettings
-from nmt_prep.engines.dask_clusters import cluster_class, cluster_options
+from nmt_prep.engines.dask import cluster_class, cluster_options
 from nmt_prep.errors import ConfigError
 
 pytest.importorskip("distributed")

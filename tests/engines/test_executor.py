@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -113,7 +114,7 @@ def test_a_file_not_yet_visible_to_a_worker_is_retried(
         if len(pauses) == 2:
             (tmp_path / "spill").touch()
 
-    monkeypatch.setattr("nmt_prep.engines.unseen.time", SimpleNamespace(sleep=pause))
+    monkeypatch.setattr("nmt_prep.engines.executor.time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
     (done,) = ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], ticks.append)
     assert done.result == {"square": 4}
     assert ticks == [2]
@@ -124,7 +125,7 @@ def test_a_file_not_yet_visible_to_a_worker_is_retried(
 def test_a_file_that_stays_missing_is_bad_data(
     threads: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nmt_prep.engines.unseen.PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("nmt_prep.engines.executor.PAUSES", (0.01, 0.01))
     with pytest.raises(RecordsError, match=r"^spill: not a usable spill file"):
         list(ExecutorEngine(threads, 2).map(reads_a_file, numbers(3, tmp_path)[2:], lambda amount: None))
     assert (tmp_path / "number-2").stat().st_size == 3

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords import ByteBPETokenizer, SentencePieceTokenizer, T2TTokenizer, Tokenizer
-from nmt_prep.subwords.vocabulary_file import read_vocabulary
+from nmt_prep.subwords.tokenizer import read_vocabulary
 
 DIALECTS = [T2TTokenizer, ByteBPETokenizer, SentencePieceTokenizer]
 

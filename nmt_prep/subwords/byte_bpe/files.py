@@ -21,7 +21,7 @@ from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, RankEncoding
 from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.tokenizer_json import from_tokenizer_json, to_tokenizer_json
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
-from nmt_prep.subwords.vocabulary_file import read_vocabulary
+from nmt_prep.subwords.tokenizer import read_vocabulary
 
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
 

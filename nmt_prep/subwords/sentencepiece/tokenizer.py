@@ -18,8 +18,7 @@ from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
-from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
-from nmt_prep.subwords.vocabulary_file import read_vocabulary
+from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
 
 
 class SentencePieceTokenizer(Tokenizer):

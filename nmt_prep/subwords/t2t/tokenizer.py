@@ -22,8 +22,7 @@ from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_text
-from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
-from nmt_prep.subwords.vocabulary_file import read_vocabulary
+from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
 
 _WHITE = re.compile(r"\s")
 

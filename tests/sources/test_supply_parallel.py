@@ -12,11 +12,9 @@ import pytest
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
-from nmt_prep.sources import parallel
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.limits import Limits
-from nmt_prep.sources.parallel import get_all
-from nmt_prep.sources.supply import Supply, WantedFile
+from nmt_prep.sources.supply import Supply, WantedFile, get_all
 from nmt_prep.sources.watch import FetchStoppedError
 from nmt_prep.store import Stored
 from tests.guard import PATIENCE
@@ -75,7 +73,7 @@ def test_a_failure_stops_the_others(tmp_path: Path) -> None:
 
 
 def test_a_call_that_cannot_be_stopped_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "PATIENCE", 0.1)
+    monkeypatch.setattr("nmt_prep.sources.supply.PATIENCE", 0.1)
     supply = FakeSupply(tmp_path)
     with pytest.raises(DownloadError, match=r"^missing: no such file$"):
         get(supply, ["never", "missing"])

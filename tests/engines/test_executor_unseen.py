@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from nmt_prep.corpora.parts import row_groups
-from nmt_prep.engines.unseen import is_unseen, look_again
+from nmt_prep.engines.executor import is_unseen, look_again
 from nmt_prep.errors import CorpusError, RecordsError
 from nmt_prep.records import GlobalShuffle, ShardPlan, write_shard
 from tests.engines.numbers import Number, reads_a_file
@@ -39,6 +39,6 @@ def test_a_file_that_was_replaced_while_it_was_read_is_unseen() -> None:
 def test_progress_of_a_failed_attempt_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks: list[int] = []
     clock = SimpleNamespace(sleep=lambda _: (tmp_path / "spill").touch())
-    monkeypatch.setattr("nmt_prep.engines.unseen.time", clock)
+    monkeypatch.setattr("nmt_prep.engines.executor.time", clock)
     assert look_again(reads_a_file, Number(2, tmp_path), ticks.append) == {"square": 4}
     assert ticks == [2, -2, 2]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.errors import ConfigError, DownloadError
-from nmt_prep.sources.opus import SERVICE_VARIABLE, parse_id
+from nmt_prep.sources.catalogues import SERVICE_VARIABLE, parse_id
 from tests.server import Answer, WebServer
 from tests.sources.fetching import Scene, sha256
 

@@ -1,0 +1,286 @@
+"""Corpora that are named by the id of a catalogue; they are fetched and read here, not by the catalogue's own program.
+
+OPUS: ``opus:<corpus>/<version>/<pair>``, such as ``opus:Books/v1/en-fr``. An id names a zip in Moses layout: one text
+file per side. Its URL comes from OPUS's public service (https://opus.nlpl.eu/opusapi/), which returns a list
+``corpora`` of objects with ``corpus``, ``version``, ``source``, ``target``, ``preprocessing`` and ``url``. Pairs are in
+alphabetical order there, whatever the order in the id.
+
+mtdata: ``mtdata:<group>-<name>-<version>-<pair>``, as ``mtdata list --id`` shows them. The index
+(``mtdata.index.Index``) takes most of a minute to build and seconds to load, so its answer for an id is cached in the
+cache directory, per version of mtdata.
+
+sacreBLEU: ``sacrebleu:<test set>/<pair>``, such as ``sacrebleu:wmt18/en-zh``. ``sacrebleu.dataset.DATASETS`` has the
+URL of a set and the members of its archive for the two sides. Of several references the first is taken.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.config.section import Languages
+from nmt_prep.digests import cache_directory, digest_of
+from nmt_prep.errors import ConfigError, DownloadError, OutputError
+from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.sources.address import shown
+from nmt_prep.sources.limits import Clock, Limits
+from nmt_prep.sources.watch import Stop
+from nmt_prep.sources.web import asked
+
+SERVICE = "https://opus.nlpl.eu/opusapi/"
+SERVICE_VARIABLE = "NMT_PREP_OPUS_API"
+"""Environment variable with the URL of another service, such as a local copy."""
+
+_MOST_BYTES = 10_000_000
+_OPUS_ID = re.compile(r"opus:(?P<corpus>[\w.+-]+)/(?P<version>[\w.+-]+)/(?P<first>[A-Za-z_]+)-(?P<second>[A-Za-z_]+)")
+
+_MTDATA_FORMATS = {"txt": "plain", "raw": "plain", "tsv": "tsv", "sgm": "sgm", "tmx": "tmx", "wmt21xml": "wmt_xml"}
+
+_MTDATA_FACTS = {"url", "format", "members", "columns", "swapped"}
+"""Keys of a cached entry."""
+
+_SACREBLEU_FORMATS = {
+    "FakeSGMLDataset": "sgm",
+    "PlainTextDataset": "plain",
+    "TSVDataset": "tsv",
+    "WMTXMLDataset": "wmt_xml",
+}
+
+
+def ordered(pair: tuple[str, str], languages: Languages, address: str) -> tuple[str, str]:
+    """Returns the pair with the config's source first; ``zh_CN`` matches ``zh`` if there is no exact match.
+
+    Raises:
+        ConfigError: the languages differ.
+    """
+    wanted = languages.source, languages.target
+    for spelling in (_tag, _language):
+        first, second = spelling(pair[0]), spelling(pair[1])
+        if (first, second) == (spelling(wanted[0]), spelling(wanted[1])):
+            return pair
+        if (second, first) == (spelling(wanted[0]), spelling(wanted[1])):
+            return pair[1], pair[0]
+    raise ConfigError(f"{address} is for {'-'.join(pair)}, but languages is {'-'.join(wanted)}; correct one of them")
+
+
+def _tag(code: str) -> str:
+    return code.lower().replace("_", "-")
+
+
+def _language(code: str) -> str:
+    return _tag(code).partition("-")[0]
+
+
+@dataclass(frozen=True)
+class OpusId:
+    """The parts of an id; ``languages`` are spelled and ordered as in OPUS."""
+
+    corpus: str
+    version: str
+    languages: tuple[str, str]
+
+    def member(self, language: str) -> str:
+        """Returns the name of a language's file in the zip."""
+        return f"{self.corpus}.{'-'.join(self.languages)}.{language}"
+
+
+def parse_id(address: str) -> OpusId:
+    """Parses an id.
+
+    Raises:
+        ConfigError: the id is malformed.
+    """
+    match = _OPUS_ID.fullmatch(address)
+    if match is None:
+        raise ConfigError(
+            f"{address}: an OPUS id is opus:<corpus>/<version>/<pair>, such as opus:Books/v1/en-fr; "
+            "https://opus.nlpl.eu lists them"
+        )
+    first, second = sorted((match["first"], match["second"]))
+    return OpusId(match["corpus"], match["version"], (first, second))
+
+
+def resolve(address: str, limits: Limits, clock: Clock, stop: Stop) -> str:
+    """Returns the URL of the zip that an id names.
+
+    Raises:
+        DownloadError: OPUS has no such corpus, or does not answer.
+    """
+    named = parse_id(address)
+    source, target = named.languages
+    query = {"corpus": named.corpus, "source": source, "target": target, "preprocessing": "moses"}
+    service = os.environ.get(SERVICE_VARIABLE) or SERVICE
+    found = _listed(f"{service}?{urlencode(query)}", limits, clock, stop)
+    fitting = [entry for entry in found if _names(entry) == (named.corpus, *named.languages, "moses")]
+    for entry in fitting:
+        if entry.get("version") == named.version:
+            return _checked_url(str(entry.get("url")), service, address)
+    versions = ", ".join(sorted({str(entry.get("version")) for entry in fitting}))
+    there = f"it has the versions {versions}" if versions else "it has no version for this pair"
+    raise DownloadError(f"{address}: not found in OPUS; {there}; check the id at https://opus.nlpl.eu")
+
+
+def _listed(url: str, limits: Limits, clock: Clock, stop: Stop) -> list[dict[str, Any]]:
+    content = bytearray()
+    with asked(url, None, limits, clock, stop) as answer:
+        for chunk in answer.chunks:
+            content += chunk
+            if len(content) > _MOST_BYTES:
+                raise DownloadError(
+                    f"{shown(url)}: more than {_MOST_BYTES:,} bytes, which is too long for a list of corpora"
+                )
+    try:
+        entries = parse_json(bytes(content))["corpora"]
+        return [entry for entry in entries if isinstance(entry, dict)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DownloadError(f"{shown(url)}: the answer is not a list of corpora; try again later") from error
+
+
+def _names(entry: dict[str, Any]) -> tuple[object, ...]:
+    return tuple(entry.get(key) for key in ("corpus", "source", "target", "preprocessing"))
+
+
+def _checked_url(url: str, service: str, address: str) -> str:
+    """Returns the URL from the service; refuses it by the rules for redirects."""
+    parts, asked_at = urlsplit(url), urlsplit(service)
+    if parts.scheme not in {"http", "https"} or (asked_at.scheme, parts.scheme) == ("https", "http"):
+        raise DownloadError(
+            f"{address}: OPUS returned {shown(url)}, which is not https and is refused: report it to OPUS"
+        )
+    return url
+
+
+def describe_mtdata(address: str, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of a corpus in mtdata's index.
+
+    Raises:
+        ConfigError: mtdata is not installed, has no such corpus, or the corpus is not supported.
+    """
+    entry = _mtdata_entry(address, languages)
+    known: dict[str, Any] = {"format": entry["format"]}
+    urls, members = entry["url"], entry["members"]
+    if isinstance(urls, list):
+        source, target = reversed(urls) if entry["swapped"] else urls
+        return {**known, "url": {"source": (source,), "target": (target,)}}
+    known["url"] = (urls,)
+    if len(members) == 2:
+        source, target = reversed(members) if entry["swapped"] else members
+        return {**known, "source": source, "target": target}
+    if known["format"] == "tsv":
+        first, second = entry["columns"] or (0, 1)
+        known["columns"] = (
+            {"source": second, "target": first} if entry["swapped"] else {"source": first, "target": second}
+        )
+    if known["format"] == "wmt_xml":
+        known["swap"] = entry["swapped"]
+    return {**known, "member": members[0]} if members else known
+
+
+def _mtdata_entry(address: str, languages: Languages) -> dict[str, Any]:
+    """Returns the index entry of an id as JSON: url, format, members, columns, and whether the pair is swapped."""
+    try:
+        version = metadata.version("mtdata")
+    except metadata.PackageNotFoundError:
+        raise ConfigError(f"{address} needs mtdata: pip install 'nmt_prep[mtdata]'") from None
+    note = cache_directory() / "mtdata" / f"{digest_of([version, address, languages.model_dump()])}.json"
+    with suppress(OSError, ValueError, TypeError):
+        noted = dict(parse_json(note.read_bytes()))
+        if noted.keys() == _MTDATA_FACTS:
+            return noted
+    with _quiet():
+        entry = _look_up(address, languages)
+    with suppress(OutputError):
+        write_json(note, entry)
+    return entry
+
+
+def _look_up(address: str, languages: Languages) -> dict[str, Any]:
+    index = needed_extra("mtdata.index", "mtdata", address)
+    tags = needed_extra("mtdata.iso.bcp47", "mtdata", address)
+    try:
+        found = index.INDEX[index.DatasetId.parse(address.removeprefix("mtdata:"))]
+    except Exception as error:  # mtdata raises KeyError, AssertionError and Exception itself
+        raise ConfigError(
+            f"{address}: mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>, and "
+            "`mtdata list --id --langs <pair>` shows them"
+        ) from error
+    if len(found.did.langs) != 2:
+        raise ConfigError(f"{address} is not a parallel corpus")
+    pair = tags.bcp47(languages.source), tags.bcp47(languages.target)
+    fits, swapped = tags.BCP47Tag.check_compat_swap(pair, found.did.langs)
+    if not fits:
+        raise ConfigError(f"{address} is not for {languages.source}-{languages.target}; correct the id or languages")
+    kind = _MTDATA_FORMATS.get(found.in_ext or re.sub(r"\.(gz|bz2|xz)$", "", found.ext))
+    if kind is None:
+        raise ConfigError(f"{address} is in a format that nmt_prep does not read ({found.in_ext or found.ext})")
+    members = list(found.in_paths or [])
+    url = found.url if isinstance(found.url, str) else list(found.url)
+    most = 2 if kind in {"plain", "sgm"} else 1
+    if (isinstance(url, list) and len(url) != 2) or len(members) > most:
+        raise ConfigError(f"{address} has more files than a corpus may have; name the files that you need by url")
+    columns = list(found.cols) if found.cols else None
+    return {"url": url, "format": kind, "members": members, "columns": columns, "swapped": bool(swapped)}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps mtdata from configuring the root logger and from logging."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+
+
+def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:
+    """Returns the config keys of a test set of sacrebleu.
+
+    Raises:
+        ConfigError: sacrebleu is not installed, has no such set or pair, or the set is in several archives.
+    """
+    sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
+    name, _, pair = address.removeprefix("sacrebleu:").rpartition("/")
+    if name not in sets:
+        raise ConfigError(
+            f"{address}: sacrebleu has no test set {name!r}; an id is sacrebleu:<test set>/<pair>, such as "
+            "sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
+        )
+    found = sets[name]
+    if pair not in found.langpairs:
+        raise ConfigError(f"{address}: the pairs of {name} are {', '.join(found.langpairs)}")
+    if len(found.data) != 1:
+        raise ConfigError(f"{address}: {name} consists of {len(found.data)} files; name those that you need by url")
+    kind = _SACREBLEU_FORMATS.get(type(found).__name__)
+    if kind is None:
+        raise ConfigError(f"{address}: {name} is in a format that nmt_prep does not read; use another set")
+    first, second = pair.split("-")
+    swapped = ordered((first, second), languages, address) != (first, second)
+    known = {"url": tuple(found.data), "format": kind}
+    if kind == "wmt_xml":
+        references = [name for name in found.kwargs.get("refs", ()) if name]
+        return {
+            **known,
+            "member": found.langpairs[pair][0],
+            "swap": swapped,
+            "references": tuple(references[:1]) or None,
+        }
+    source, target = found.langpairs[pair][:2]
+    if kind == "tsv":
+        return {**known, **_columns(source, target, swapped)}
+    return {**known, "source": target if swapped else source, "target": source if swapped else target}
+
+
+def _columns(source: str, target: str, swapped: bool) -> dict[str, Any]:
+    """Returns the columns of a table, whose members are written ``<column>:<member>``."""
+    (first, _, member), (second, _, _) = source.partition(":"), target.partition(":")
+    columns = {"source": int(second if swapped else first), "target": int(first if swapped else second)}
+    return {"member": member, "columns": columns}

@@ -68,7 +68,7 @@ def describe(name: str, fields: Fields) -> str | None:
 
 def plan_table(steps: Sequence[Step]) -> Table:
     """Returns the table of the stages of a plan."""
-    table = _table("stage", "state", "why")
+    table = plain_table("stage", "state", "why")
     for step in steps:
         table.add_row(step.stage, "fresh" if step.fresh else "would run", step.reason)
     return table
@@ -76,7 +76,7 @@ def plan_table(steps: Sequence[Step]) -> Table:
 
 def tasks_table(stages: Sequence[StageTasks], *, running: bool) -> Table:
     """Returns the table of the tasks of each stage; ``running`` is true while a run is using the directory."""
-    table = _table("stage", "round", "done", "of", "state")
+    table = plain_table("stage", "round", "done", "of", "state")
     for column in table.columns[2:4]:
         column.justify = "right"
     for stage in stages:
@@ -118,7 +118,7 @@ def share_line(outcome: ShareOutcome) -> str:
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:
     """Returns the table of the stages of a run: time, pairs in and out, drops by reason."""
-    table = _table("stage", "time", "pairs in", "pairs out", "dropped", "details")
+    table = plain_table("stage", "time", "pairs in", "pairs out", "dropped", "details")
     for name in ("time", "pairs in", "pairs out"):
         next(column for column in table.columns if column.header == name).justify = "right"
     for outcome in outcomes:
@@ -152,7 +152,8 @@ def where_records_are(config: Config) -> str:
     return "\n".join(lines)
 
 
-def _table(*headers: str) -> Table:
+def plain_table(*headers: str) -> Table:
+    """Returns an empty table without lines."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
         table.add_column(header, overflow="fold")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
+from nmt_prep.cli.console import plain_table
 from nmt_prep.config import Config, DaskSettings
 from nmt_prep.runtime.cores import available_cores
 from nmt_prep.sources.lockfile import LockFile, lock_path
@@ -33,14 +33,9 @@ def print_estimate(
     console: Console, path: Path, config: Config, pairs: int | None, workers: int | None, cores: int | None
 ) -> None:
     """Prints the estimate for a config; values that are not given come from the config or from this machine."""
-    from nmt_prep.estimates.estimate import Machines, advice, estimate, gigabytes, peak_disk  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.estimates.workload import (  # noqa: PLC0415  (loads pyarrow)
-        BYTES_PER_PAIR,
-        configured_corpora,
-        given_corpora,
-        total,
-    )
+    from nmt_prep import estimates  # noqa: PLC0415  (loads pyarrow)
 
+    gigabytes = estimates.gigabytes
     cores, engine = cores or available_cores(), config.engine
     if isinstance(engine, DaskSettings):
         workers = workers or (engine.cluster.workers if engine.cluster is not None else None)
@@ -48,27 +43,26 @@ def print_estimate(
             raise typer.BadParameter("give the number of workers of engine.scheduler: --workers")
     else:
         workers = workers or (cores if engine.workers == "auto" else min(engine.workers, cores))
-    machines = Machines(workers, cores, engine.memory, dask=isinstance(engine, DaskSettings))
+    machines = estimates.Machines(workers, cores, engine.memory, dask=isinstance(engine, DaskSettings))
     if pairs is None:
-        corpora = configured_corpora(config, path.parent, LockFile(lock_path(path)))
+        corpora = estimates.configured_corpora(config, path.parent, LockFile(lock_path(path)))
     else:
-        corpora = given_corpora(config, pairs)
-    stages, text = estimate(config, corpora, machines), total(corpora)
+        corpora = estimates.given_corpora(config, pairs)
+    stages, text = estimates.estimate(config, corpora, machines), estimates.total(corpora)
     several = f"{machines.count:,} machines of {cores} cores" if machines.count > 1 else "one machine"
-    console.print(
-        f"about {text / BYTES_PER_PAIR:,.0f} pairs, {gigabytes(text)} of text; {workers:,} workers on {several}",
-        soft_wrap=True,
-    )
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("stage", "time", "memory of a machine", "scratch", "output", "rate"):
-        table.add_column(name, overflow="fold", justify="left" if name in ("stage", "rate") else "right")
+    pairs = round(text / estimates.BYTES_PER_PAIR)
+    console.print(f"about {pairs:,} pairs, {gigabytes(text)} of text; {workers:,} workers on {several}", soft_wrap=True)
+    table = plain_table("stage", "time", "memory of a machine", "scratch", "output", "rate")
+    for column in table.columns[1:5]:
+        column.justify = "right"
     for stage in stages:
         disk = [gigabytes(size) if size else "" for size in (stage.scratch, stage.output)]
         table.add_row(stage.stage, _duration(stage.seconds), gigabytes(stage.memory), *disk, stage.origin)
     seconds, memory = sum(stage.seconds for stage in stages), max(stage.memory for stage in stages)
-    table.add_row("total", _duration(seconds), gigabytes(memory), "", f"{gigabytes(peak_disk(stages))} at once", "")
+    peak = f"{gigabytes(estimates.peak_disk(stages))} at once"
+    table.add_row("total", _duration(seconds), gigabytes(memory), "", peak, "")
     console.print(table)
-    for line in advice(config, stages, machines):
+    for line in estimates.advice(config, stages, machines):
         console.print(f"- {line}", soft_wrap=True)
 
 

@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.config import Config
-from nmt_prep.estimates.estimate import Machines, StageEstimate, advice, estimate, peak_disk, sample_bytes
-from nmt_prep.estimates.workload import CorpusSize, given_corpora
+from nmt_prep.estimates import (
+    CorpusSize,
+    Machines,
+    StageEstimate,
+    advice,
+    estimate,
+    given_corpora,
+    peak_disk,
+    sample_bytes,
+)
 from nmt_prep.pipeline.measured import StageNote, machine_name, save_note
 from tests.corpus import corpus_config
 

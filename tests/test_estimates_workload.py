@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.errors import ConfigError
-from nmt_prep.estimates.workload import CorpusSize, configured_corpora, given_corpora, total
+from nmt_prep.estimates import CorpusSize, configured_corpora, given_corpora, total
 from nmt_prep.sources.lockfile import Locked, LockFile
 from tests.corpus import corpus_config, write_tgz
 

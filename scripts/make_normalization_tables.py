@@ -58,13 +58,14 @@ def source() -> str:
     """Returns the text of the C++ file."""
     index, flat, kinds = pages()
     pairs = decompositions()
-    return f"""// Written by scripts/make_normalization_tables.py from Unicode {unicodedata.unidata_version}; do not edit.
+    version = unicodedata.unidata_version
+    return f"""// Written by scripts/make_normalization_tables.py from Unicode {version}; do not edit.
 #include "clean/normalization.h"
 
 // clang-format off
 namespace nmt_prep::clean {{
 
-const char kNormalizationVersion[] = "{unicodedata.unidata_version}";
+const char kNormalizationVersion[] = "{version}";
 
 const NormalizationKind kNormalizationKinds[] = {{
 {_rows((f"{{{combining}, {composition}}}" for combining, composition in kinds), 10)}

@@ -1,3 +1,5 @@
+#include "clean/fixes.h"
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unordered_map.h>
@@ -7,7 +9,6 @@
 #include <utility>
 
 #include "clean/fixer.h"
-#include "clean/fixes.h"
 #include "clean/normalization.h"
 #include "text.h"
 

@@ -27,7 +27,7 @@ std::size_t ByteScan::find(const std::uint8_t* data, std::size_t at, std::size_t
 #if defined(__x86_64__)
 // Returns the first position found, or a position near the end before which there is none.
 __attribute__((target("ssse3"))) std::size_t ByteScan::find_ssse3(const std::uint8_t* data, std::size_t at,
-                                                                   std::size_t size) const {
+                                                                  std::size_t size) const {
     const auto load = [](const std::uint8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
     const __m128i ascii = load(ascii_.data());
     const __m128i high = load(high_.data());
@@ -42,11 +42,11 @@ __attribute__((target("ssse3"))) std::size_t ByteScan::find_ssse3(const std::uin
         const __m128i block = load(data + at);
         // A shuffle gives 0 where the index has its highest bit, so that one of the two tables counts for each byte.
         const __m128i low = _mm_and_si128(block, index);
-        const __m128i halves = _mm_or_si128(_mm_shuffle_epi8(ascii, low), _mm_shuffle_epi8(high, _mm_xor_si128(low, flip)));
+        const __m128i halves =
+            _mm_or_si128(_mm_shuffle_epi8(ascii, low), _mm_shuffle_epi8(high, _mm_xor_si128(low, flip)));
         const __m128i upper = _mm_shuffle_epi8(bits, _mm_and_si128(_mm_srli_epi16(block, 4), half));
         const __m128i in_set = _mm_cmpeq_epi8(_mm_and_si128(halves, upper), upper);
-        const __m128i doubled =
-            _mm_and_si128(_mm_cmpeq_epi8(block, space), _mm_cmpeq_epi8(load(data + at + 1), space));
+        const __m128i doubled = _mm_and_si128(_mm_cmpeq_epi8(block, space), _mm_cmpeq_epi8(load(data + at + 1), space));
         const auto hits = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(in_set, _mm_and_si128(doubled, pairs))));
         if (hits != 0) return at + static_cast<std::size_t>(std::countr_zero(hits));
     }

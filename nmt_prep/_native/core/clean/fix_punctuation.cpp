@@ -19,13 +19,13 @@ namespace {
 constexpr std::string_view kNoBreak = "\u00A0";
 
 // The digits zero of all scripts; nine more digits follow each (category Nd of Unicode 14.0).
-constexpr char32_t kZeros[] = {
-    0x30,    0x660,   0x6F0,   0x7C0,   0x966,   0x9E6,   0xA66,   0xAE6,   0xB66,   0xBE6,   0xC66,
-    0xCE6,   0xD66,   0xDE6,   0xE50,   0xED0,   0xF20,   0x1040,  0x1090,  0x17E0,  0x1810,  0x1946,
-    0x19D0,  0x1A80,  0x1A90,  0x1B50,  0x1BB0,  0x1C40,  0x1C50,  0xA620,  0xA8D0,  0xA900,  0xA9D0,
-    0xA9F0,  0xAA50,  0xABF0,  0xFF10,  0x104A0, 0x10D30, 0x11066, 0x110F0, 0x11136, 0x111D0, 0x112F0,
-    0x11450, 0x114D0, 0x11650, 0x116C0, 0x11730, 0x118E0, 0x11950, 0x11C50, 0x11D50, 0x11DA0, 0x16A60,
-    0x16AC0, 0x16B50, 0x1D7CE, 0x1D7D8, 0x1D7E2, 0x1D7EC, 0x1D7F6, 0x1E140, 0x1E2F0, 0x1E950, 0x1FBF0};
+constexpr char32_t kZeros[] = {0x30,    0x660,   0x6F0,   0x7C0,   0x966,   0x9E6,   0xA66,   0xAE6,   0xB66,   0xBE6,
+                               0xC66,   0xCE6,   0xD66,   0xDE6,   0xE50,   0xED0,   0xF20,   0x1040,  0x1090,  0x17E0,
+                               0x1810,  0x1946,  0x19D0,  0x1A80,  0x1A90,  0x1B50,  0x1BB0,  0x1C40,  0x1C50,  0xA620,
+                               0xA8D0,  0xA900,  0xA9D0,  0xA9F0,  0xAA50,  0xABF0,  0xFF10,  0x104A0, 0x10D30, 0x11066,
+                               0x110F0, 0x11136, 0x111D0, 0x112F0, 0x11450, 0x114D0, 0x11650, 0x116C0, 0x11730, 0x118E0,
+                               0x11950, 0x11C50, 0x11D50, 0x11DA0, 0x16A60, 0x16AC0, 0x16B50, 0x1D7CE, 0x1D7D8, 0x1D7E2,
+                               0x1D7EC, 0x1D7F6, 0x1E140, 0x1E2F0, 0x1E950, 0x1FBF0};
 
 bool is_decimal(char32_t point) {
     const auto* const above = std::ranges::upper_bound(kZeros, point);
@@ -134,17 +134,12 @@ class Normalizer final : public Fix {
         switch (*at) {
             case '%':
             case ':':
-            case ';':
-                return place[-1] == ' ';
-            case '\'':
-                return place[1] == '\'';
-            case '"':
-                return stop(place[-1]) || stop(place[1]);
+            case ';': return place[-1] == ' ';
+            case '\'': return place[1] == '\'';
+            case '"': return stop(place[-1]) || stop(place[1]);
             case 0xE1:
-            case 0xE3:
-                return is_space(next_utf8(at));
-            default:
-                return true;
+            case 0xE3: return is_space(next_utf8(at));
+            default: return true;
         }
     }
     void apply(std::string_view line, std::string& fixed) const override {
@@ -202,17 +197,21 @@ class Normalizer final : public Fix {
             replace(text, "\u00A0:", ":");
             replace(text, "\u00A0ºC", " ºC");
             replace(text, "\u00A0cm", " cm");
-            for (const char* const sign : {"?", "!", ";"}) replace(text, std::string(kNoBreak) + sign, sign);
+            replace(text, "\u00A0?", "?");
+            replace(text, "\u00A0!", "!");
+            replace(text, "\u00A0;", ";");
             replace(text, ",\u00A0", ", ");
         }
         collapse_spaces(text);
     }
 
-    // Moves commas and full stops that precede a quote to after it; full stops only if another character than < follows.
+    // Moves commas and full stops that precede a quote to after it; full stops only if another character than <
+    // follows.
     void move_stops_after_quotes(std::string& text) const {
         replace(text, ",\"", "\",");
         std::size_t used = 0;  // what follows a quote is used up by it
-        for (std::size_t at = text.find(".\""); at != std::string::npos; at = text.find(".\"", std::max(used, at + 1))) {
+        for (std::size_t at = text.find(".\""); at != std::string::npos;
+             at = text.find(".\"", std::max(used, at + 1))) {
             std::size_t end = at + 2;
             while (end < text.size() && is_gap(character_at(text, end).point)) end += character_at(text, end).size;
             if (end < text.size() && text[end] != '<')
@@ -225,7 +224,9 @@ class Normalizer final : public Fix {
             used = end;
         }
     }
-    bool is_gap(char32_t point) const { return is_space(point) && (!moses_ || (point >= 0x09 && point <= 0x0D) || point == ' '); }
+    bool is_gap(char32_t point) const {
+        return is_space(point) && (!moses_ || (point >= 0x09 && point <= 0x0D) || point == ' ');
+    }
 
     // Replaces a no-break space between two digits. The digit after it cannot be the digit before another.
     void join_digits(std::string& text) const {
@@ -244,7 +245,8 @@ class Normalizer final : public Fix {
         while (!text.empty() && is_space(character_before(text, text.size()).point))
             text.resize(text.size() - character_before(text, text.size()).size);
         std::size_t start = 0;
-        while (start < text.size() && is_space(character_at(text, start).point)) start += character_at(text, start).size;
+        while (start < text.size() && is_space(character_at(text, start).point))
+            start += character_at(text, start).size;
         text.erase(0, start);
     }
 

@@ -1,0 +1,154 @@
+"""Fixes: alterations of text that repair damage or bring it into one form, before rules judge it.
+
+The core applies them (``_native/core/clean/fix_*.cpp``). They always run in the order of :data:`FIXES`, whatever the
+order in the config, because each relies on those before it: an entity may stand for a space, for example.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html.entities import html5
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, TextFixer
+
+from nmt_prep.columns import TextColumn
+
+FixSpec: TypeAlias = str | Mapping[str, str]
+"""A fix as in a config: its name, or a mapping from its name to its mode, such as ``{punctuation: moses}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixKind:
+    """What a fix does, and its modes.
+
+    Attributes:
+        does: a description for help texts.
+        modes: values that a config may give after the name.
+        needs_mode: whether a config must give one of them.
+    """
+
+    does: str
+    modes: tuple[str, ...] = ()
+    needs_mode: bool = False
+
+
+FIXES: Mapping[str, FixKind] = MappingProxyType(
+    {
+        "html_entities": FixKind("replaces complete HTML entities, once"),
+        "control": FixKind("removes control characters, except tabs, and byte order marks"),
+        "soft_hyphens": FixKind("removes soft hyphens"),
+        "bidi_marks": FixKind("removes marks of writing direction"),
+        "nfc": FixKind("brings text into Unicode's normal form C"),
+        "whitespace": FixKind("makes every run of whitespace one space, none at the ends", ("keep_no_break",)),
+        "ligatures": FixKind("writes out Latin ligatures such as U+FB01"),
+        "width": FixKind("replaces full-width ASCII, except in Chinese, Japanese and Korean"),
+        "punctuation": FixKind("normalizes punctuation like another tool", ("moses", "sacremoses"), needs_mode=True),
+    }
+)
+"""All fixes by name, in the order in which they are applied."""
+
+UNICODE_VERSION: str = NORMALIZATION_UNICODE_VERSION
+"""Unicode version of the normal form. Characters that are newer stay as they are."""
+
+_EAST_ASIAN = frozenset({"zh", "ja", "ko", "yue", "wuu", "lzh"})
+_ENTITIES = {name.removesuffix(";"): text for name, text in html5.items() if name.endswith(";")}
+
+
+def parse_fixes(specs: Sequence[FixSpec]) -> tuple[tuple[str, str], ...]:
+    """Returns the names and modes of fixes, in the order in which they are applied. No mode is an empty string.
+
+    Raises:
+        ValueError: a fix or a mode is unknown, missing, or given twice.
+    """
+    modes: dict[str, str] = {}
+    for spec in specs:
+        pairs = [(spec, "")] if isinstance(spec, str) else list(spec.items())
+        if len(pairs) != 1:
+            raise ValueError(f"{spec!r} is not a fix; write a name, or one name and its mode")
+        name, mode = pairs[0]
+        _check_fix(name, mode)
+        if name in modes:
+            raise ValueError(f"the fix {name} is listed twice")
+        modes[name] = mode
+    return tuple((name, modes[name]) for name in FIXES if name in modes)
+
+
+def _check_fix(name: str, mode: str) -> None:
+    kind = FIXES.get(name)
+    if kind is None:
+        near = difflib.get_close_matches(name, FIXES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"there is no fix {name!r}{hint} (fixes: {', '.join(FIXES)})")
+    if mode in kind.modes or not (mode or kind.needs_mode):
+        return
+    if not kind.modes:
+        raise ValueError(f"the fix {name} has no modes; write {name} alone")
+    given = f"has no mode {mode!r}" if mode else "needs a mode"
+    choices = " or ".join(f"{{{name}: {choice}}}" for choice in kind.modes)
+    raise ValueError(f"the fix {name} {given}; write {choices}")
+
+
+class Fixed(NamedTuple):
+    """Lines after their fixes.
+
+    Attributes:
+        lines: ``large_string``, as many as before.
+        altered: for each fix, the number of lines that it altered.
+    """
+
+    lines: pa.Array
+    altered: dict[str, int]
+
+
+class Fixer:
+    """Applies fixes to the lines of one side. It is thread-safe."""
+
+    def __init__(self, specs: Sequence[FixSpec], language: str) -> None:
+        """Makes a fixer.
+
+        Args:
+            specs: fixes, in any order.
+            language: language tag of the lines. Full-width characters stay in Chinese, Japanese and Korean, no-break
+                spaces are kept only in French, and punctuation depends on the language.
+
+        Raises:
+            ValueError: a fix or a mode is unknown, missing, or given twice.
+        """
+        base = language.replace("_", "-").split("-")[0].lower()
+        self.fixes = tuple(
+            (name, "" if name == "whitespace" and base != "fr" else mode)
+            for name, mode in parse_fixes(specs)
+            if not (name == "width" and base in _EAST_ASIAN)
+        )
+        """Names and modes of the fixes that this language needs, in the order in which they are applied."""
+        self._native = TextFixer(list(self.fixes), base, _ENTITIES)
+
+    def apply(self, lines: TextColumn | pa.Array) -> Fixed:
+        """Fixes lines. An array in which there is nothing to fix is returned itself.
+
+        Args:
+            lines: an Arrow ``string`` or ``large_string`` array, or its view.
+
+        Raises:
+            TypeError: the array holds something other than strings.
+            InvalidTextError: a line is null or not UTF-8.
+        """
+        column = lines if isinstance(lines, TextColumn) else TextColumn.from_arrow(lines)
+        data, offsets, counts = self._native.apply(column.data, column.offsets)
+        altered = {name: int(count) for (name, _), count in zip(self.fixes, counts, strict=True)}
+        if len(offsets):
+            return Fixed(_array(TextColumn(data, offsets)), altered)
+        if isinstance(lines, TextColumn):
+            return Fixed(_array(lines), altered)
+        return Fixed(lines if pa.types.is_large_string(lines.type) else lines.cast(pa.large_string()), altered)
+
+
+def _array(column: TextColumn) -> pa.Array:
+    offsets = np.ascontiguousarray(column.offsets)
+    return pa.LargeStringArray.from_buffers(len(column), pa.py_buffer(offsets), pa.py_buffer(column.data))

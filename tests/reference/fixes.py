@@ -1,0 +1,75 @@
+"""Fixes of text in plain Python, for comparison with the core."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html.entities import html5
+
+_WHITESPACE = re.compile("[\t\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_REFERENCE = re.compile(r"&(?:#([0-9]+)|#[xX]([0-9a-fA-F]+)|([0-9a-zA-Z]+));")
+_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "ſt", 0xFB06: "st"}
+
+
+def html_entities(line: str) -> str:
+    """Replaces complete references, once."""
+    return _REFERENCE.sub(_meaning, line)
+
+
+def _meaning(match: re.Match[str]) -> str:
+    decimal, hexadecimal, name = match.groups()
+    if name:
+        return html5.get(f"{name};", match[0]).replace("\n", " ")
+    digits = decimal or hexadecimal
+    number = int(digits, 10 if decimal else 16)
+    if len(match[0]) > 42 or number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+        return match[0]
+    if number in {10, 13}:
+        return " "
+    if 0x80 <= number <= 0x9F:
+        return bytes([number]).decode("cp1252", "ignore") or match[0]
+    noncharacter = 0xFDD0 <= number <= 0xFDEF or number & 0xFFFE == 0xFFFE
+    control = number != 9 and unicodedata.category(chr(number)) == "Cc"
+    return match[0] if control or noncharacter else chr(number)
+
+
+def control(line: str) -> str:
+    """Removes characters of category Cc but tabs, and U+FEFF."""
+    return "".join(c for c in line if c == "\t" or (unicodedata.category(c) != "Cc" and c != "\ufeff"))
+
+
+def soft_hyphens(line: str) -> str:
+    """Removes U+00AD."""
+    return line.replace("\u00ad", "")
+
+
+def bidi_marks(line: str) -> str:
+    """Removes characters with the property Bidi_Control."""
+    return _BIDI.sub("", line)
+
+
+def nfc(line: str) -> str:
+    """Returns normal form C."""
+    return unicodedata.normalize("NFC", line)
+
+
+def whitespace(line: str) -> str:
+    """Makes every run of whitespace one space, none at the ends."""
+    return _WHITESPACE.sub(" ", line).strip(" ")
+
+
+def whitespace_keep_no_break(line: str) -> str:
+    """Like ``whitespace``, but a run that holds a no-break space becomes the first one of the run."""
+    runs = _WHITESPACE.sub(lambda run: (re.findall("[\u00a0\u202f]", run[0]) or [" "])[0], line)
+    return runs.strip(" \u00a0\u202f")
+
+
+def ligatures(line: str) -> str:
+    """Writes out Latin ligatures."""
+    return line.translate(_LIGATURES)
+
+
+def width(line: str) -> str:
+    """Replaces full-width ASCII."""
+    return "".join(chr(ord(c) - 0xFEE0) if 0xFF01 <= ord(c) <= 0xFF5E else c for c in line)

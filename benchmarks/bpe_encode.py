@@ -1,12 +1,13 @@
-"""Encoding with a byte-level BPE vocabulary: nmt_prep, tiktoken, tokenizers, gigatoken; same text, one thread each.
+"""Compares byte-level BPE encoding by nmt_prep, tiktoken, tokenizers and gigatoken: same text, one thread each.
 
     python benchmarks/bpe_encode.py                                     # real corpora beside the checkout, or toy ones
     python benchmarks/bpe_encode.py --vocabulary tokenizer.json train.en
 
-Without ``--vocabulary`` one of ``--size`` is trained on each text. All ids are compared. Each line of the text comes
-once, so a first call finds every cache cold; the best of the later calls is warm. Packages take turns, and what counts
-is CPU time, so that a busy machine disturbs little. tiktoken and tokenizers get a list of strings, gigatoken a list or
-one buffer, nmt_prep an Arrow array; tiktoken and tokenizers return lists, the other two arrays.
+Without ``--vocabulary``, one of ``--size`` is trained on each text. All ids are compared. The lines of the text are
+distinct, so all caches are cold in the first call; the best of the later calls has warm caches. Packages take turns and
+CPU time is measured, so that other load on the machine has little effect. tiktoken and tokenizers take a list of
+strings, gigatoken a list or one buffer, nmt_prep an Arrow array; tiktoken and tokenizers return lists, the others
+arrays.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def compare(name: str, path: Path, lines: list[str], repeat: int, skip: set[str]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one line a sentence")
+    parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one sentence per line")
     parser.add_argument("--vocabulary", type=Path, help="tokenizer.json; else one is trained on each text")
     parser.add_argument("--size", type=int, default=32_000, help="size of the trained vocabulary")
     parser.add_argument("--repeat", type=int, default=5, help="calls of each package")

@@ -1,8 +1,9 @@
-"""Training a byte-level BPE vocabulary: nmt_prep against tokenizers, same text, same process, same threads.
+"""Compares byte-level BPE training by nmt_prep and tokenizers: same text, same process, same number of threads.
 
     python benchmarks/bpe_train.py [--size 32000] [--threads 1] [train.en …]
 
-Merges and ids are compared. Without texts, the real corpora beside the checkout, or toy ones; each line comes once.
+Merges and ids are compared. The default texts are the real corpora beside the checkout, or toy ones. Lines are
+distinct.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one line a sentence")
+    parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one sentence per line")
     parser.add_argument("--size", type=int, default=32_000, help="size of the vocabulary")
     parser.add_argument("--threads", type=int, default=1, help="threads of both")
     parser.add_argument("--repeat", type=int, default=3, help="trainings of each package")

@@ -26,7 +26,7 @@ _ROUNDS = {
     "encode": "vocab",
     "shuffle": "vocab",
 }
-"""Rounds that members of a job array share, and the stage that must be done before."""
+"""Rounds that members of a job array share, and the stage that must be complete before."""
 
 
 class Watched:

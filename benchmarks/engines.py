@@ -1,14 +1,14 @@
-"""Overhead of engines, and a check that they give the same bytes: one config on threads, on Dask, as a job array.
+"""Measures the overhead of engines and checks that they give the same bytes: threads, Dask, job arrays.
 
     python -m benchmarks.engines [--megabytes 1000] [--repeats 2] [RUN …]
 
-A RUN is ``local:N`` (threads), ``dask:N`` (processes of a Dask cluster of this machine), ``harmed:N`` (the same, one
-killed every ``--kill-every`` seconds, and one frozen) or ``array:N`` (job arrays of N members, in random order, two of
-each round killed and repeated); ``local:2 dask:2`` if left out. Runs are interleaved, each with a cache of its own. The
-text is generated; the directory is temporary, and removed. Overheads are those against the first RUN, by the least of
-its seconds. Memory is that of single processes, beside their share of ``engine.memory``. It ends with 1 where bytes
-differ or a process went beyond its share. Where others use the machine too, seconds of the processor compare better.
-It takes the extra ``dask``.
+A RUN is ``local:N`` (N threads), ``dask:N`` (N processes of a Dask cluster on this machine), ``harmed:N`` (the same,
+but a process is killed every ``--kill-every`` seconds, and one is frozen) or ``array:N`` (job arrays of N members, in
+random order; two members of each round are killed and repeated). The default is ``local:2 dask:2``. Runs are
+interleaved, and each has its own cache. The text is generated, in a temporary directory. Overheads are relative to the
+fastest repeat of the first RUN. The memory of each process is shown beside its share of ``engine.memory``. The exit
+status is 1 if bytes differ or a process exceeds its share. On a busy machine, compare CPU times instead of wall-clock
+times. Needs the extra ``dask``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.engine_runs import Watched
 from benchmarks.generated import settings, write_generated
 
 FROZEN_SECONDS = 10
-"""After which Dask replaces a frozen worker."""
+"""Seconds after which Dask replaces a frozen worker."""
 
 
 def engine(kind: str, workers: int, memory: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--memory", type=int, default=2_000_000_000, help="engine.memory in bytes")
     parser.add_argument("--kill-every", type=float, default=3.0, metavar="SECONDS")
     parser.add_argument("--kind", default="t2t", help="of vocabularies")
-    parser.add_argument("--directory", type=Path, help="where to work; the system's for temporary files if left out")
+    parser.add_argument("--directory", type=Path, help="directory to work in (default: a temporary one)")
     options = parser.parse_args()
     runs = [(name, kind, int(number)) for name in options.runs for kind, _, number in [name.partition(":")]]
     expected: dict[str, str] = {}

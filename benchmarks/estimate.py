@@ -1,9 +1,9 @@
-"""Accuracy of ``nmt-prep plan --estimate``: a measured run is scaled to ten times as much text.
+"""Measures the accuracy of ``nmt-prep plan --estimate``: scales a measured run to ten times as much text.
 
     python -m benchmarks.estimate [--megabytes 1000] [--measured 100] [--kind t2t] [--workers N] [--directory DIR]
 
-The text is generated; the directory is temporary, and removed. Ratios are predicted to measured. Where others use
-the machine too, the measured seconds are too many; the seconds of the processor beside them hardly change.
+The text is generated, in a temporary directory by default. Ratios are predicted divided by measured values. On a busy
+machine the measured wall-clock time is too long; the CPU time beside it hardly changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nmt_prep.sources.lockfile import LockFile
 
 
 def measured_run(root: Path, cache: Path, kind: str, size: int, workers: int) -> Watched:
-    """Runs the pipeline over so much text in a directory of its own."""
+    """Runs the pipeline over a number of megabytes of text in a new directory."""
     root.mkdir()
     write_generated(root, size)
     file = root / "config.yaml"
@@ -35,7 +35,7 @@ def measured_run(root: Path, cache: Path, kind: str, size: int, workers: int) ->
 
 
 def predicted(root: Path, cache: Path, kind: str, workers: int) -> list[StageEstimate]:
-    """Estimates the run in a directory by the notes in a cache."""
+    """Estimates a run from the measurements in a cache directory."""
     os.environ["NMT_PREP_CACHE"] = str(cache)
     config = check_config(settings(root, kind), "benchmark")
     machines = Machines(workers, max(workers, available_cores()), config.engine.memory)
@@ -53,13 +53,13 @@ def main() -> None:
     parser.add_argument("--measured", type=float, default=100, help="megabytes of the run that is scaled")
     parser.add_argument("--kind", default="t2t", help="of vocabularies")
     parser.add_argument("--workers", type=int, default=available_cores())
-    parser.add_argument("--directory", type=Path, help="where to work; the system's for temporary files if left out")
+    parser.add_argument("--directory", type=Path, help="directory to work in (default: a temporary one)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.directory) as name:
         root = Path(name)
         cache = root / "cache"
         measured_run(root / "small", cache, options.kind, int(options.measured * 1e6), options.workers)
-        # The second run has a cache of its own, so that what it measures is not in what is predicted.
+        # The second run has its own cache, so that its measurements do not influence the prediction.
         size = int(options.megabytes * 1e6)
         watched = measured_run(root / "large", root / "another", options.kind, size, options.workers)
         found = predicted(root / "large", cache, options.kind, options.workers)

@@ -1,14 +1,14 @@
-"""Input functions: tensorflow/nmt's and Tensor2Tensor's schemes against get_iterator and make_dataset.
+"""Compares input functions: get_iterator and make_dataset with those of tensorflow/nmt and Tensor2Tensor.
 
     python -m benchmarks.input [--repeat 16]
 
-Run it in the root of the checkout. The text is WMT22 English–Chinese from the folder of real corpora beside the
-checkout, or else the toy corpus; the source is cut into words, the target into characters, each side with a vocabulary
-of its 8,192 most frequent. The peers are the plain reimplementations that the tests use. Batches are counted, not
-computed with. Tokens count sos or eos, not padding. CPU time is that of all threads: on a busy machine it compares
-better; "CPU M tokens/s" is what two cores would give that did nothing else. Each line is an epoch, its start included;
-the start alone is the time to the first batch. What is read from text reads it 4 times. Memory
-is the highest of each line: TensorFlow, what came before, and the batches of the epoch, which are all kept, included.
+Run it in the root of the checkout. The text is WMT22 English–Chinese from the directory of real corpora beside the
+checkout, or else the toy corpus. The source is split into words, the target into characters; the vocabularies hold the
+8,192 most frequent of each. The peers are the simple reimplementations that the tests use. Batches are only counted.
+Token counts include sos or eos, but not padding. CPU time is that of all threads; on a busy machine it is more
+reliable, and "CPU M tokens/s" is the speed of two otherwise idle cores. Each line is an epoch, including its start; the
+start alone is the time to the first batch. Functions that read text read it 4 times. Memory is the peak of the process
+during each line, including TensorFlow, earlier lines, and all batches of the epoch, which are kept.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measure(name: str, make: Callable[[], Any]) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=16, help="times that the shards hold the text")
+    parser.add_argument("--repeat", type=int, default=16, help="number of copies of the text in the shards")
     options = parser.parse_args()
     name, texts = read_text()
     vocabularies = [vocabulary(lines) for lines in texts]

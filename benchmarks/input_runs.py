@@ -1,4 +1,4 @@
-"""Runs for benchmarks of the input functions: real text, words and characters as tokens, records of every layout."""
+"""Builds runs for benchmarks of the input functions: real text as words and characters, records of every layout."""
 
 from __future__ import annotations
 

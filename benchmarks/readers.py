@@ -1,9 +1,9 @@
-"""Speed of reading corpora: pairs per second and peak memory of one thread, for nmt_prep and, if installed, mtdata.
+"""Measures the reading of corpora: pairs per second and memory of one thread, for nmt_prep and, if installed, mtdata.
 
     python benchmarks/readers.py [--pairs 300000] [--text SOURCE TARGET]
 
-Text is the toy corpus over and over, or the two files given. Times are CPU times of the process; memory is what the
-reading added to the process's peak. mtdata's readers (``pip install mtdata``) are given the same files.
+The text is the toy corpus, repeated, or the two given files. Times are CPU times of the process; memory is the increase
+of its peak during reading. mtdata's readers (``pip install mtdata``) read the same files.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def report(who: str, name: str, directory: Path) -> None:
-    """Measures in a separate process, so that the memory is that of this reader."""
+    """Measures in a separate process, so that the memory is that of one reader."""
     command = [sys.executable, __file__, "--one", who, name, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,9 +1,9 @@
-"""Shuffled shards from ids: both phases of nmt_prep.records against tf.io.TFRecordWriter, one thread each.
+"""Compares writing shuffled shards from ids: both phases of nmt_prep.records and tf.io.TFRecordWriter, one thread each.
 
     python benchmarks/records.py [--pairs 400000] [--tokens 35] [--shards 10] [--peer-pairs 40000]
 
-The peer makes a tf.train.Example of each pair and appends it to a shard, without any shuffle. Speeds are pairs a
-second; the directory is temporary and removed.
+The peer writes each pair as a tf.train.Example to a shard, without shuffling. Speeds are in pairs per second. The
+directory is temporary.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EOS = 1
 
 
 def make_ids(pairs: int, tokens: int, rng: np.random.Generator) -> Ragged:
-    """Rows of 2 to 2 * tokens - 2 ids of a vocabulary of 8,192, small ids far more often, each row ending in EOS."""
+    """Returns rows of 2 to 2 * tokens - 2 ids of a vocabulary of 8,192, mostly small ids, each row ending in EOS."""
     lengths = rng.integers(2, 2 * tokens - 1, pairs)
     offsets = np.zeros(pairs + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -82,7 +82,7 @@ def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=400_000)
-    parser.add_argument("--tokens", type=int, default=35, help="mean tokens a side")
+    parser.add_argument("--tokens", type=int, default=35, help="mean number of tokens per side")
     parser.add_argument("--shards", type=int, default=10)
     parser.add_argument("--peer-pairs", type=int, default=40_000)
     options = parser.parse_args()

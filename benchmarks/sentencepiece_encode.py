@@ -1,12 +1,12 @@
-"""Encoding with SentencePiece models: nmt_prep and the sentencepiece library; same text, one thread each.
+"""Compares encoding with SentencePiece models by nmt_prep and the sentencepiece library: same text, one thread each.
 
     python benchmarks/sentencepiece_encode.py                       # real corpora beside the checkout, or toy ones
     python benchmarks/sentencepiece_encode.py --model llama.model train.en
 
-Without ``--model`` a BPE and a unigram model of ``--size`` pieces are trained on ``--lines`` lines of each text. All
-ids are compared. Each line of the text comes once, so the first call finds the cache cold; the best of the later calls
-is warm. The two take turns, and what counts is CPU time, so that a busy machine disturbs little. The library gets a
-list of strings and returns lists; nmt_prep gets an Arrow array and returns arrays.
+Without ``--model``, a BPE and a unigram model of ``--size`` pieces are trained on ``--lines`` lines of each text. All
+ids are compared. The lines of the text are distinct, so the cache is cold in the first call; the best of the later
+calls has a warm cache. The two take turns and CPU time is measured, so that other load on the machine has little
+effect. The library takes a list of strings and returns lists; nmt_prep takes an Arrow array and returns arrays.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def compare(name: str, model: bytes, lines: list[str], repeat: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one line a sentence")
+    parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one sentence per line")
     parser.add_argument("--model", type=Path, help=".model file; else two are trained on each text")
     parser.add_argument("--size", type=int, default=32_000, help="pieces of the trained models")
     parser.add_argument("--lines", type=int, default=60_000, help="lines to train on")

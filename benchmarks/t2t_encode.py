@@ -1,9 +1,10 @@
-"""Encoding with a Tensor2Tensor vocabulary: nmt_prep against the package tensor2tensor, same text, same process.
+"""Compares encoding with a Tensor2Tensor vocabulary by nmt_prep and the package tensor2tensor: same text and process.
 
     python benchmarks/t2t_encode.py                          # real corpora beside the checkout, or the toy corpus
     python benchmarks/t2t_encode.py --vocabulary v.subwords train.en --threads 2
 
-Without ``--vocabulary`` one is built from each text. The first call finds caches cold; the best of the others is warm.
+Without ``--vocabulary``, one is built from each text. Caches are cold in the first call, and warm in the best of the
+later calls.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def compare(name: str, lines: list[str], arguments: argparse.Namespace, path: Pa
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("texts", nargs="*", type=Path, help="UTF-8 text, one line a sentence; .gz is unpacked")
+    parser.add_argument("texts", nargs="*", type=Path, help="UTF-8 text, one sentence per line; .gz is unpacked")
     parser.add_argument("--vocabulary", type=Path)
     parser.add_argument("--size", type=int, default=8192)
     parser.add_argument("--threads", type=int, default=1)

@@ -1,4 +1,4 @@
-"""Building a Tensor2Tensor vocabulary: nmt_prep against the package tensor2tensor, same text, same process.
+"""Compares building a Tensor2Tensor vocabulary by nmt_prep and the package tensor2tensor: same text and process.
 
 python benchmarks/t2t_vocabulary.py                       # real corpora beside the checkout, or the toy corpus
 python benchmarks/t2t_vocabulary.py --no-peer train.zh    # own file, without the slow peer
@@ -44,7 +44,7 @@ def compare(name: str, lines: list[str], arguments: argparse.Namespace) -> bool:
 
 
 def distinct_tokens(megabyte_count: float) -> pa.Array:
-    """Chinese-like clauses, all distinct: characters and words by Zipf's law, 3 bytes each, 4 to 24 a clause."""
+    """Returns distinct Chinese-like clauses of 4 to 24 characters (3 bytes each), distributed by Zipf's law."""
     draw = np.random.default_rng(1)
     words = [draw.integers(0x4E00, 0x4E00 + 5000, size) for size in draw.integers(1, 5, 30_000)]
     rows, size = [], 0
@@ -65,7 +65,7 @@ def scale(megabyte_count: float, threads: int) -> None:
     started = time.perf_counter()
     tokenizer = T2TTokenizer.train(column, 8192, 200, threads=threads)
     seconds = time.perf_counter() - started
-    # Whatever making the text has left free is used again, so this reads a little low for small texts.
+    # Memory that was freed after generating the text is reused, so this is slightly too low for small texts.
     peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     print(
         f"{column.nbytes / 1e6:.0f} MB, {characters / 1e6:.1f} M characters of distinct tokens: {seconds:.2f} s, "
@@ -76,7 +76,7 @@ def scale(megabyte_count: float, threads: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("texts", nargs="*", type=Path, help="UTF-8 text, one line a sentence; .gz is unpacked")
+    parser.add_argument("texts", nargs="*", type=Path, help="UTF-8 text, one sentence per line; .gz is unpacked")
     parser.add_argument("--size", type=int, default=8192)
     parser.add_argument("--max-subtoken-length", type=int, default=200)
     parser.add_argument("--threads", type=int, default=1)
@@ -86,7 +86,7 @@ def main() -> int:
     if arguments.scaling and len(arguments.scaling) == 1:
         scale(arguments.scaling[0], arguments.threads)
         return 0
-    if arguments.scaling:  # a process each, as peak memory never goes down
+    if arguments.scaling:  # one process each, because peak memory never decreases
         for each in arguments.scaling:
             command = [sys.executable, __file__, "--scaling", str(each), "--threads", str(arguments.threads)]
             subprocess.run(command, check=True)

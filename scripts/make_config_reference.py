@@ -42,8 +42,8 @@ class Reference:
 
     Attributes:
         schema: the JSON schema of a config.
-        anchors: the headings of the sections that were met, by the names of their definitions.
-        pending: sections that are still to be written: the heading and the name of the definition.
+        anchors: headings of the sections found so far, by the names of their definitions.
+        pending: sections that are not written yet: heading and name of the definition.
     """
 
     schema: Mapping[str, Any]
@@ -115,7 +115,7 @@ def split_description(description: str) -> tuple[str, str]:
 
 
 def sentence(text: str) -> str:
-    """Returns the text with a capital and a full stop."""
+    """Returns the text with a capital letter at its start and a full stop at its end."""
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -125,7 +125,7 @@ def amount(size: int) -> str:
 
 
 def _code(text: str) -> str:
-    """Marks as code what Markdown would take for markup."""
+    """Marks characters as code that Markdown would take for markup."""
     return re.sub(r"\{[^{}]*\}|<[^<>]*>|\*", r"`\g<0>`", text)
 
 

@@ -1,7 +1,7 @@
-"""Writes nmt_prep/_native/core/byte_bpe/gpt2_tables.cpp: letters, numbers, white space as ``regex`` sees them.
+"""Writes nmt_prep/_native/core/byte_bpe/gpt2_tables.cpp: letters, numbers and white space as defined by ``regex``.
 
-Run it with the version of ``regex`` wanted; the version of Unicode is part of every tokenizer's fingerprint, so a new
-one changes what vocabularies mean. ``--check`` only compares.
+Run it with the wanted version of ``regex``. The version of Unicode is part of every tokenizer's fingerprint, so another
+version invalidates existing vocabularies. ``--check`` only compares.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OTHER = 3
 def unicode_version() -> str:
     """Version of Unicode that the ``regex`` package says it supports."""
     facts = metadata("regex")
-    # Some packages that replace importlib.metadata's reader move the text from the payload to a header.
+    # Some packages replace the reader of importlib.metadata, and move the text from the payload to a header.
     text = f"{facts.get('Description')}\n{facts.get_payload()}"
     found = re.search(r"supports Unicode (\d+\.\d+\.\d+)", text)
     if found is None:
@@ -33,7 +33,7 @@ def unicode_version() -> str:
 
 
 def class_pages() -> tuple[list[int], list[int]]:
-    """Page number of every 256 code points, and the 64-bit words of the distinct pages, eight a page."""
+    """Returns the page number of each 256 code points, and the 64-bit words of the distinct pages, eight per page."""
     classes = [_OTHER] * (sys.maxunicode + 1)
     text = "".join(chr(point) for point in range(sys.maxunicode + 1))
     for pattern, number in _CLASSES.items():

@@ -1,7 +1,7 @@
 """Collects the pages of the documentation site in a directory, where mkdocs.yml finds them.
 
-Pages of the repository are copied, with links between them turned into links within the site; example configs and code
-become pages; ``api/NAME.md`` is made for each such name in the navigation of mkdocs.yml.
+Pages of the repository are copied, and links between them become links within the site. Example configs and code become
+pages. ``api/NAME.md`` is created for each such name in the navigation of mkdocs.yml.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PAGES = {
     "data/README.md": "data.md",
     **{f"docs/{path.name}": path.name for path in (REPOSITORY / "docs").glob("*.md")},
 }
-"""Markdown of the repository, by its path, and the page of the site that it becomes."""
+"""Markdown files of the repository by path, and their pages in the site."""
 
 LISTINGS = {
     "configs.md": ("Example configs", "configs", "*.yaml"),
     "examples.md": ("Training code", "docs/examples", "*.py"),
     "license.md": ("Licence", ".", "LICENSE"),
 }
-"""Pages that show whole files: the title, the folder and the pattern of the names."""
+"""Pages that show whole files: title, directory, and pattern of the file names."""
 
 NOTES = {
     "nmt_prep.Config": "The [config reference](../config.md) lists all keys.",
@@ -41,7 +41,7 @@ NOTES = {
     "nmt_prep.make_dataset": "[Batches](../input.md) explains the options.",
     "nmt_prep.read_records": "[Batches](../input.md) explains the options.",
 }
-"""What the pages of some public names end with."""
+"""Text at the end of the pages of some public names."""
 
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]*))?\)")
 _FENCE = re.compile(r"^ *```")
@@ -56,7 +56,7 @@ _CSS = """\
 
 
 class BrokenLinkError(Exception):
-    """A page links to what the repository does not have."""
+    """A page links to a path that does not exist in the repository."""
 
 
 def listing_anchor(name: str) -> str:
@@ -65,7 +65,7 @@ def listing_anchor(name: str) -> str:
 
 
 def site_targets() -> dict[str, str]:
-    """Returns where each path of the repository is in the site: a page, or a heading of one."""
+    """Returns the location in the site of each path of the repository: a page, or a heading of one."""
     targets = dict(PAGES)
     for page, (_, folder, pattern) in LISTINGS.items():
         targets[folder] = page
@@ -77,7 +77,7 @@ def site_targets() -> dict[str, str]:
 def relinked(source: str, text: str, targets: dict[str, str]) -> str:
     """Returns a page with links to paths of the repository turned into links to pages.
 
-    Of a link to a file that is not in the site, such as source code, only the text is left.
+    Links to files that are not in the site, such as source code, are replaced by their text.
 
     Args:
         source: the page's path in the repository.
@@ -85,7 +85,7 @@ def relinked(source: str, text: str, targets: dict[str, str]) -> str:
         targets: as from :func:`site_targets`.
 
     Raises:
-        BrokenLinkError: a link leads nowhere.
+        BrokenLinkError: a link has no target.
     """
 
     def link(match: re.Match[str]) -> str:
@@ -143,7 +143,7 @@ def pages() -> dict[str, str]:
 def main() -> int:
     """Writes the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("output", type=Path, help="directory to write to; what it holds is removed first")
+    parser.add_argument("output", type=Path, help="directory to write to; its old content is removed first")
     output = parser.parse_args().output
     try:
         texts = pages()

@@ -1,7 +1,7 @@
-"""Writes nmt_prep/_native/core/text/unicode_tables.cpp: which characters are letters or numbers (categories L*, N*).
+"""Writes nmt_prep/_native/core/text/unicode_tables.cpp: the letters and numbers (categories L* and N*) of Unicode.
 
-Run it with the Python whose ``unicodedata`` is the version wanted; the version is part of every tokenizer's
-fingerprint, so a new one changes what vocabularies mean. ``--check`` only compares.
+Run it with a Python whose ``unicodedata`` has the wanted version. The version is part of every tokenizer's fingerprint,
+so another version invalidates existing vocabularies. ``--check`` only compares.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WORD = 64
 
 
 def alphanumeric_pages() -> tuple[list[int], list[int]]:
-    """Page number of every 256 code points, and the 64-bit words of the distinct pages, four a page."""
+    """Returns the page number of each 256 code points, and the 64-bit words of the distinct pages, four per page."""
     numbers: dict[tuple[int, ...], int] = {}
     index = []
     for start in range(0, sys.maxunicode + 1, _PAGE):

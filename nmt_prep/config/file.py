@@ -11,7 +11,7 @@ from nmt_prep.config.yaml_text import KeyPath, parse_yaml
 from nmt_prep.errors import ConfigError
 
 _MAX_BYTES = 16 << 20
-"""A larger file, or an endless one such as /dev/zero, is no config."""
+"""Maximum size of a config; guards against endless files such as /dev/zero."""
 
 
 def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:

@@ -48,7 +48,7 @@ class Fault(IntEnum):
     MISSING_SIDE = 3
     FUZZY = 4
     BLANK = 5
-    """Not a pair at all, but a line that the rows of the corpus count; it is not counted as dropped."""
+    """Not a pair, but a line that counts as a row of the corpus; it is not counted as dropped."""
 
 
 @dataclass(frozen=True, slots=True)

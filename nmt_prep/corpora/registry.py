@@ -29,7 +29,7 @@ BUILT_IN = {
     "po": "nmt_prep.corpora.gettext:PoReader",
     "mo": "nmt_prep.corpora.gettext:MoReader",
 }
-"""The readers of nmt_prep's own, module and class, imported when they are asked for."""
+"""Module and class of each built-in reader, imported on first use."""
 
 GROUP = "nmt_prep.readers"
 

@@ -26,7 +26,7 @@ from nmt_prep.progress import Meter, Progress
 
 @dataclass(frozen=True)
 class Share:
-    """Every ``of``-th task of a round, starting with task ``number`` (from 0).
+    """A share of a round: every ``of``-th task, starting with task ``number`` (from 0).
 
     Raises:
         ConfigError: there is no such share.
@@ -41,7 +41,7 @@ class Share:
             raise ConfigError(f"cannot divide a round into {self.of} shares; give at least 1")
         if not 0 <= self.number < self.of:
             raise ConfigError(
-                f"there is no share {self.number} of {self.of}: shares are numbered from 0 to {self.of - 1} "
+                f"there is no share {self.number} of {self.of}; shares are numbered from 0 to {self.of - 1} "
                 f"(for Slurm: --array=0-{self.of - 1})"
             )
 
@@ -65,7 +65,7 @@ class RoundState:
 
 
 class TaskNotes:
-    """The results of tasks that have ended, a file each, in a stage's draft."""
+    """The noted results of finished tasks, one file each, in a stage's draft."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -107,14 +107,14 @@ class TaskNotes:
         else:
             write_json(note, value)
         try:
-            # Read back from JSON, so that a result is the same whether its task ran now or before.
+            # Read back from JSON, so that a result is the same whether its task ran now or in an earlier run.
             return parse_json_as(pending.round.result, json.loads(json.dumps(value)))
         except ValueError as error:
             raise OutputError(f"{note} is damaged ({error}); run its stage again with --force") from error
 
     def _note(self, key: str) -> Path:
         if "/" in key:
-            raise ArgumentError(f"the key {key!r} of a task names a file: it must not have a slash")
+            raise ArgumentError(f"the key {key!r} of a task becomes a file name, so it must not contain a slash")
         return self._directory / f"{key}.json"
 
 
@@ -176,7 +176,7 @@ class TaskRunner:
 
 
 def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:
-    """Runs all rounds of a stage; returns what the stage made of their results.
+    """Runs all rounds of a stage; returns the value that :meth:`Stage.work` returns.
 
     Raises:
         NmtPrepError: a task failed.
@@ -185,13 +185,13 @@ def run_rounds(rounds: Rounds[P], tasks: TaskRunner) -> P:
 
 
 def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, RoundState]:
-    """Runs one share of a round; the rounds before it must have ended.
+    """Runs one share of a round; all earlier rounds must be finished.
 
     Returns:
         The number of tasks run now, and the state of the round.
 
     Raises:
-        OutputError: a round before it has not ended.
+        OutputError: an earlier round is not finished.
         NmtPrepError: a task failed.
     """
     ran, state = 0, RoundState(share.round, None)
@@ -214,7 +214,7 @@ def run_share(rounds: Rounds[P], tasks: TaskRunner, share: Share) -> tuple[int, 
         missing = [task for task in pending.tasks if task.key not in results]
         if missing and not round_.by_all:
             raise OutputError(
-                f"{len(missing)} of {len(pending.tasks)} {round_.name} tasks have not ended, and {share.round} needs "
+                f"{len(missing)} of {len(pending.tasks)} {round_.name} tasks are not finished, and {share.round} needs "
                 f"all of them; run their shares again (--round {round_.name}), or see nmt-prep tasks"
             )
         results |= tasks.perform(pending, missing)

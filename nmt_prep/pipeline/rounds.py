@@ -1,8 +1,8 @@
-"""Rounds of tasks: the unit in which a stage's work is run, resumed, shared out and listed.
+"""Rounds of tasks: the unit in which a stage's work is run, resumed, shared and listed.
 
-A stage declares its rounds once, as class attributes, and yields the tasks of each from a generator. A driver
-(:mod:`~nmt_prep.pipeline.drivers`) sends the results back. Between two rounds a generator computes only from manifests
-and from the results of earlier rounds. It neither writes files nor contacts a network, so it can be listed at any time.
+A stage declares its rounds as class attributes, and yields the tasks of each from a generator. A driver
+(:mod:`~nmt_prep.pipeline.drivers`) sends the results back. The generator uses only manifests and the results of earlier
+rounds. It neither writes files nor contacts a network, so its tasks can be listed at any time.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from nmt_prep.engines.engine import R, T
 P = TypeVar("P")
 
 Rounds: TypeAlias = "Generator[RoundTasks[Any, Any], list[Any], P]"
-"""What :meth:`Stage.rounds_of` returns: a generator that yields the tasks of one round after another."""
+"""Type of :meth:`Stage.work`: a generator that yields the tasks of one round after another, and returns a ``P``."""
 
 
 @dataclass(frozen=True)
 class Round(Generic[T, R]):
-    """The declaration of a round: its name, and the function that turns a task into a result.
+    """The declaration of a round: its name, and the function that computes the result of a task.
 
     Attributes:
-        name: shown on the progress bar, listed by ``nmt-prep tasks``, taken by ``--round``.
-        work: a module-level function from a task (plain data that pickle can carry) to its result. Its second argument
-            is a callback for progress in ``unit``; where ``here`` is set it is the round's meter.
-        result: the type of the results, a dataclass that JSON can hold.
-        unit: of the progress that tasks report.
-        made: returns the files that a task made. If one is gone, the task is run again.
-        here: the tasks run one after another in the calling thread, whatever the engine, and are not shared out.
-        by_all: each process that needs the results and finds none runs the tasks, which are quick and harmless to
-            repeat. Without ``valid`` they are decisions, pure functions of the task: the first result noted stands, so
-            that all processes agree on it.
+        name: name of the round: on the progress bar, in ``nmt-prep tasks``, and for ``--round``.
+        work: a module-level function from a task (plain data that can be pickled) to its result. Its second argument
+            is a callback for progress in ``unit``; if ``here`` is set, it is the round's meter.
+        result: the type of the results, a dataclass that can be stored as JSON.
+        unit: unit of the progress that tasks report.
+        made: returns the files that a task wrote. If one is missing, the task is run again.
+        here: True if the tasks run one after another in the calling thread, with any engine, and cannot be shared.
+        by_all: True if each process that needs the results runs the tasks itself unless their results are noted; they
+            must be quick and idempotent. If ``valid`` is not given, they must be pure functions of the task; of several
+            results the first one noted is kept, so that all processes agree on it.
     """
 
     name: str
@@ -53,9 +53,9 @@ class Round(Generic[T, R]):
         Use it as ``results = yield from ROUND.run(tasks)``.
 
         Args:
-            tasks: with keys that differ within the stage.
-            total: what all tasks together report as progress, in ``unit``; None if unknown.
-            valid: returns whether a result noted by an earlier run is still usable. It may contact a network, so it is
+            tasks: the tasks; their keys must be unique within the stage.
+            total: sum of the progress of all tasks, in ``unit``; None if unknown.
+            valid: returns True if a result noted by an earlier run is still usable. It may contact a network, so it is
                 not called for listing.
         """
         return (yield RoundTasks(self, tuple(tasks), total, valid))

@@ -66,12 +66,12 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Job(Outputs):
-    """What a stage works with: the outputs of the stages above, and the means to add its own.
+    """The inputs and tools of a running stage: outputs of earlier stages, directories to write to, and the engine.
 
     Attributes:
         fingerprint: fingerprint of the stage, as in its manifest.
         directory: directory for the stage's output; installed as ``root / Stage.directory`` at the end of the stage.
-            The directories in ``Stage.beside`` lie beside it, see :meth:`beside`.
+            :meth:`beside` returns the other directories of the stage.
         scratch: directory for files that only later tasks read; deleted at the end of the stage.
         engine: runs the tasks; says how much memory a task may use.
         digests: caches SHA-256 digests of files.
@@ -99,14 +99,14 @@ class Job(Outputs):
 
 @dataclass
 class Result(Generic[O]):
-    """What a stage reports when it has ended.
+    """The result of a stage.
 
     Attributes:
-        output: what the stages below read.
+        output: data for later stages, stored in the manifest.
         counts: numbers for the table of stages and for the report.
-        files: names of the files made, relative to the stage's directory (``../<name>/…`` for those in a directory of
-            ``Stage.beside``); None for all files in its directories.
-        digests: SHA-256 of files that is known from writing them; other files are read.
+        files: names of the files written, relative to the stage's directory (``../<name>/…`` for those in a directory
+            of ``Stage.beside``); None for all files in its directories.
+        digests: SHA-256 of files, if already known; other files are read to compute it.
     """
 
     output: O
@@ -117,26 +117,26 @@ class Result(Generic[O]):
 
 @dataclass(frozen=True)
 class NoOutput:
-    """The output of a stage that only makes files."""
+    """The output of a stage that only writes files."""
 
 
 class Stage(ABC, Generic[O, P]):
     """One step of the data flow.
 
-    Type parameters: ``O``, the type of the output; ``P``, what the rounds of tasks produce for :meth:`finish`.
+    Type parameters: ``O``, the type of the output; ``P``, the type that :meth:`work` returns to :meth:`finish`.
 
     Attributes:
-        name: as on the command line and in the manifest.
-        version: raised when the same inputs would give other bytes than before.
+        name: name of the stage, on the command line and in the manifest.
+        version: must be increased if the same inputs would give other bytes than before.
         directory: the path that it owns, below the directory of the run.
         beside: names of other directories that it owns there. They are installed together with ``directory``.
-        section: the model of a config section of its own, whose key is the stage's name; ``config.section`` gives it.
-            If one of its keys is required, the section is.
-        output: the dataclass that the manifest holds for the stages below.
-        reads: the stages whose output it reads, unless :meth:`inputs` says otherwise.
+        section: the model of the stage's own config section, whose key is the stage's name; ``config.section`` returns
+            it. The section is required if one of its keys is.
+        output: type of the output, a dataclass that the manifest stores for later stages.
+        reads: the stages whose output it reads, unless :meth:`inputs` returns others.
         rounds: its rounds of tasks, in order.
-        outside: it changes something outside of the run's directory, so it is marked as not done as soon as it starts.
-        keeps: its directory is a store by digest, to which files are added; it is not replaced as a whole.
+        outside: True if it changes something outside of the run's directory; its manifest is then removed at its start.
+        keeps: True if its directory is a store by digest; files are added to it, and it is never replaced as a whole.
     """
 
     name: ClassVar[str]
@@ -151,7 +151,7 @@ class Stage(ABC, Generic[O, P]):
     keeps: ClassVar[bool] = False
 
     def applies(self, config: Config) -> bool:
-        """Returns true if the config asks for this stage."""
+        """Returns True if the config asks for this stage."""
         return True
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
@@ -165,14 +165,14 @@ class Stage(ABC, Generic[O, P]):
 
     @abstractmethod
     def settings(self, config: Config) -> dict[str, object]:
-        """Returns the part of the config that decides the output: values by dotted key."""
+        """Returns the values of the config that the output depends on, by dotted key."""
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        """Returns the files outside of the run's directory that it reads, by the name that the config gives them."""
+        """Returns the files outside of the run's directory that it reads, by their names in the config."""
         return {}
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        """Returns why the stage must run although nothing that it reads changed; empty if it need not."""
+        """Returns a reason to run the stage although its inputs are unchanged; empty if there is none."""
         return ""
 
     def renew(self, job: Job, earlier: Manifest) -> Result[O] | None:
@@ -183,22 +183,22 @@ class Stage(ABC, Generic[O, P]):
         return None
 
     def misnamed(self, outputs: Outputs) -> str:
-        """Returns why files of this stage do not match the digests in their names; empty if they do.
+        """Describes a file of this stage that does not match the digest in its name; empty if all match.
 
         Only called with ``--verify``, for a stage whose files are those of its manifest. It may read all files again.
         """
         return ""
 
     def work(self, job: Job) -> Rounds[P]:
-        """Yields the tasks of each round, and returns what :meth:`finish` needs of their results.
+        """Yields the tasks of each round, and returns the data that :meth:`finish` needs.
 
-        This is also run to list tasks, so it only computes: from the job's manifests and from earlier results.
+        It is also called to list tasks, so it must only compute, from the job's manifests and from earlier results.
         """
         raise NotImplementedError(f"{self.name} declares no rounds")
 
     @abstractmethod
     def finish(self, job: Job, made: P) -> Result[O]:
-        """Writes what tasks do not, and reports. ``made`` is what :meth:`work` returned; None without rounds."""
+        """Writes the remaining files and returns the result; ``made`` comes from :meth:`work`, None without rounds."""
 
 
 AnyStage: TypeAlias = "Stage[Any, Any]"

@@ -28,7 +28,7 @@ JOURNAL = "nmt_prep-unfinished.json"
 _FORMAT = 1
 
 _NAMED = 3
-"""Files that a message names."""
+"""Number of files that a message names."""
 
 
 @dataclass(frozen=True)

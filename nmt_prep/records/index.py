@@ -25,7 +25,7 @@ from nmt_prep.errors import RecordsError
 
 INDEX_DIRECTORY = "index"
 SATURATED = 0xFFFF
-"""Stands for this value and all larger ones."""
+"""Represents itself and all larger values."""
 
 _TRAILER = struct.Struct("<8s2q")
 _MAGIC = b"nmtindx1"

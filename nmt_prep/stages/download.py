@@ -29,9 +29,9 @@ class Needed:
 
     Attributes:
         key: ``<split>/<corpus>/<both|source|target>``.
-        mirrors: URLs and paths, the first of which names the file.
-        sha256: that the config requires; None if it requires none.
-        manual: how to get the file, if it must be fetched by hand.
+        mirrors: URLs and paths of the file, of which the first gives its name.
+        sha256: expected SHA-256 from the config; None if the config has none.
+        manual: instructions for fetching the file by hand; None if it can be downloaded.
     """
 
     key: str
@@ -63,10 +63,10 @@ class Downloaded:
     """A file that was downloaded, or is local.
 
     Attributes:
-        sha256: of its bytes.
-        size: in bytes.
-        name: of the file.
-        local: it lies outside of the run's directory, where the config says.
+        sha256: SHA-256 of its bytes.
+        size: size in bytes.
+        name: name of the file.
+        local: True if the config gives its local path; it is not copied into the run's directory.
     """
 
     sha256: str
@@ -179,16 +179,16 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
 
 
 def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
-    """Returns the path of a needed file, and what download says of it, for a stage below download."""
+    """Returns the path and the entry of a needed file, for later stages."""
     entry = outputs.read(Download).files[file.key]
     local = file.local(outputs.base_dir)
     return outputs.directory_of(Download) / entry.sha256 / entry.name if local is None else local, entry
 
 
 def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
-    """Fetches files; returns each by its first mirror.
+    """Fetches files; returns them by their first mirror.
 
-    Threads of this process do it, whatever the engine, because they share one speed limit and one lock file.
+    With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
     """
     options = job.config.download
     limits = Limits(
@@ -217,7 +217,7 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
 
 
 def _distinct(files: list[Needed]) -> list[Needed]:
-    """Merges files that have the same first mirror: their mirrors, and their checksum."""
+    """Merges the entries of files with the same first mirror."""
     merged: dict[str, Needed] = {}
     for file in files:
         before = merged.setdefault(file.mirrors[0], file)

@@ -1,8 +1,8 @@
 """encode: turns compiled pairs into shuffled shards of ids, out of core.
 
-There are three rounds of tasks. The first decides how many buckets memory allows. The second encodes compiled parts:
-each pair becomes its final record at once, spilled to the bucket of its position in the global shuffle. The third
-writes shards: it collects the records of a bucket from all spill files and puts them in order, one bucket after
+There are three rounds of tasks. The first computes the number of buckets from the available memory. The second encodes
+compiled parts: it writes each pair as its final record to the bucket of its position in the global shuffle, in a spill
+file. The third writes shards: it collects the records of a bucket from all spill files and sorts them, one bucket after
 another. The bytes do not depend on where or when a task runs.
 """
 
@@ -51,19 +51,19 @@ _SMALLEST_BUFFER = 1 << 20
 
 
 _BYTES_PER_RECORD = 128
-"""Memory that a record takes beside its text while its bucket is put in order, roughly: 75 bytes in the spill file, the
-rest for its place, its size and its entry in the index."""
+"""Approximate memory that a record needs in addition to its text while its bucket is sorted: 75 bytes in the spill
+file, the rest for its position, its size and its entry in the index."""
 
 
 @dataclass(frozen=True)
 class PlanTask:
-    """A split whose shards are to be cut into buckets that fit into memory.
+    """A split whose shards are to be divided into buckets that fit into memory.
 
     Attributes:
-        key: names the task.
-        plan: of the split, with one bucket a shard.
+        key: name of the task.
+        plan: plan of the split, with one bucket per shard.
         text_bytes: UTF-8 bytes of both sides.
-        memory: bytes that a task may use.
+        memory: bytes of memory that a task may use.
     """
 
     key: str
@@ -74,7 +74,7 @@ class PlanTask:
 
 @dataclass(frozen=True)
 class BucketCount:
-    """The number of buckets that each shard of a split is cut into."""
+    """The number of buckets of each shard of a split."""
 
     per_shard: int
 
@@ -84,15 +84,15 @@ class SpillTask:
     """One compiled part to encode.
 
     Attributes:
-        key: names the task.
+        key: name of the task.
         part: the compiled part.
         corpus: number of its corpus among those of the split.
         first_row: number of its first pair in the split.
-        plan: where pairs go.
+        plan: plan of the split: assigns pairs to buckets.
         spill: the file to write.
-        vocabularies: of either side.
-        frames: of either side, the special pieces around the ids of each row.
-        memory: bytes that the task may use.
+        vocabularies: vocabulary of each side.
+        frames: for each side, the special pieces around the ids of each row.
+        memory: bytes of memory that the task may use.
     """
 
     key: str
@@ -108,15 +108,15 @@ class SpillTask:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """One shard to put in order.
+    """One shard to sort and write.
 
     Attributes:
-        key: names the task.
+        key: name of the task.
         shard: number of the shard in its split.
-        plan: that the spill files were written with.
+        plan: plan that the spill files were written with.
         spills: directory of the spill files.
         parts: number of spill files of the split.
-        output: the shard.
+        output: the file to write.
     """
 
     key: str
@@ -133,17 +133,17 @@ def spill_name(split: str, part: int) -> str:
 
 
 def spill_buffer(memory: int) -> int:
-    """Returns how many bytes of records a task may buffer, for its memory in bytes."""
+    """Returns the bytes of records that a task may buffer, given its memory in bytes."""
     return min(max(memory // 8, _SMALLEST_BUFFER), _LARGEST_BUFFER)
 
 
 def bucket_share(memory: int) -> int:
-    """Returns how many bytes a bucket may have, for the memory of a task in bytes."""
+    """Returns the maximum bytes of a bucket, given the memory of a task in bytes."""
     return max(memory // 3, _SMALLEST_BUFFER)
 
 
 def plan_buckets(task: PlanTask, tick: object) -> BucketCount:
-    """Returns the number of buckets for the memory of this process. Any number gives the same shards."""
+    """Returns the number of buckets for the memory of a task. Any number gives the same shards."""
     del tick
     plan = ShardPlan.within(
         task.plan.shuffle,
@@ -201,7 +201,7 @@ Parts: TypeAlias = "Mapping[str, Sequence[CompiledPart]]"
 
 @dataclass(frozen=True)
 class Encoded:
-    """What the rounds of tasks produced: counts of each split, and its shards in order."""
+    """The results of the rounds: counts of each split, and its shards in order."""
 
     stats: dict[str, PairStats]
     shards: dict[str, tuple[ShardInfo, ...]]
@@ -289,9 +289,9 @@ class Encode(Stage[EncodeOutput, Encoded]):
 
 
 def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
-    """Yields the round that cuts shards into buckets; returns where the pairs of each split go.
+    """Yields the round that divides shards into buckets; returns the plan of each split.
 
-    Spill files are usable only with the buckets that they were written for, so all processes must agree on these.
+    Spill files can only be read with the buckets that they were written for, so all processes must agree on these.
     """
     config, memory = job.config, job.task_memory
     tasks = []
@@ -306,7 +306,7 @@ def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
 
 
 def shard_plan(config: Config, split: str, pairs: int) -> ShardPlan:
-    """Returns where the pairs of a split go, with one bucket a shard."""
+    """Returns the plan of a split, with one bucket per shard."""
     records = config.records
     shuffle = GlobalShuffle(pairs, config.seed, split)
     return ShardPlan(shuffle, config.shards(split), 1, records.layout, records.row_length)

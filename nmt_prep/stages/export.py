@@ -1,8 +1,8 @@
-"""export: writes the compiled pairs as plain text of pieces, with plain vocabulary lists, for toolkits that read those.
+"""export: writes the compiled pairs as text files of pieces, with vocabulary lists, for other toolkits.
 
 tensorflow/nmt reads aligned files with one sentence per line and spaces between pieces, and lists with one piece per
-line. A corpus's tag is the first piece of its lines; toolkits add the end of the sentence themselves. Lines are in the
-order of the compiled pairs; toolkits do their own shuffling.
+line. A corpus's tag is the first piece of its lines. Lines have no end-of-sentence piece and are in the order of the
+compiled pairs, because toolkits add that piece and shuffle themselves.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
 LIST_HEAD = ("<unk>", "<s>", "</s>")
-"""The first pieces of a vocabulary list of tensorflow/nmt."""
+"""The pieces that every vocabulary list of tensorflow/nmt begins with."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class ExportTask:
     Attributes:
         key: the split's name.
         parts: its compiled parts.
-        outputs: the file of each side.
+        outputs: the file to write for each side.
         frames: for each part, the special pieces around the ids of each row.
-        vocabularies: of either side.
+        vocabularies: vocabulary of each side.
     """
 
     key: str
@@ -57,7 +57,7 @@ class ExportedSplit:
 
 
 def vocabulary_list(pieces: PieceText) -> list[str]:
-    """Returns the pieces in the order of ids, after those of :data:`LIST_HEAD`.
+    """Returns :data:`LIST_HEAD`, then the other pieces in the order of ids.
 
     Raises:
         VocabularyError: a piece contains white space.
@@ -69,7 +69,7 @@ def export_split(task: ExportTask, meter: Meter) -> ExportedSplit:
     """Writes both sides of one split; the meter counts pairs."""
     vocabularies = {side: PieceText(built.load()) for side, built in task.vocabularies.items()}
     for pieces in vocabularies.values():
-        pieces.words()  # raises before anything is written if the pieces cannot stand in a vocabulary list
+        pieces.words()  # raises before anything is written if a piece cannot be a line of a vocabulary list
     pairs = 0
     with ExitStack() as stack:
         files = {
@@ -86,12 +86,12 @@ def export_split(task: ExportTask, meter: Meter) -> ExportedSplit:
     return ExportedSplit(pairs)
 
 
-# In this process, where each split can use all threads.
+# Runs in this process, so that each split can use all threads.
 EXPORT = Round("export", export_split, ExportedSplit, here=True, made=lambda task, _: task.outputs.values())
 
 
 class Export(Stage[NoOutput, int]):
-    """Writes ``export/<split>.<language>`` and ``export/vocab.<language>``, where ``records.export`` asks for it."""
+    """Writes ``export/<split>.<language>`` and ``export/vocab.<language>``, if ``records.export`` is set."""
 
     name = "export"
     directory = "export"

@@ -1,4 +1,4 @@
-"""extract: decompresses the archive members that corpora name, into a store by the digest of their archive."""
+"""extract: extracts the archive members that corpora name, and stores them by the digest of their archive."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from nmt_prep.store import Store, Stored
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an archive came from.
+    """The origin of an archive, which decides the advice if it is damaged.
 
     Attributes:
         corpus: the name of a corpus that needs it.
-        local: true if it is the user's own file, not a download.
-        in_config: true if the config gives its SHA-256.
+        local: True if it is the user's own file, not a download.
+        in_config: True if the config gives its SHA-256.
         lock: the lock file with its SHA-256; None without a lock file.
     """
 
@@ -73,7 +73,7 @@ def _remedy(archive: Archive, origin: Origin) -> str:
         )
     if _digest(archive.path) != archive.sha256:
         _drop(archive)
-        return "it was damaged on this machine after it had come, and was removed: run again to fetch it"
+        return "it was damaged on this machine after the download, and was removed: run again to fetch it"
     if origin.in_config:
         return (
             f"it has the SHA-256 that the config gives ({archive.sha256}), so the publisher's file is damaged: use "
@@ -85,7 +85,7 @@ def _remedy(archive: Archive, origin: Origin) -> str:
             f"it has the SHA-256 that {origin.lock} gives ({archive.sha256}), so it was damaged when it was first "
             f"fetched, and was removed: fetch it again with `nmt-prep lock CONFIG --update {origin.corpus}`"
         )
-    return "it was damaged when it came, and was removed: run again to fetch it"
+    return "it was already damaged when it was fetched, and was removed: run again to fetch it"
 
 
 def _digest(path: Path) -> str | None:
@@ -103,12 +103,12 @@ def _drop(archive: Archive) -> None:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A file that a reader wants.
+    """A file that a reader needs.
 
     Attributes:
         key: ``<split>/<corpus>/<both|source|target>``.
-        container: the downloaded file that it is, or is in.
-        member: its path in the archive, or a pattern of paths, or ``WHOLE_FILE``.
+        container: the archive that contains it, or the downloaded file itself.
+        member: its path in the archive, or a pattern of paths; ``WHOLE_FILE`` if the file is not an archive.
     """
 
     key: str
@@ -121,12 +121,12 @@ class ExtractTask:
     """An archive, and the members to extract.
 
     Attributes:
-        key: names the task.
+        key: name of the task.
         archive: the archive.
-        members: to extract; for each, the config key that names it.
-        directory: of the stage.
-        limits: on size and number of extracted files.
-        origin: where the archive came from.
+        members: members to extract, with the config key that names each.
+        directory: directory of the stage.
+        limits: limits of the size and number of extracted files.
+        origin: origin of the archive.
     """
 
     key: str
@@ -148,7 +148,7 @@ class ExtractedMembers:
 
 
 def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
-    """Returns the archive and the member (or pattern) of each wanted file, by :attr:`Wanted.key`."""
+    """Returns the archive and the member (or pattern) of each file that a reader needs, by :attr:`Wanted.key`."""
     places: dict[str, tuple[Archive, str]] = {}
     for split, corpora in outputs.config.splits.items():
         for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
@@ -158,7 +158,7 @@ def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
 
 
 def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archive, Origin]:
-    """Returns where each archive came from."""
+    """Returns the origin of each archive."""
     origins: dict[Archive, Origin] = {}
     for split, corpora in job.config.splits.items():
         for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
@@ -173,7 +173,7 @@ def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archiv
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """Yields the files that the reader of a corpus wants, one for each of its parts."""
+    """Yields the files that the reader of a corpus needs, one for each of its parts."""
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
     for part in parts_of(corpus):
         member = corpus.member if part == "both" else getattr(corpus, part)
@@ -182,20 +182,20 @@ def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
 
 
 def config_key(key: str) -> str:
-    """Returns the key of the config that names a file with this :attr:`Wanted.key`."""
+    """Returns the config key that names the file with a given :attr:`Wanted.key`."""
     corpus, _, part = key.rpartition("/")
     return f"splits.{corpus.replace('/', '.')}.{'member' if part == 'both' else part}"
 
 
 def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
-    """Returns what the config calls the extracted files of a corpus, for messages."""
+    """Returns descriptions of the extracted files of a corpus, in the terms of the config, for messages."""
     extracted, directory = outputs.read(Extract).files, outputs.directory_of(Extract)
     names: dict[Path, str] = {}
     for wanted in wanted_by(split, corpus):
         container = shown(wanted.container.mirrors[0])
         for stored in extracted[wanted.key]:
             path = directory / stored.file
-            # A file that a pattern matched ends with its own name, after the digest of its path in the archive.
+            # The file name is the start of the digest of the member's path, a dash, and the name of the member.
             if is_pattern(wanted.member):
                 names[path] = f"{path.name[17:]} ({wanted.member} in {container})"
             else:
@@ -204,9 +204,7 @@ def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
 
 
 def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
-    """Extracts what is not in the store yet.
-
-    Ticks are bytes.
+    """Extracts the members that are not in the store yet. Ticks are bytes.
 
     Raises:
         ArchiveError: the archive is damaged, hostile, or lacks a member.
@@ -218,7 +216,7 @@ def extract_archive(task: ExtractTask, tick: Tick) -> ExtractedMembers:
 
     store = Store(task.directory, DigestCache(task.directory.parent))
     found: dict[str, list[Stored]] = {}
-    for member in task.members:  # a pattern must be matched against the archive
+    for member in task.members:  # patterns are always matched against the archive
         stored = None if is_pattern(member) else store.find(_key(file_of(member)))
         if stored is not None:
             found[member] = [stored]
@@ -254,7 +252,7 @@ class ExtractOutput:
 
 
 class Extract(Stage[ExtractOutput, ExtractOutput]):
-    """Writes ``extracted/<SHA-256 of the archive>/<name>``. The names are made here, safe for any file system."""
+    """Writes ``extracted/<SHA-256 of the archive>/<name>``, with names that are safe on any file system."""
 
     name = "extract"
     directory = "extracted"
@@ -276,12 +274,12 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         for archive, members in archives.items():
             try:
                 digests = digest_members(archive, members, outputs.config.extract)
-            except DamagedError as error:  # the error of the extraction says what to do
+            except DamagedError as error:  # the stage then runs, and its error says what to do
                 return str(error)
             for member, found in digests.items():
                 stored = [(each.sha256, each.size) for each in members[member]]
                 if stored != [(each.sha256, each.size) for each in found.values()]:
-                    return f"{outputs.directory_of(Extract) / archive.sha256} is not what is in {archive.path}"
+                    return f"{outputs.directory_of(Extract) / archive.sha256} does not match {archive.path}"
         return ""
 
     def work(self, job: Job) -> Rounds[ExtractOutput]:
@@ -314,7 +312,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
 
 
 def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
-    """Returns true if the extracted files have their noted sizes."""
+    """Returns True if the extracted files have the recorded sizes."""
     return all((directory / each.file).stat().st_size == each.size for files in result.files.values() for each in files)
 
 
@@ -326,8 +324,8 @@ def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None
             if len(set(counts.values())) > 1:
                 raise AlignmentError(
                     f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "
-                    f"{corpus.target!r} matches {counts['target']}; the sides' members pair up in the order of their "
-                    "names: make the patterns match as many"
+                    f"{corpus.target!r} matches {counts['target']}; members are paired in the order of their names, so "
+                    "both patterns must match the same number"
                 )
 
 

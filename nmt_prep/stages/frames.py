@@ -1,4 +1,4 @@
-"""The frames of the rows of each corpus: its tag and, in records, the piece that ends a sentence."""
+"""The frames of the rows of each corpus: its tag and, in records, the end-of-sentence piece."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nmt_prep.subwords.frame import Frame
 
 
 def tag_settings(config: Config) -> dict[str, object]:
-    """Returns the settings of a stage that inserts tags, one for each tag."""
+    """Returns the tags in the config, as settings of a stage that inserts them."""
     return {
         f"splits.{split}.{corpus.name}.tag.{side}": tag
         for split, corpora in config.splits.items()
@@ -20,11 +20,11 @@ def tag_settings(config: Config) -> dict[str, object]:
 
 
 def corpus_frames(job: Job, *, eos: bool) -> dict[str, dict[str, dict[Side, Frame]]]:
-    """Returns the frames by split, corpus and side, for a stage below vocab.
+    """Returns the frames by split, corpus and side, for a stage after vocab.
 
     Args:
-        job: of the stage.
-        eos: rows end with the piece that ends a sentence.
+        job: job of the stage.
+        eos: True if rows end with the end-of-sentence piece.
 
     Raises:
         VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
@@ -39,7 +39,7 @@ def corpus_frames(job: Job, *, eos: bool) -> dict[str, dict[str, dict[Side, Fram
             return Frame((), ends[side])
         if tag not in vocab.pieces[side]:
             raise VocabularyError(
-                f"splits.{split}.{corpus.name}.tag.{side}: {tag!r} is no piece of {vocab.sides()[side].file}; "
+                f"splits.{split}.{corpus.name}.tag.{side}: {tag!r} is not a piece of {vocab.sides()[side].file}; "
                 "add it to vocab.reserved"
             )
         return Frame((vocab.pieces[side][tag],), ends[side])

@@ -1,4 +1,4 @@
-"""publish: copies what training reads to an object store; the manifest there is written last."""
+"""publish: copies the files that training reads to an object store, and writes a manifest there last."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _READ_BY_TRAINING: tuple[type[AnyStage], ...] = (Vocabulary, Encode, Report)
 
 @dataclass(frozen=True)
 class AnnounceTask:
-    """A publication to prepare for."""
+    """A publication to begin."""
 
     key: str
     settings: PublishSettings
@@ -45,15 +45,15 @@ class AnnounceTask:
 
 @dataclass(frozen=True)
 class UploadTask:
-    """A file to send.
+    """A file to upload.
 
     Attributes:
-        key: names the task.
+        key: name of the task.
         settings: URL and options of the store.
         path: the file.
-        name: in the publication.
-        file: its size and digest.
-        number: of the publication.
+        name: name of the file in the publication.
+        file: size and digest of the file.
+        number: number of the publication.
     """
 
     key: str
@@ -66,7 +66,7 @@ class UploadTask:
 
 @dataclass(frozen=True)
 class Announced:
-    """The number of a publication, and the names of the files to send."""
+    """The number of a publication, and the names of the files to upload."""
 
     number: int
     missing: tuple[str, ...]
@@ -74,7 +74,7 @@ class Announced:
 
 @dataclass(frozen=True)
 class Uploaded:
-    """A file that was sent: its name and size in bytes, and the number of the publication."""
+    """A file that was uploaded: its name and size in bytes, and the number of the publication."""
 
     name: str
     size: int
@@ -82,7 +82,7 @@ class Uploaded:
 
 
 def announce_publication(task: AnnounceTask, meter: Meter) -> Announced:
-    """Prepares the place for the files of a publication.
+    """Begins a publication in the object store.
 
     Raises:
         ConfigError: a package for the URL's scheme is not installed.
@@ -94,14 +94,14 @@ def announce_publication(task: AnnounceTask, meter: Meter) -> Announced:
 
 
 def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
-    """Sends one file. Ticks are bytes.
+    """Uploads one file. Ticks are bytes.
 
     Raises:
         OutputError: the storage failed, or the file was changed since it was made.
     """
     digest = _store(task.settings).upload(task.path, task.name, tick)
     if digest != task.file.sha256:
-        raise OutputError(f"{task.path} was changed after it was made; run again with --verify, which makes it again")
+        raise OutputError(f"{task.path} was changed after it was made; run again with --verify to rebuild it")
     return Uploaded(task.name, task.file.size, task.number)
 
 
@@ -112,7 +112,7 @@ PUBLISH = Round("publish", upload_file, Uploaded, unit="bytes")
 class Publish(Stage[NoOutput, int]):
     """Uploads the outputs of the stages in ``publish.stages``, if the config has that section.
 
-    Writes ``publish/published.json``: the URL, and size and digest of each file.
+    Writes ``publish/published.json`` with the URL, and the size and digest of each file.
     """
 
     name = "publish"
@@ -177,24 +177,24 @@ class Publish(Stage[NoOutput, int]):
 
 
 class _Place:
-    """The object store of a publication, not contacted before it is used."""
+    """The object store of a publication; contacted only when it is used."""
 
     def __init__(self, settings: PublishSettings) -> None:
         self._settings = settings
 
     @cached_property
     def store(self) -> ObjectStore:
-        """The store."""
+        """The object store."""
         return _store(self._settings)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """Bytes of each object that is there."""
+        """Size of each existing object in bytes."""
         return self.store.sizes()
 
 
 def published(settings: PublishSettings) -> tuple[type[AnyStage], ...]:
-    """Returns the stages whose output is copied."""
+    """Returns the stages whose output is published."""
     if settings.stages is None:
         return _READ_BY_TRAINING
     return tuple(stage for stage in PUBLISHABLE if stage.name in settings.stages)

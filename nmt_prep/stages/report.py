@@ -1,4 +1,4 @@
-"""report: writes counts of what went in, was dropped and came out, as text for people and JSON for programs."""
+"""report: writes the numbers of pairs read, dropped and written, as text for people and JSON for programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Report(Stage[NoOutput, None]):
 
 
 def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
-    """Returns the report as JSON can hold it."""
+    """Returns the report as JSON values."""
     compiled = job.read(Compile).corpora
     tags = {(split, corpus.name): corpus.tag for split, listed in info.corpora.items() for corpus in listed}
     return {

@@ -1,6 +1,6 @@
 """Names of cities, organisations, topics and times, and other phrases that need no inflection.
 
-A table is its columns and its rows, "english=Chinese" between bars, the most frequent first.
+A table has columns, and rows of the form "english=Chinese" separated by bars, the most frequent first.
 """
 
 PHRASES: dict[str, tuple[str, str]] = {

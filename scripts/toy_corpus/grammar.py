@@ -126,7 +126,7 @@ class Grammar:
         if not draws:
             fixed = (en, zh)
             return lambda: fixed
-        # A sentinel keeps the getter's answer a tuple when there is one form or none.
+        # With a sentinel the getter returns a tuple even for one form or none.
         get_en = operator.itemgetter(*en_forms, 0, 0)
         get_zh = operator.itemgetter(*zh_forms, 0, 0)
         en_format, zh_format = en_format + "%.0s%.0s", zh_format + "%.0s%.0s"

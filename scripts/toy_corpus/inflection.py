@@ -1,7 +1,7 @@
 """English inflection: articles, plurals and verb forms."""
 
 _VOWELS = "aeiou"
-# Spellings that do not tell the first sound.
+# Words whose spelling does not show the first sound.
 _SOUNDS_LIKE_CONSONANT = ("uni", "use", "eu", "one")
 _SOUNDS_LIKE_VOWEL = ("hour", "honest", "heir")
 
@@ -26,7 +26,7 @@ _DOUBLING = {"put"}
 
 
 def with_article(phrase: str) -> str:
-    """Return `phrase` behind "a" or "an", told from the first sound of its first word."""
+    """Return `phrase` after "a" or "an", chosen by the first sound of its first word."""
     word = phrase.lower()
     vowel = word[0] in _VOWELS and not word.startswith(_SOUNDS_LIKE_CONSONANT)
     return ("an " if vowel or word.startswith(_SOUNDS_LIKE_VOWEL) else "a ") + phrase

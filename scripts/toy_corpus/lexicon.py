@@ -190,7 +190,7 @@ WEARING = {
     "belts": """系""",
 }
 
-# Chinese verbs of work, and of what one does to a thing but once.
+# Chinese verbs of work, and of actions that are done to a thing only once.
 CHORES = ("写", "修理", "洗", "翻译", "设计", "打印", "审查", "测试", "打扫", "复印", "粉刷")
 CONSUMPTION = ("买", "吃", "喝", "点", "挑选", "租", "签署", "听", "下载")
 

@@ -12,7 +12,7 @@ Phrase = tuple[str, str, float]
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun with everything that a phrase needs; `one` and `many` hold the container where there is one."""
+    """A noun with everything that a phrase needs; `one` and `many` include its container, if it has one."""
 
     one: str
     many: str
@@ -45,7 +45,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective; `comparative` and `predicate` are empty where it stands before nouns only."""
+    """An adjective; `comparative` and `predicate` are empty if it is only used before nouns."""
 
     en: str
     comparative: str

@@ -1,4 +1,4 @@
-"""Tables of inflected phrases, built from the lexicon: one row a phrase, one column a form, a weight a row.
+"""Tables of inflected phrases, built from the lexicon: one row per phrase, with a weight and one column per form.
 
 A weight of 1/rank within every list (words, determiners, places) makes the product follow Zipf's law roughly.
 """
@@ -54,7 +54,7 @@ def _verb_phrases(determine: str) -> Table:
             continue
         forms = verb_forms(verb)
         places = [tuple(place.strip().split(";")) for place in lexicon.PLACES[group.rstrip("*")].split("|")]
-        # The places take turns instead of multiplying the rows.
+        # Each row gets one of the places in turn, instead of a row for each place.
         turn = itertools.cycle(places[:1] * 2 + places)
         for noun, noun_weight in members(objects):
             for en, zh, weight in phrases(noun):

@@ -17,13 +17,13 @@ _QUOTE = {'"': "&quot;"}
 
 
 def write_lines(pairs: Iterable[Pair], source: BinaryIO, target: BinaryIO, max_bytes: int | None = None) -> int:
-    """Write one side a file, a line a sentence, in constant memory.
+    """Write one file per side, one sentence per line, in constant memory.
 
     Args:
         pairs: (English, Chinese) sentences.
-        source: takes the English lines as UTF-8.
-        target: takes the Chinese lines as UTF-8.
-        max_bytes: stop behind the pair with which both files together reach this size; None for all pairs.
+        source: file for the English lines, in UTF-8.
+        target: file for the Chinese lines, in UTF-8.
+        max_bytes: stop after the pair with which both files together reach this size; None for all pairs.
 
     Returns:
         The number of pairs written.
@@ -51,7 +51,7 @@ def write_lines(pairs: Iterable[Pair], source: BinaryIO, target: BinaryIO, max_b
 
 
 def write_tgz(path: Path, members: list[tuple[str, Path]]) -> None:
-    """Write an archive whose bytes depend on the members' names, order and content alone.
+    """Write an archive whose bytes depend only on the members' names, order and content.
 
     Args:
         path: the archive.
@@ -95,7 +95,7 @@ def package_plain(output: Path, train: Iterable[Pair], dev: list[Pair], max_byte
 def package_wmt(output: Path, train: Iterable[Pair], dev: list[Pair], max_bytes: int | None) -> int:
     """Write training-parallel-toy.tgz and dev.tgz under `output`; return the number of training pairs.
 
-    A tar header holds its member's size, so the text waits in a temporary folder under `output`.
+    A tar header contains its member's size, so the text is first written to a temporary directory under `output`.
     """
     with tempfile.TemporaryDirectory(dir=output) as folder:
         source, target = Path(folder, "source"), Path(folder, "target")

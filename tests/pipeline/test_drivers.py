@@ -133,7 +133,7 @@ def two_rounds() -> Rounds[int]:
 
 def test_a_share_does_every_nth_task_once_earlier_rounds_are_done(tmp_path: Path) -> None:
     tasks = runner(tmp_path)
-    with pytest.raises(OutputError, match=r"3 of 3 squares tasks have not ended.*--round squares"):
+    with pytest.raises(OutputError, match=r"3 of 3 squares tasks are not finished.*--round squares"):
         run_share(two_rounds(), tasks, Share("doubles", 0, 2))
     assert run_share(two_rounds(), tasks, Share("squares", 1, 2))[0] == 1
     assert notes(tmp_path) == ["number-1.json"]

@@ -169,7 +169,7 @@ def test_a_share_requires_the_earlier_rounds(place: Path) -> None:
     with pytest.raises(OutputError, match=r"download comes before encode and is not up to date .*--until vocab"):
         run_share(shared, Share("encode", 0, 2), base_dir=place)
     nmt_prep.run(shared, base_dir=place, until="vocab")
-    with pytest.raises(OutputError, match=r"of \d+ encode tasks have not ended, and shuffle needs all of them"):
+    with pytest.raises(OutputError, match=r"of \d+ encode tasks are not finished, and shuffle needs all of them"):
         run_share(shared, Share("shuffle", 0, 2), base_dir=place)
 
 
@@ -178,7 +178,7 @@ def test_unknown_rounds_and_shares(place: Path) -> None:
         ConfigError, match=r"no round 'vocabulary' to share; the rounds are extract, lines, rows, compile"
     ):
         run_share(config(place, "shared"), Share("vocabulary", 0, 2), base_dir=place)
-    with pytest.raises(ConfigError, match=r"no share 2 of 2: .* from 0 to 1 \(for Slurm: --array=0-1\)"):
+    with pytest.raises(ConfigError, match=r"no share 2 of 2; .* from 0 to 1 \(for Slurm: --array=0-1\)"):
         Share("encode", 2, 2)
     with pytest.raises(ConfigError, match="into 0 shares"):
         Share("encode", 0, 0)

@@ -102,7 +102,7 @@ def test_a_damaged_file_without_a_lock(server: WebServer, tmp_path: Path) -> Non
     config = config_of(tmp_path, corpus(url, sha256=sha256(CUT)))
     run(config, None, until="download")
     config = config_of(tmp_path, corpus(url))
-    with pytest.raises(ArchiveError, match=r"; it was damaged when it came, and was removed: run again to fetch"):
+    with pytest.raises(ArchiveError, match=r"; it was already damaged when it was fetched, and was removed: run again"):
         run(config, None)
     run(config, None)
     assert server.asked == ["/a.tsv.gz"] * 2

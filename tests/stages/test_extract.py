@@ -146,7 +146,7 @@ def test_verify_finds_extracted_files_that_differ_from_their_archive(tmp_path: P
     assert extracted(config)["train/c/source"] == b"e\n"
     planned = {step.stage: step.reason for step in plan(config, base_dir=tmp_path, verify=True)}
     archive = hashlib.sha256((tmp_path / "x.tgz").read_bytes()).hexdigest()
-    assert planned["extract"] == f"{root / archive} is not what is in {tmp_path / 'x.tgz'}"
+    assert planned["extract"] == f"{root / archive} does not match {tmp_path / 'x.tgz'}"
     assert verify(config) == [planned["extract"]]
     assert extracted(config) == whole
     assert verify(config) == []

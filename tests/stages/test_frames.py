@@ -113,7 +113,7 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
     with pytest.raises(VocabularyError) as caught:
         nmt_prep.run(config, base_dir=tmp_path)
     assert str(caught.value) == (
-        "splits.train.t.tag.target: '<2zh>' is no piece of vocab.small.120.subwords.zh; add it to vocab.reserved"
+        "splits.train.t.tag.target: '<2zh>' is not a piece of vocab.small.120.subwords.zh; add it to vocab.reserved"
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from _nmt_prep_core import Lines
 from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
 from nmt_prep.columns import TextColumn
@@ -121,6 +122,7 @@ class Pairs:
         """
         self._arrow = {side: _large(lines) for side, lines in text.items()}
         self._columns: dict[Side, TextColumn] = {}
+        self._lines: dict[Side, Lines] = {}
         self._kept: dict[Hashable, Any] = {}
         self.scores: Mapping[str, Values] = scores or {}
         sizes = {len(lines) for lines in self._arrow.values()} | {len(values) for values in self.scores.values()}
@@ -140,6 +142,17 @@ class Pairs:
         if side not in self._columns:
             self._columns[side] = TextColumn.from_arrow(self._arrow[side])
         return self._columns[side]
+
+    def lines(self, side: Side) -> Lines:
+        """Returns the lines of a side as native functions take them.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        if side not in self._lines:
+            column = self.side(side)
+            self._lines[side] = Lines(column.data, column.offsets)
+        return self._lines[side]
 
     def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Returns what ``compute`` returned when it was first called with this key, for rules that share a result."""
@@ -192,5 +205,40 @@ class Rule(ABC, Generic[O]):
         """Returns the values of all pairs: float64, shape ``[columns, pairs]``. Threads may call it side by side."""
 
 
+class SideRule(Rule[O]):
+    """A rule with a value for each side."""
+
+    def __init__(self, options: O, context: Context) -> None:
+        self.sides = context.sides
+        self.columns = context.sides
+
+    def values(self, pairs: Pairs) -> Values:
+        return np.stack([self.line_values(pairs, side) for side in self.sides])
+
+    @abstractmethod
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        """Returns the values of the lines of a side: float64, shape ``[pairs]``."""
+
+
+class PairRule(Rule[O]):
+    """A rule with one value for a pair, which compares its sides."""
+
+    compares = True
+    columns = ("pair",)
+
+    def __init__(self, options: O, context: Context) -> None:
+        """Prepares the rule; see :meth:`Rule.__init__`."""
+
+    def values(self, pairs: Pairs) -> Values:
+        return self.pair_values(pairs)[np.newaxis]
+
+    @abstractmethod
+    def pair_values(self, pairs: Pairs) -> Values:
+        """Returns the values of the pairs: float64, shape ``[pairs]``."""
+
+
 YES_OR_NO = (0.0, 0.5, 1.0)
 """Edges of the histogram of rules that answer yes or no."""
+
+SHARES = tuple(round(number / 20, 2) for number in range(21))
+"""Edges of the histogram of values from 0 to 1."""

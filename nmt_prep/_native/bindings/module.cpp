@@ -9,4 +9,5 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_sentencepiece(module);
     nmt_prep::bind_records(module);
     nmt_prep::bind_fixes(module);
+    nmt_prep::bind_clean(module);
 }

@@ -1,4 +1,4 @@
-"""The rules, one module each. A new one needs its module and a line in :data:`RULES`."""
+"""The rules, one module each. A new one needs its module and a line in this one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,37 @@ from pydantic import ValidationError
 
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule
+from nmt_prep.cleaning.rules.alphabetic import AlphabeticRule
+from nmt_prep.cleaning.rules.average_word_length import AverageWordLengthRule
+from nmt_prep.cleaning.rules.html import HtmlRule
 from nmt_prep.cleaning.rules.length import LengthRule
+from nmt_prep.cleaning.rules.length_ratio import LengthRatioRule
+from nmt_prep.cleaning.rules.longest_word import LongestWordRule
+from nmt_prep.cleaning.rules.numerals import NumeralsRule
 from nmt_prep.cleaning.rules.program import ProgramRule
 from nmt_prep.cleaning.rules.python import PythonRule
+from nmt_prep.cleaning.rules.script import ScriptRule
+from nmt_prep.cleaning.rules.terminal_punctuation import TerminalPunctuationRule
+from nmt_prep.cleaning.rules.too_short import TooShortRule
 from nmt_prep.config import Section
 from nmt_prep.config.problems import problems_of
 
-RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType(
-    {rule.name: rule for rule in (LengthRule, PythonRule, ProgramRule)}
+_ALL: tuple[type[Rule[Any]], ...] = (
+    LengthRule,
+    TooShortRule,
+    LengthRatioRule,
+    LongestWordRule,
+    AverageWordLengthRule,
+    AlphabeticRule,
+    ScriptRule,
+    TerminalPunctuationRule,
+    NumeralsRule,
+    HtmlRule,
+    PythonRule,
+    ProgramRule,
 )
+
+RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.name: rule for rule in _ALL})
 """All rules by name, in the order in which they are listed."""
 
 

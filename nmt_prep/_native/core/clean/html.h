@@ -1,0 +1,18 @@
+// Whether lines hold HTML tags.
+#pragma once
+
+#include <cstdint>
+
+#include "clean/lines.h"
+
+namespace nmt_prep::clean {
+
+enum class Tags : std::uint8_t {
+    kAny,    // start tags of any name that Beautiful Soup finds with Python's html.parser
+    kKnown,  // of those, the elements of HTML; and end tags of such elements
+};
+
+// Writes 1 for each line with a tag, else 0.
+void html_tags(const Lines& lines, Tags tags, double* out);
+
+}  // namespace nmt_prep::clean

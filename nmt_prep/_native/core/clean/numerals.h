@@ -1,0 +1,12 @@
+// Similarity of the digits of two sides.
+#pragma once
+
+#include "clean/lines.h"
+
+namespace nmt_prep::clean {
+
+// Ratio of the matching digits 1 to 9 of each pair, in order, as OpusFilter's NonZeroNumeralsFilter; 1 if there are
+// none.
+void numerals(const Lines& source, const Lines& target, double* out);
+
+}  // namespace nmt_prep::clean

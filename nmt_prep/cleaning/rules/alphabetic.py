@@ -1,0 +1,48 @@
+r"""Rule ``alphabetic``: the share of letters.
+
+Value with ``unit: char``: code points with the Unicode property Alphabetic divided by all code points, or by those that
+are not white space with ``spaces: false``; 1.0 for an empty text. This is OpusFilter's AlphabetRatioFilter
+(``exclude_whitespace`` is the opposite of ``spaces``; ``\s`` of the package regex).
+
+Value with ``unit: word``: tokens that hold a letter (L*) divided by all tokens; 1.0 without tokens.
+
+A pair passes if ``value >= min`` on both sides.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from _nmt_prep_core import alphabetic_shares, letter_word_shares
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.config import Section, Side
+
+
+class AlphabeticOptions(Section):
+    """The least share of letters."""
+
+    unit: Literal["char", "word"] = Field("char", description="char or word: what is counted")
+    spaces: bool = Field(True, description="true or false: whether white space is among the characters (unit: char)")
+    min: PerSide[float] = Field(
+        PerSide[float].both(0.5), description="a number from 0 to 1, or one a side: the least share that passes"
+    )
+
+
+class AlphabeticRule(SideRule[AlphabeticOptions]):
+    """The share of letters of each side."""
+
+    name = "alphabetic"
+    options = AlphabeticOptions
+    edges = SHARES
+
+    def __init__(self, options: AlphabeticOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._words = options.unit == "word"
+        self._spaces = options.spaces
+        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        lines = pairs.lines(side)
+        return letter_word_shares(lines) if self._words else alphabetic_shares(lines, self._spaces)

@@ -1,0 +1,45 @@
+"""Rule ``average_word_length``: text whose words are too short or too long on average.
+
+Value: code points of the tokens of a side divided by their number, 0 without tokens. A pair passes if ``min <= value <=
+max`` on both sides. With ``unit: token`` this is OpusFilter's AverageWordLengthFilter; with ``unit: word`` the number
+of words is that of :mod:`nmt_prep.cleaning.lengths`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from _nmt_prep_core import average_tokens
+from pydantic import Field
+
+from nmt_prep.cleaning.lengths import lengths
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rules.longest_word import WordUnit
+from nmt_prep.config import Section, Side
+
+
+class AverageWordLengthOptions(Section):
+    """The limits of the average length of a word."""
+
+    unit: WordUnit = Field("word", description="token or word: how words are counted in Chinese and the like")
+    min: PerSide[float] = Field(PerSide[float].both(2), description="a number, or one a side: the least that passes")
+    max: PerSide[float] = Field(PerSide[float].both(20), description="a number, or one a side: the most that passes")
+
+
+class AverageWordLengthRule(SideRule[AverageWordLengthOptions]):
+    """The average length of a word of each side."""
+
+    name = "average_word_length"
+    options = AverageWordLengthOptions
+    edges = (0, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50)
+
+    def __init__(self, options: AverageWordLengthOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._words = options.unit == "word"
+        self.bounds = tuple(Bounds(options.min.of(side), options.max.of(side)) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        average = average_tokens(pairs.lines(side))
+        if not self._words:
+            return average
+        tokens, words = lengths(pairs, side, "token"), lengths(pairs, side, "word")
+        return np.asarray(average * (tokens / np.maximum(words, 1)), np.float64)

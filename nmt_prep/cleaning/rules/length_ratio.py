@@ -1,0 +1,77 @@
+"""Rule ``length_ratio``: sides of very different lengths.
+
+With a and b the lengths of the sides in the unit of each (:mod:`nmt_prep.cleaning.lengths`), there are three formulas:
+
+- ``formula: linear``, ``factors: off``: value = max(a, b) / min(a, b); 0 if both are 0, infinite if one is. A pair
+  passes if ``value < max``. With ``unit: token`` or ``char``, this is OpusFilter's LengthRatioFilter.
+- ``formula: linear`` with ``factors``: the same of a / f and b / g, where f and g are the lengths of equivalent texts
+  in the two languages (NLLB's length_factor). Numbers are given per side; ``auto`` takes them from the languages
+  (:mod:`nmt_prep.cleaning.expansion`), for the units char, letter and byte. So the value of a pair depends on no other.
+- ``formula: log``: value = log10(min(a, b) + 1) / log10(max(a, b) + 1), of lengths divided by the factors; 1 if both
+  are 0. A pair passes if ``value >= min``. It allows short texts larger ratios. This is OpusCleaner's src_trg_ratio
+  with LOG.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.cleaning.lengths import Unit, lengths
+from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, PerSide, Values
+from nmt_prep.config import SIDES, Section, Side
+
+
+class LengthRatioOptions(Section):
+    """The limits of the ratio of the lengths."""
+
+    unit: PerSide[Unit] = Field(
+        PerSide[Unit].both("char"), description="char, byte, letter, token or word, or one a side: what is counted"
+    )
+    formula: Literal["linear", "log"] = Field("linear", description="linear or log: the formula")
+    factors: Literal["auto", "off"] | PerSide[float] = Field(
+        "off",
+        description="off, auto or {source: …, target: …}: lengths of equivalent texts, which lengths are divided by",
+    )
+    max: float = Field(3, description="a number > 1: a ratio of this size does not pass (formula: linear)")
+    min: float = Field(0.6, description="a number from 0 to 1: the least value that passes (formula: log)")
+
+
+class LengthRatioRule(PairRule[LengthRatioOptions]):
+    """The ratio of the lengths of the sides."""
+
+    name = "length_ratio"
+    options = LengthRatioOptions
+    edges = (0, 0.2, 0.4, 0.6, 0.8, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20)
+
+    def __init__(self, options: LengthRatioOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._unit = options.unit
+        self._log = options.formula == "log"
+        self._factors = {side: _factor(options, context, side) for side in SIDES}
+        self.bounds = (Bounds(low=options.min) if self._log else Bounds(high=options.max, below=True),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        first, second = (lengths(pairs, side, self._unit.of(side)) / self._factors[side] for side in SIDES)
+        shorter, longer = np.minimum(first, second), np.maximum(first, second)
+        if self._log:
+            whole = np.log10(longer + 1)
+            shares: Values = np.divide(np.log10(shorter + 1), whole, out=np.ones(len(pairs)), where=whole > 0)
+            return shares
+        ratios: Values = np.where(longer > 0, np.inf, 0.0)
+        np.divide(longer, shorter, out=ratios, where=shorter > 0)
+        return ratios
+
+
+def _factor(options: LengthRatioOptions, context: Context, side: Side) -> float:
+    if options.factors == "off":
+        return 1.0
+    if options.factors == "auto":
+        return expansion(context.language(side), options.unit.of(side))
+    factor = options.factors.of(side)
+    if not factor > 0:
+        raise ValueError(f"factors must be greater than 0, but that of the {side} is {factor}")
+    return factor

@@ -1,0 +1,48 @@
+"""Rule ``longest_word``: words that are too long to be words.
+
+Value: code points of the longest word of a side, 0 without words. A pair passes if ``value < max`` on both sides.
+
+With ``unit: token``, words are the parts of ``str.split()``, and this is OpusFilter's LongWordFilter. With ``unit:
+word``, characters of scripts without spaces between words (Han, kana, Thai, Lao, Khmer, Myanmar, Tibetan) belong to no
+word, because a clause of Chinese is not a long word.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from _nmt_prep_core import longest_tokens, longest_words
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.config import Section, Side
+
+WordUnit: TypeAlias = Literal["token", "word"]
+
+
+class LongestWordOptions(Section):
+    """The limit of the length of a word."""
+
+    unit: WordUnit = Field(
+        "word",
+        description="token or word: whether a run of characters without spaces is a word in Chinese and the like",
+    )
+    max: PerSide[float] = Field(
+        PerSide[float].both(40), description="a number, or one a side: a longest word of this length does not pass"
+    )
+
+
+class LongestWordRule(SideRule[LongestWordOptions]):
+    """The longest word of each side."""
+
+    name = "longest_word"
+    options = LongestWordOptions
+    edges = (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200, 500, 1000)
+
+    def __init__(self, options: LongestWordOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._longest = longest_tokens if options.unit == "token" else longest_words
+        self.bounds = tuple(Bounds(high=options.max.of(side), below=True) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return self._longest(pairs.lines(side))

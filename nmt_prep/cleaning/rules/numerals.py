@@ -1,0 +1,35 @@
+"""Rule ``numerals``: similarity of the digits of the sides, zeros left out.
+
+Value: the ratio of ``difflib.SequenceMatcher`` of the ASCII digits 1 to 9 of the sides, in order: twice the number of
+matching digits divided by the number of digits of both sides; 1.0 if there are none. A pair passes if ``value >= min``.
+This is OpusFilter's NonZeroNumeralsFilter, after Vázquez et al., 2019. The rule ``numbers`` compares whole numbers.
+"""
+
+from __future__ import annotations
+
+import _nmt_prep_core as core
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.config import Section
+
+
+class NumeralsOptions(Section):
+    """The least similarity of digits."""
+
+    min: float = Field(0.5, description="a number from 0 to 1: the least similarity that passes")
+
+
+class NumeralsRule(PairRule[NumeralsOptions]):
+    """The similarity of the digits of the sides."""
+
+    name = "numerals"
+    options = NumeralsOptions
+    edges = SHARES
+
+    def __init__(self, options: NumeralsOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self.bounds = (Bounds(low=options.min),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        return core.numerals(pairs.lines("source"), pairs.lines("target"))

@@ -1,0 +1,87 @@
+"""Rule ``script``: the share of letters that are of the language's script.
+
+Value: code points with the Unicode property Alphabetic that are of one of the scripts, divided by all with that
+property; 1.0 if there are none. A pair passes if ``value >= min`` on both sides. With one script given, this is
+OpusFilter's CharacterScoreFilter.
+
+Without a given script, the scripts are those that the language tag implies (Unicode CLDR's likely subtags): Japanese is
+Han, Hiragana and Katakana, Korean is Hangul and Han. Letters of the scripts Common and Inherited, such as ー, then
+count as letters of the language.
+"""
+
+from __future__ import annotations
+
+from _nmt_prep_core import script_names, script_of_name, script_shares
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.config import Section, Side
+
+_SCRIPTS_OF_SYSTEMS = {
+    "Hans": ("Han",),
+    "Hant": ("Han",),
+    "Jpan": ("Han", "Hiragana", "Katakana"),
+    "Kore": ("Hangul", "Han"),
+    "Hanb": ("Han", "Bopomofo"),
+}
+_COMMON, _INHERITED = 0, 1
+
+
+class ScriptOptions(Section):
+    """The least share of letters of the right script."""
+
+    script: PerSide[str | None] = Field(
+        PerSide[str | None].both(None),
+        description="a script such as Latin, Han or Cyrl, or null for that of the language, or one a side: the script",
+    )
+    min: PerSide[float] = Field(
+        PerSide[float].both(0.5), description="a number from 0 to 1, or one a side: the least share that passes"
+    )
+
+
+class ScriptRule(SideRule[ScriptOptions]):
+    """The share of letters of the right script, of each side."""
+
+    name = "script"
+    options = ScriptOptions
+    edges = SHARES
+
+    def __init__(self, options: ScriptOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._scripts = {
+            side: scripts_of_language(context.language(side)) if name is None else [script_number(name)]
+            for side in context.sides
+            for name in [options.script.of(side)]
+        }
+        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return script_shares(pairs.lines(side), self._scripts[side])
+
+
+def script_number(name: str) -> int:
+    """Returns the number of a script by which native functions know it.
+
+    Raises:
+        ValueError: there is no such script.
+    """
+    number = script_of_name(name)
+    if number < 0:
+        names = ", ".join(long.capitalize() for long, _ in script_names()[3:])
+        raise ValueError(f"there is no script {name!r} (scripts: {names})")
+    return number
+
+
+def scripts_of_language(tag: str) -> list[int]:
+    """Returns the numbers of the scripts that a language is written in, Common and Inherited included.
+
+    Raises:
+        ValueError: the script of the language is not known.
+    """
+    import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
+
+    system = langcodes.Language.get(tag).maximize().script
+    if system is None:
+        raise ValueError(f"the script of the language {tag!r} is not known; name it with the key script")
+    names = _SCRIPTS_OF_SYSTEMS.get(system, (system,))
+    return [*(script_number(name) for name in names), _COMMON, _INHERITED]

@@ -1,0 +1,39 @@
+"""Rule ``too_short``: sides that hold too little text.
+
+Value: the number of units of a side, by default letters. A pair passes if ``value >= min`` on both sides. The rule
+stands apart from ``length`` so that counts and rejects tell short pairs from long ones.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from nmt_prep.cleaning.lengths import Unit, lengths
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.cleaning.rules.length import LENGTHS
+from nmt_prep.config import Section, Side
+
+
+class TooShortOptions(Section):
+    """The least length of a side."""
+
+    unit: PerSide[Unit] = Field(
+        PerSide[Unit].both("letter"), description="char, byte, letter, token or word, or one a side: what is counted"
+    )
+    min: PerSide[float] = Field(PerSide[float].both(2), description="a number, or one a side: the least that passes")
+
+
+class TooShortRule(SideRule[TooShortOptions]):
+    """The least length of each side."""
+
+    name = "too_short"
+    options = TooShortOptions
+    edges = LENGTHS
+
+    def __init__(self, options: TooShortOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._unit = options.unit
+        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return lengths(pairs, side, self._unit.of(side))

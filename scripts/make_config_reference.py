@@ -66,7 +66,7 @@ class Reference:
             allowed, meaning = split_description(value["description"])
             kind = self._type(value, f"{path}.{key}".lstrip("."))
             rows.append((f"`{key}`", kind, _default(value, key in required), allowed, sentence(meaning)))
-        self.pending[:] = self.pending[deeper:] + self.pending[:deeper]  # a section's own parts follow it
+        self.pending[:] = self.pending[deeper:] + self.pending[:deeper]  # subsections come right after their section
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
         return f"## {heading}\n\n{model['description'].replace('``', '`')}\n\n{table}\n"
 

@@ -74,7 +74,7 @@ class CutTable {
     bool may_cross_in_part(const Character& left, const Character& right, unsigned ways) const;
 
     std::vector<Ways> ways_;              // by code point; the last is of all characters of four bytes
-    std::vector<std::uint64_t> crossed_;  // bits, by hash of the two parts that meet
+    std::vector<std::uint64_t> crossed_;  // bits, by hash of the parts of tokens on both sides of a boundary
     unsigned shift_ = 0;
 };
 

@@ -58,7 +58,7 @@ class Unigram {
     };
 
     struct Scratch {
-        const std::uint8_t* text;    // a stretch
+        const std::uint8_t* text;    // a segment
         std::uint32_t characters;    // how many it has
         Spelling spelling;           // of it
         Spelling runs;               // of all runs in a group of lines
@@ -70,7 +70,7 @@ class Unigram {
         std::vector<std::size_t> edge_bounds;
         std::vector<double> sums;
         Lattice together;  // of the runs
-        Lattice alone;     // of a stretch
+        Lattice alone;     // of a segment
     };
 
     explicit Unigram(const Vocabulary& vocabulary);

@@ -142,7 +142,7 @@ Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& 
         const std::size_t next_shared = i + 1 < order.size() ? common_prefix(piece, pieces[order[i + 1]]) : 0;
         const bool again =
             i + 1 < order.size() && next_shared == piece.size() && pieces[order[i + 1]].size() == piece.size();
-        if (piece.empty() || again) continue;  // only the last of equal pieces is added; its predecessor is that of the first
+        if (piece.empty() || again) continue;  // adds only the last of equal pieces; `shared` remains valid
         builder.add(piece, ids[order[i]], shared, std::max(shared, next_shared));
         shared = next_shared;
     }

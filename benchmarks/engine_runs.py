@@ -122,7 +122,7 @@ class Watched:
         return harm
 
     def stages(self) -> dict[str, tuple[float, float]]:
-        """Wall-clock and CPU seconds of each stage."""
+        """Returns the wall-clock and CPU seconds of each stage."""
         found: dict[str, tuple[float, float]] = {}
         began = 0.0
         for line in self._log.read_text(encoding="utf-8").splitlines():

@@ -35,15 +35,15 @@ class Listener(ABC):
 
     @abstractmethod
     def event(self, name: str, fields: Fields) -> None:
-        """Called when something happened."""
+        """Receives an event."""
 
     @abstractmethod
     def advanced(self, meter: Meter) -> None:
-        """Called when a meter moved or ended."""
+        """Receives the progress of a meter; called when it advances and when it ends."""
 
     @abstractmethod
     def close(self) -> None:
-        """Called at the end of the run, successful or not."""
+        """Releases resources; called at the end of the run, successful or not."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _OTHER = 3
 
 
 def unicode_version() -> str:
-    """Version of Unicode that the ``regex`` package says it supports."""
+    """Returns the version of Unicode that the ``regex`` package states in its metadata."""
     facts = metadata("regex")
     # Some packages replace the reader of importlib.metadata, and move the text from the payload to a header.
     text = f"{facts.get('Description')}\n{facts.get_payload()}"
@@ -77,7 +77,7 @@ const std::uint64_t kClassWords[] = {{
 
 
 def main() -> int:
-    """Writes or checks the file; 1 if a check finds it out of date."""
+    """Writes or checks the file; returns 1 if a check finds it out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
     if parser.parse_args().check:

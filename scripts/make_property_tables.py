@@ -26,7 +26,7 @@ _SCRIPT_SHIFT = 8
 
 
 def scripts() -> list[tuple[str, str]]:
-    """Long and short names of the scripts that have characters, Common, Inherited and Unknown first, then by name."""
+    """Returns long and short names of scripts that have characters: Common, Inherited, Unknown, then others by name."""
     names: dict[int, list[str]] = {}
     for name, number in regex._regex_core.PROPERTIES["SCRIPT"][1].items():
         names.setdefault(number, []).append(name)
@@ -36,7 +36,7 @@ def scripts() -> list[tuple[str, str]]:
 
 
 def properties(names: list[str]) -> list[int]:
-    """Sixteen bits for every code point: category, Alphabetic, white space, script."""
+    """Returns sixteen bits for every code point: category, Alphabetic, white space, script."""
     text = "".join(chr(point) for point in range(sys.maxunicode + 1))
     found = [_CATEGORIES.index("Cn")] * len(text)
     for number, category in enumerate(_CATEGORIES):

@@ -1,4 +1,4 @@
-"""Write a deterministic English–Chinese toy corpus of any size, packed as WMT packs its corpora or as plain text.
+"""Writes a deterministic English–Chinese toy corpus of any size, packed as WMT packs its corpora or as plain text.
 
 A seed fixes every byte of the text, whatever the Python version or PYTHONHASHSEED; memory does not grow with the size.
 
@@ -23,7 +23,7 @@ FILES = {
 
 
 def at_least(minimum: int) -> Callable[[str], int]:
-    """Return an argparse type: an integer that is not below `minimum`."""
+    """Returns an argparse type: an integer that is not below `minimum`."""
 
     def bounded(text: str) -> int:
         try:
@@ -38,7 +38,7 @@ def at_least(minimum: int) -> Callable[[str], int]:
 
 
 def development_pairs(seed: int, count: int) -> list[Pair]:
-    """Return `count` pairs that differ from each other on both sides, from a stream of their own."""
+    """Returns `count` pairs that differ from each other on both sides, from a separate random stream."""
     pairs: list[Pair] = []
     seen: set[str] = set()
     for pair in Grammar(2 * seed + 1).pairs():
@@ -51,7 +51,7 @@ def development_pairs(seed: int, count: int) -> list[Pair]:
 
 
 def training_pairs(seed: int, dev: list[Pair]) -> Iterator[Pair]:
-    """Yield pairs without end, none of which shares a sentence with `dev`."""
+    """Yields pairs without end, none of which shares a sentence with `dev`."""
     held_out = {sentence for pair in dev for sentence in pair}
     for pair in Grammar(2 * seed).pairs():
         if pair[0] not in held_out and pair[1] not in held_out:
@@ -59,7 +59,7 @@ def training_pairs(seed: int, dev: list[Pair]) -> Iterator[Pair]:
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line; argparse exits with status 2 and a message where it is wrong."""
+    """Parses the command line; argparse exits with status 2 and a message if it is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; made if missing")
     size = parser.add_mutually_exclusive_group()
@@ -81,7 +81,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the corpus that the command line asks for."""
+    """Writes the corpus that the command line asks for."""
     options = parse_arguments(arguments)
     dev = development_pairs(options.seed, options.dev_pairs)
     train = training_pairs(options.seed, dev)

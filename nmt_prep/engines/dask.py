@@ -207,11 +207,11 @@ class DaskEngine:
 
     @property
     def threads_here(self) -> int:
-        """One per core of this machine, whatever the number of workers elsewhere."""
+        """Number of cores of this machine, because the workers run in other processes."""
         return available_cores()
 
     def worker_memory(self, memory: int) -> int:
-        """A thread's share of the memory limit, less the base memory of a process; counts all expected threads."""
+        """Returns a thread's share of the memory limit, less a process's base memory; counts all expected threads."""
         self._started()
         assert self._roster is not None
         return max(memory // self._roster.most_threads - BASE_MEMORY, 0)

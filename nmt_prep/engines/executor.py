@@ -81,11 +81,11 @@ class ExecutorEngine:
 
     @property
     def threads_here(self) -> int:
-        """One per core of this machine, whatever the number of workers elsewhere."""
+        """Number of cores of this machine, because the workers run in other processes."""
         return available_cores()
 
     def worker_memory(self, memory: int) -> int:
-        """A worker's share of the memory limit, less the base memory of its process."""
+        """Returns a worker's share of the memory limit, less the base memory of its process."""
         return max(memory // self.workers - BASE_MEMORY, 0)
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:

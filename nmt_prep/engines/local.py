@@ -27,11 +27,11 @@ class LocalEngine:
 
     @property
     def threads_here(self) -> int:
-        """As many as workers, which are idle while this process works alone."""
+        """Number of workers, which are idle while this process works alone."""
         return self.workers
 
     def worker_memory(self, memory: int) -> int:
-        """A thread's share of the memory limit, less the base memory of the process."""
+        """Returns a thread's share of the memory limit, less the base memory of the process."""
         return max(memory - BASE_MEMORY, 0) // self.workers
 
     def map(self, function: Work[T, R], tasks: Iterable[T], tick: Tick) -> Iterator[Done[T, R]]:

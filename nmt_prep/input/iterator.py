@@ -114,7 +114,7 @@ class SideEncoder(NamedTuple):
         return tf.cast(self.table.lookup(tf.constant(word)), tf.int32)
 
     def padding_id(self, eos: str) -> tf.Tensor:
-        """The id that pads this side, int32 scalar."""
+        """Returns the id that pads this side, int32 scalar."""
         return tf.constant(CHARACTER_EOS_ID) if self.characters else self.id_of(eos)
 
     def encode(self, lines: tf.Tensor) -> Column:

@@ -20,7 +20,7 @@ greatest = tf.reduce_max
 
 
 def size(vector: tf.Tensor, /) -> tf.Tensor:
-    """See the function of the same name in :mod:`nmt_prep.batches.vectors`, as for all functions here."""
+    """Same as the function of this name in :mod:`nmt_prep.batches.vectors`; so are all functions of this module."""
     return tf.size(vector, tf.int64)
 
 

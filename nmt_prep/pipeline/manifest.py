@@ -109,7 +109,7 @@ def read_manifest(path: Path) -> Manifest | None:
 def differences(
     manifest: Manifest, version: int, settings: Mapping[str, object], inputs: Mapping[str, str]
 ) -> list[str]:
-    """Returns, as text, why a stage's output would differ from its manifest's; empty if it would not."""
+    """Describes each change since the manifest was written that makes the stage's output outdated."""
     reasons = []
     if manifest.version != version:
         reasons.append(f"nmt_prep makes version {version} of this stage, not {manifest.version}")

@@ -24,7 +24,7 @@ from nmt_prep.sources.address import shown
 _VERSION = 1
 
 _BEGINNING = re.compile(rb'\s*(<<<<<<<[^\n]*\n\s*)?\{\s*"files"\s*:\s*\{')
-"""How each lock file begins, also one in which Git left both sides of a merge."""
+"""The beginning of each lock file, even of one in which Git left both sides of a merge."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Stop:
             watch.shut_down()
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, at most until the stop."""
+        """Sleeps; returns early at a stop."""
         self._set.wait(seconds)
 
     def check(self) -> None:
@@ -63,7 +63,7 @@ class Watch:
 
     def __init__(self, stop: Stop) -> None:
         self.overdue = False
-        """Whether the last deadline passed."""
+        """True if the last deadline has passed."""
         self._stop = stop
         self._state = threading.Condition()
         self._sockets: list[socket.socket] = []

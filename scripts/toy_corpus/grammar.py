@@ -17,13 +17,13 @@ _SLOT = re.compile(r"\{(([a-z]+)\d?)(?:\.([a-z]+))?\}")
 
 
 def _lottery(weights: list[float], tickets: int) -> list[int]:
-    """Return row numbers, each repeated in proportion to its weight and at least once: a draw is then one index."""
+    """Returns row numbers, each repeated in proportion to its weight and at least once: a draw is then one index."""
     scale = tickets / sum(weights)
     return [row for row, weight in enumerate(weights) for _ in range(max(1, int(weight * scale + 0.5)))]
 
 
 def _distinct(draw: Draw, count: int) -> Draw:
-    """Return a draw of `count` rows, joined, that all differ in their first form."""
+    """Returns a draw of `count` rows, joined, that all differ in their first form."""
     if count == 1:
         return draw
 
@@ -47,7 +47,7 @@ class Grammar:
     """
 
     def __init__(self, seed: int) -> None:
-        """Build the tables and compile the patterns.
+        """Builds the tables and compile the patterns.
 
         Args:
             seed: fixes every pair that `pairs` yields; not negative.
@@ -65,7 +65,7 @@ class Grammar:
             self._draws[name] = self._compile(text)
 
     def pairs(self) -> Iterator[Pair]:
-        """Yield (English, Chinese) sentences without end."""
+        """Yields (English, Chinese) sentences without end."""
         draw = self._draws["sentence"]
         while True:
             en, zh = draw()
@@ -89,7 +89,7 @@ class Grammar:
         return lambda: number(uniform)
 
     def _compile(self, text: str) -> Draw:
-        """Compile "weight English" and "Chinese" lines in turn to one draw from all of them."""
+        """Compiles "weight English" and "Chinese" lines in turn to one draw from all of them."""
         lines = [line for line in text.splitlines() if line]
         patterns: list[Draw] = []
         weights: list[float] = []
@@ -102,7 +102,7 @@ class Grammar:
         return lambda: tickets[int(uniform() * size)]()
 
     def _pattern(self, en: str, zh: str) -> Draw:
-        """Compile one pattern: slots of the same name ("{who}" and "{who.his}") share one drawn row."""
+        """Compiles one pattern: slots of the same name ("{who}" and "{who.his}") share one drawn row."""
         slots: dict[str, list[str]] = {}
         for slot, source, _ in _SLOT.findall(en + zh):
             if slot not in slots.setdefault(source, []):

@@ -26,14 +26,14 @@ _DOUBLING = {"put"}
 
 
 def with_article(phrase: str) -> str:
-    """Return `phrase` after "a" or "an", chosen by the first sound of its first word."""
+    """Returns `phrase` after "a" or "an", chosen by the first sound of its first word."""
     word = phrase.lower()
     vowel = word[0] in _VOWELS and not word.startswith(_SOUNDS_LIKE_CONSONANT)
     return ("an " if vowel or word.startswith(_SOUNDS_LIKE_VOWEL) else "a ") + phrase
 
 
 def plural(noun: str) -> str:
-    """Return the regular plural of `noun`; irregular ones are given in the lexicon."""
+    """Returns the regular plural of `noun`; irregular ones are given in the lexicon."""
     if noun.endswith(("s", "x", "ch", "sh")):
         return noun + "es"
     if noun.endswith("y") and noun[-2] not in _VOWELS:
@@ -42,7 +42,7 @@ def plural(noun: str) -> str:
 
 
 def verb_forms(verb: str) -> tuple[str, str, str, str, str]:
-    """Return base, third person, past, past participle and -ing form; only the first word of `verb` is inflected."""
+    """Returns base, third person, past, past participle and -ing form; only the first word of `verb` is inflected."""
     head, space, particle = verb.partition(" ")
     consonant_y = head.endswith("y") and head[-2] not in _VOWELS
     regular = head + "d" if head.endswith("e") else head[:-1] + "ied" if consonant_y else head + "ed"

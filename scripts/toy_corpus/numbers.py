@@ -25,7 +25,7 @@ def _between(uniform: Uniform, low: int, high: int) -> int:
 
 
 def _count(uniform: Uniform) -> int:
-    """Return a count whose logarithm is uniform over the orders of magnitude, most often rounded as in speech."""
+    """Returns a count whose logarithm is uniform over the orders of magnitude, most often rounded as in speech."""
     scale = (10, 100, 1000, 10000)[int(uniform() * 4)]
     count = _between(uniform, 11, 99) * scale // 10
     return count if uniform() < 0.6 else count + _between(uniform, 0, scale // 10)

@@ -58,7 +58,7 @@ Chan Hei=陈𤋮=m Mrs García=加西亚太太=f Ingrid=英格丽德=f"""
 
 
 def _entries(text: str) -> Iterator[tuple[str, ...]]:
-    """Split "en=zh=gender" entries; an entry begins where the word with the first "=" begins, spaces included."""
+    """Splits "en=zh=gender" entries; an entry begins where the word with the first "=" begins, spaces included."""
     fields: list[str] = []
     for word in text.split():
         head, equals, tail = word.partition("=")
@@ -73,7 +73,7 @@ def _gendered(text: str) -> list[Person]:
 
 
 def chinese_names() -> list[Person]:
-    """Return every surname with every given name, the most frequent combinations first."""
+    """Returns every surname with every given name, the most frequent combinations first."""
     surnames, given = list(_entries(_SURNAMES)), list(_entries(_GIVEN))
     ranked = sorted(
         itertools.product(enumerate(surnames), enumerate(given)), key=lambda p: (p[0][0] + 1) * (p[1][0] + 1)
@@ -85,12 +85,12 @@ def chinese_names() -> list[Person]:
 
 
 def foreign_names() -> list[Person]:
-    """Return the names that are not Chinese."""
+    """Returns the names that are not Chinese."""
     return _gendered(_FOREIGN)
 
 
 def singular_persons() -> list[Person]:
-    """Return pronouns, family and occupations in the third person singular."""
+    """Returns pronouns, family and occupations in the third person singular."""
     roles = [
         (
             f"the {role.replace('_', ' ')}",
@@ -103,7 +103,7 @@ def singular_persons() -> list[Person]:
 
 
 def plural_persons() -> list[Person]:
-    """Return the subjects that take the plural verb (and the base form in the present tense)."""
+    """Returns the subjects that take the plural verb (and the base form in the present tense)."""
     groups: list[Person] = [(en, zh, *_THEY) for en, zh in _entries(_GROUPS)]
     me = ("I", "我", "I", "me", "my", "我", "was", "am", "have", "do")
     return [me, ("we", "我们", *_WE), ("they", "他们", *_THEY), *groups]

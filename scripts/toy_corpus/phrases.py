@@ -24,7 +24,7 @@ class Noun:
 
     @classmethod
     def parse(cls, entry: str, kind: str) -> "Noun":
-        """Read an entry of `lexicon.NOUNS` or `lexicon.MEASURED`."""
+        """Reads an entry of `lexicon.NOUNS` or `lexicon.MEASURED`."""
         english, _, chinese = entry.replace("_", " ").partition("=")
         zh, _, measure = chinese.partition("/")
         name, _, container = english.partition("/")
@@ -54,7 +54,7 @@ class Adjective:
 
     @classmethod
     def parse(cls, entry: str) -> "Adjective":
-        """Read an entry of `lexicon.ADJECTIVES`."""
+        """Reads an entry of `lexicon.ADJECTIVES`."""
         english, _, chinese = entry.replace("_", " ").partition("=")
         en, _, comparative = english.partition("/")
         attributive, _, predicate = chinese.partition("/")
@@ -68,21 +68,21 @@ _BY_NAME = {noun.one.replace(" ", "_"): noun for nouns in NOUNS.values() for nou
 
 
 def members(spec: str) -> Iterator[tuple[Noun, float]]:
-    """Yield the nouns of a list of classes and single nouns, each with its weight: 1/(rank + 1) of list and class."""
+    """Yields the nouns of a list of classes and single nouns, each with its weight: 1/(rank + 1) of list and class."""
     for outer, name in enumerate(spec.split(","), 1):
         for inner, noun in enumerate(NOUNS.get(name) or [_BY_NAME[name]], 1):
             yield noun, 1 / outer / inner
 
 
 def _qualified(noun: Noun) -> Iterator[tuple[str, str, float]]:
-    """Yield (English adjective, Chinese attribute, weight), the bare noun first."""
+    """Yields (English adjective, Chinese attribute, weight), the bare noun first."""
     yield "", "", 1.0
     for rank, adjective in enumerate(ADJECTIVES.get(noun.kind, ()), 2):
         yield f"{adjective.en} ", adjective.attributive, 1 / rank
 
 
 def indefinite(noun: Noun) -> Iterator[Phrase]:
-    """Yield "a new book", "two books", … with 一本新书, 两本书, …."""
+    """Yields "a new book", "two books", … with 一本新书, 两本书, …."""
     if noun.count:
         for en, zh, weight in _qualified(noun):
             yield with_article(en + noun.one), f"一{noun.measure}{zh}{noun.zh}", weight
@@ -93,7 +93,7 @@ def indefinite(noun: Noun) -> Iterator[Phrase]:
 
 
 def definite(noun: Noun) -> Iterator[Phrase]:
-    """Yield "this book", "the new book", … with 这本书, 那本新书, …."""
+    """Yields "this book", "the new book", … with 这本书, 那本新书, …."""
     if not noun.count:
         yield f"the {noun.bare}", f"那{noun.measure}{noun.zh}", 1.0
         return
@@ -104,6 +104,6 @@ def definite(noun: Noun) -> Iterator[Phrase]:
 
 
 def bare(noun: Noun) -> Iterator[Phrase]:
-    """Yield "books", "new books", … with 书, 新书, …."""
+    """Yields "books", "new books", … with 书, 新书, …."""
     for en, zh, weight in _qualified(noun):
         yield en + noun.bare, zh + noun.zh, weight

@@ -23,19 +23,19 @@ class Table:
     weights: list[float] = field(default_factory=list)
 
     def add(self, row: Row, weight: float) -> None:
-        """Append a row, one form for each column."""
+        """Appends a row, one form for each column."""
         assert len(row) == len(self.columns), row
         self.rows.append(row)
         self.weights.append(weight)
 
     def extend(self, rows: list[Row], scale: float = 1.0) -> None:
-        """Append rows in rank order; together they weigh `scale`."""
+        """Appends rows in rank order; together they weigh `scale`."""
         harmonic = sum(1 / rank for rank in range(1, len(rows) + 1))
         for rank, row in enumerate(rows, 1):
             self.add(row, scale / rank / harmonic)
 
     def where(self, column: str, accept: Callable[[str], bool]) -> "Table":
-        """Return the rows whose form in `column` is accepted."""
+        """Returns the rows whose form in `column` is accepted."""
         at = self.columns.index(column)
         kept = [(row, weight) for row, weight in zip(self.rows, self.weights, strict=True) if accept(row[at])]
         return Table(self.columns, [row for row, _ in kept], [weight for _, weight in kept])
@@ -45,7 +45,7 @@ _VERB_COLUMNS = ("base", "s", "past", "done", "ing", "zh", "le", "guo", "verb", 
 
 
 def _verb_phrases(determine: str) -> Table:
-    """Build the verb phrases whose objects are "indefinite", "definite" or, for habits only, "bare"."""
+    """Builds the verb phrases whose objects are "indefinite", "definite" or, for habits only, "bare"."""
     phrases = {"indefinite": indefinite, "definite": definite, "bare": bare}[determine]
     table = Table(_VERB_COLUMNS)
     for verb_rank, frame in enumerate(lexicon.VERBS.splitlines(), 1):
@@ -66,7 +66,7 @@ def _verb_phrases(determine: str) -> Table:
 
 
 def _results() -> Table:
-    """Build the 把 phrases: "washed the red shirt" with 把那件红色的衬衫洗干净; 了 is the pattern's."""
+    """Builds the 把 phrases: "washed the red shirt" with 把那件红色的衬衫洗干净; 了 is the pattern's."""
     table = Table(("done", "past", "passive", "the", "zh", "thing", "verb"))
     for verb_rank, frame in enumerate(lexicon.RESULTS.splitlines(), 1):
         verb, zh_verb, objects = frame.split("=")
@@ -81,7 +81,7 @@ def _results() -> Table:
 
 
 def _goods(kinds: tuple[str, ...]) -> Table:
-    """Build what one can buy: a noun, and an adjective that can be said of it."""
+    """Builds what one can buy: a noun, and an adjective that can be said of it."""
     table = Table(("en", "many", "a", "zh", "m", "adj", "er", "zhadj"))
     for kind_rank, kind in enumerate(kinds, 1):
         adjectives = [adjective for adjective in ADJECTIVES[kind] if adjective.predicate]
@@ -93,7 +93,7 @@ def _goods(kinds: tuple[str, ...]) -> Table:
 
 
 def _clothes() -> Table:
-    """Build "a red hat" with 戴着一顶红色的帽子: the Chinese verb depends on what one wears."""
+    """Builds "a red hat" with 戴着一顶红色的帽子: the Chinese verb depends on what one wears."""
     table = Table(("en", "zh"))
     for noun, noun_weight in members("clothing,pairs,watch"):
         for en, zh, weight in indefinite(noun):
@@ -103,7 +103,7 @@ def _clothes() -> Table:
 
 
 def _existence() -> Table:
-    """Build "on the table" + "is a red cup" with 桌子上放着一个红色的杯子."""
+    """Builds "on the table" + "is a red cup" with 桌子上放着一个红色的杯子."""
     table = Table(("at", "en", "s", "zh"))
     for spot_rank, spot in enumerate(facts.SPOTS.split("|"), 1):
         at, kinds, zh_at = spot.strip().split("=")
@@ -127,7 +127,7 @@ def _persons() -> dict[str, Table]:
 
 
 def build() -> dict[str, Table]:
-    """Build every table, by the name that patterns call it."""
+    """Builds every table, by the name that patterns call it."""
     tables = _persons()
     tables["do"] = _verb_phrases("indefinite")
     tables["dothe"] = _verb_phrases("definite")

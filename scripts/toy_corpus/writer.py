@@ -17,7 +17,7 @@ _QUOTE = {'"': "&quot;"}
 
 
 def write_lines(pairs: Iterable[Pair], source: BinaryIO, target: BinaryIO, max_bytes: int | None = None) -> int:
-    """Write one file per side, one sentence per line, in constant memory.
+    """Writes one file per side, one sentence per line, in constant memory.
 
     Args:
         pairs: (English, Chinese) sentences.
@@ -51,7 +51,7 @@ def write_lines(pairs: Iterable[Pair], source: BinaryIO, target: BinaryIO, max_b
 
 
 def write_tgz(path: Path, members: list[tuple[str, Path]]) -> None:
-    """Write an archive whose bytes depend only on the members' names, order and content.
+    """Writes an archive whose bytes depend only on the members' names, order and content.
 
     Args:
         path: the archive.
@@ -71,7 +71,7 @@ def write_tgz(path: Path, members: list[tuple[str, Path]]) -> None:
 
 
 def sgm_lines(sentences: list[str], *, reference: bool) -> Iterator[str]:
-    """Yield a development set in WMT's SGM form, source side or reference side, documents of 25 segments."""
+    """Yields a development set in WMT's SGM form, source side or reference side, documents of 25 segments."""
     kind = "refset" if reference else "srcset"
     languages = 'srclang="en" trglang="zh"' if reference else 'srclang="en"'
     yield f'<{kind} setid="toydev" {languages}>\n'
@@ -85,7 +85,7 @@ def sgm_lines(sentences: list[str], *, reference: bool) -> Iterator[str]:
 
 
 def package_plain(output: Path, train: Iterable[Pair], dev: list[Pair], max_bytes: int | None) -> int:
-    """Write train.en, train.zh, dev.en and dev.zh under `output`; return the number of training pairs."""
+    """Writes train.en, train.zh, dev.en and dev.zh under `output`; return the number of training pairs."""
     with (output / "dev.en").open("wb") as source, (output / "dev.zh").open("wb") as target:
         write_lines(dev, source, target)
     with (output / "train.en").open("wb") as source, (output / "train.zh").open("wb") as target:
@@ -93,7 +93,7 @@ def package_plain(output: Path, train: Iterable[Pair], dev: list[Pair], max_byte
 
 
 def package_wmt(output: Path, train: Iterable[Pair], dev: list[Pair], max_bytes: int | None) -> int:
-    """Write training-parallel-toy.tgz and dev.tgz under `output`; return the number of training pairs.
+    """Writes training-parallel-toy.tgz and dev.tgz under `output`; return the number of training pairs.
 
     A tar header contains its member's size, so the text is first written to a temporary directory under `output`.
     """

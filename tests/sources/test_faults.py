@@ -117,7 +117,7 @@ DATE = {"Last-Modified": "Sat, 31 Jan 2026 11:00:00 GMT"}
 def test_a_part_that_may_be_of_another_version(
     server: WebServer, scene: Scene, first: dict[str, str], then: dict[str, str]
 ) -> None:
-    """A server that ignores If-Range, and sends the rest of a new file of the same length."""
+    """The server ignores If-Range, and sends the rest of a new file of the same length."""
     part = liar(NEW[10_000:], then, "bytes 10000-29999/30000")
     url = server.give("/a.tgz", old(first, cut=10_000), part, Answer(NEW, headers=then))
     assert scene.attempt(url) == (NEW, "")

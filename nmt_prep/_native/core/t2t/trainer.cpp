@@ -86,8 +86,8 @@ void Trainer::read_tokens(const CountTable& counts, const Poll& poll) {
     for (const TokenCount& entry : counts.entries())
         for_each_symbol(entry.token, symbols_, [&](std::uint32_t) { ++size; });
     if (size > kMaxSymbols)
-        throw TrainingError("the distinct tokens have " + std::to_string(size) + " characters, and at most " +
-                            std::to_string(kMaxSymbols) + " fit one build; sample less text");
+        throw TrainingError("the distinct tokens have " + std::to_string(size) + " characters, more than the " +
+                            std::to_string(kMaxSymbols) + " that training supports; sample less text");
     tokens_.symbols = static_cast<std::uint32_t>(alphabet_.size());
     tokens_.last = symbols_[U'_'];
     tokens_.text.reserve(size);

@@ -14,7 +14,7 @@ _RULES = "a mapping from names of rules to their options, or off: rules to add, 
 
 
 class CorpusCleaning(Section):
-    """What is different for one corpus or language pair."""
+    """Changes for one corpus or language pair."""
 
     fix: Fixes | None = Field(
         None, description="a list of names of fixes, or null for no change: replaces the list above"
@@ -36,8 +36,8 @@ class CleanSettings(Section):
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(
         default_factory=dict,
-        description="a mapping from language pairs such as en-de, and from names of corpora: what is different for "
-        "them; a corpus goes before its language pair",
+        description="a mapping from language pairs such as en-de, and from names of corpora: changes for them; those "
+        "of a corpus take precedence over those of its language pair",
     )
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         ("train",), description="a list of splits: which splits are cleaned; the others stay as they are"
@@ -48,5 +48,6 @@ class CleanSettings(Section):
         "of each rule and corpus",
     )
     allow_empty: bool = Field(
-        False, description="true or false: go on if the rules drop all pairs of a corpus; no error then"
+        False,
+        description="true or false: continue if the rules drop all pairs of a corpus, instead of stopping with an error",
     )

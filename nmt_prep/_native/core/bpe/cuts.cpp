@@ -27,7 +27,7 @@ struct Part {
     bool possible = false;  // in well-formed text
 };
 
-// The requirement of `before` on the character that ends with it.
+// The last character of `before`, or only its last 1 to 3 bytes if `before` begins inside that character.
 Part last_part(std::string_view before) {
     std::uint32_t size = 1;
     while (size < std::min<std::size_t>(before.size(), 4) && continues(before[before.size() - size])) ++size;
@@ -36,7 +36,7 @@ Part last_part(std::string_view before) {
     return {pack(part), 0, size == size_from_lead(static_cast<std::uint8_t>(part[0]))};
 }
 
-// The requirement of `after` on the character that it begins with.
+// The first character of `after`, or only its first bytes if `after` ends inside that character.
 Part first_part(std::string_view after) {
     const std::uint32_t full = size_from_lead(static_cast<std::uint8_t>(after[0]));
     std::uint32_t size = 1;

@@ -69,10 +69,10 @@ def measured(root: Path, config: dict[str, Any], kind: str, workers: int, kill_e
 
 def show(name: str, watched: Watched, stages: bool) -> None:
     harmed = f", {watched.harmed} processes killed or frozen" if watched.harmed else ""
-    print(f"{name}: {watched.seconds:.1f} s, {watched.cpu:.1f} s of the processor{harmed}")
+    print(f"{name}: {watched.seconds:.1f} s, {watched.cpu:.1f} s of CPU time{harmed}")
     if stages:
         for stage, (seconds, cpu) in watched.stages().items():
-            print(f"  {stage:10}{seconds:8.2f} s{cpu:8.2f} s of the processor")
+            print(f"  {stage:10}{seconds:8.2f} s{cpu:8.2f} s of CPU time")
 
 
 def show_memory(kind: str, workers: int, memory: int, watched: Watched) -> bool:
@@ -126,9 +126,7 @@ def main() -> None:
     first = best[runs[0][0]]
     for name, took in list(best.items())[1:]:
         more = [100 * after / before - 100 for before, after in zip(first, took, strict=True)]
-        print(
-            f"{name} against {runs[0][0]}: {more[0]:+.1f} % by the clock, {more[1]:+.1f} % of the processor's seconds"
-        )
+        print(f"{name} against {runs[0][0]}: {more[0]:+.1f} % of wall-clock time, {more[1]:+.1f} % of CPU time")
     print(f"{len(expected)} files, {'the same bytes everywhere, memory kept' if good else 'NOT as it should be'}")
     sys.exit(not good)
 

@@ -49,5 +49,5 @@ class CleanSettings(Section):
     )
     allow_empty: bool = Field(
         False,
-        description="true or false: continue if the rules drop all pairs of a corpus, instead of stopping with an error",
+        description="true or false: continue, without an error, if the rules drop all pairs of a corpus",
     )

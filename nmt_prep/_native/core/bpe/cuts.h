@@ -53,9 +53,9 @@ class CutTable {
     }
 
    private:
-    // A token meets a character with the whole of it (0), or with 1 to 3 of its bytes. A way to cross is a combination
-    // of these for the left and the right character, one bit each. Here are the ways of all tokens, whatever is on the
-    // other side.
+    // A token that crosses a boundary contains the whole left character (0) or its last 1 to 3 bytes, and the whole right
+    // character or its first 1 to 3 bytes. There is a bit for each combination. These are the combinations that occur in
+    // tokens with a given character on the left of the boundary, or on its right.
     struct Ways {
         std::uint16_t as_left = 0, as_right = 0;
     };

@@ -53,9 +53,9 @@ class CutTable {
     }
 
    private:
-    // A token that crosses a boundary contains the whole left character (0) or its last 1 to 3 bytes, and the whole right
-    // character or its first 1 to 3 bytes. There is a bit for each combination. These are the combinations that occur in
-    // tokens with a given character on the left of the boundary, or on its right.
+    // A token that crosses a boundary contains the whole left character (0) or its last 1 to 3 bytes, and the whole
+    // right character or its first 1 to 3 bytes. There is a bit for each combination. These are the combinations that
+    // occur in tokens with a given character on the left of the boundary, or on its right.
     struct Ways {
         std::uint16_t as_left = 0, as_right = 0;
     };

@@ -42,7 +42,7 @@ class Entry:
     """An entry of an archive.
 
     Attributes:
-        name: as in the archive.
+        name: name of the entry, as in the archive.
         refused: why it may not be extracted; empty if it may.
         open: opens its content; call it at most once, before the next entry is requested.
         single: true if the file is not an archive and this is its whole content.

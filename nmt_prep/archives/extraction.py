@@ -80,7 +80,7 @@ def extract_members(
             (within a
             level) and ``**`` (over levels).
         place: returns the path for a member.
-        limits: of the extracted content.
+        limits: limits of the extracted content.
         advance: called with the number of bytes written.
 
     Returns:

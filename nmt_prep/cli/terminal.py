@@ -54,7 +54,7 @@ class SafeConsole(Console):
                 yield segment
 
     def on_broken_pipe(self) -> None:
-        """Ends the process if the reader of standard output is gone; for standard error, only discards the output."""
+        """Ends the process if the reader of standard output has ended; for standard error, only discards the output."""
         abandon_output(sys.stderr if self.stderr else sys.stdout)
         if not self.stderr:
             raise SystemExit(READER_GONE)

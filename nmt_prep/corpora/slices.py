@@ -99,7 +99,7 @@ def count_range(
         path: the file, in an encoding with one-byte newlines.
         start: offset of the range, a multiple of :data:`STEP_BYTES`.
         end: end of the range: another multiple, or the file's end.
-        encoding: of the file.
+        encoding: encoding of the file.
         quote: a byte to count as well; empty for none.
         tick: called with the number of bytes of each step.
 

@@ -241,7 +241,7 @@ def make_dataset(
     """Returns the batches of one epoch of a split, from the shards that a run wrote.
 
     The batches are a pure function of the shards and the options. Windows of up to 131,072 pairs are cut into batches,
-    and the batches of a window are shuffled; each epoch divides the pairs into windows anew. The workers of a
+    and the batches of a window are shuffled; each epoch divides the pairs into different windows. The workers of a
     data-parallel job get disjoint parts of the epoch, whose numbers of pairs (of rows, in layout ``packed``) differ by
     at most one; their numbers of batches may differ by more. Together the parts hold every pair that ``max_length``
     admits, once.

@@ -92,7 +92,7 @@ class SideEncoder(NamedTuple):
     Attributes:
         table: lookup table from words to ids.
         max_length: maximum number of words of a line; the rest is cut off. None or 0 for no limit.
-        characters: whether a word becomes 50 character ids instead of one id.
+        characters: True if a word becomes 50 character ids instead of one id.
     """
 
     table: tf.lookup.experimental.LookupInterface
@@ -273,7 +273,7 @@ def get_iterator(
         skip_count: pairs to skip at the start, counted after sharding.
         num_shards: number of workers among which the pairs are distributed.
         shard_index: index of this worker, from 0.
-        reshuffle_each_iteration: whether every epoch has a different order.
+        reshuffle_each_iteration: give every epoch a different order.
         use_char_encode: encode the source as 50 character ids per word (``source`` then has shape
             ``[rows, 50 * longest source]``, padded with 257; lengths still count words).
 

@@ -230,7 +230,7 @@ def list_rounds(names: Sequence[Round[Any, Any]], rounds: Rounds[P], notes: Task
     Args:
         names: the rounds that the stage declares.
         rounds: the generator of their tasks.
-        notes: of tasks that have ended.
+        notes: the noted results of finished tasks.
     """
     known: dict[str, RoundState] = {}
 

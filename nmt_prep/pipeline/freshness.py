@@ -1,4 +1,4 @@
-"""Tells which stages are out of date, and why."""
+"""Determines which stages are out of date, and why."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def run_lock(
         with writing(workspace.root):
             _acquire(handle, workspace, wait, waiting, shared)
             if shared:
-                _remove(holder)  # left by a killed run: nobody holds the lock now
+                _remove(holder)  # left by a killed run: no process holds the lock now
             else:
                 stack.callback(_remove, holder)
                 # By a rename, which replaces a symbolic link instead of following it.

@@ -34,7 +34,7 @@ class Workspace:
 
         Args:
             directory: directory of the stage.
-            name: of the file in the stage's manifest.
+            name: name of the file in the stage's manifest.
         """
         return self.root / normpath(f"{directory}/{name}")
 

@@ -46,7 +46,7 @@ def fetch_run(
     Args:
         url: as ``publish.url`` in the config.
         directory: the target, created if missing. Only one process may fetch into it at a time.
-        options: of fsspec's file system, as ``publish.options`` in the config.
+        options: options of fsspec's file system, as ``publish.options`` in the config.
         progress: receives progress and events; None for none.
 
     Returns:

@@ -36,8 +36,8 @@ class ObjectStore:
     """The objects below a URL; safe to use from threads.
 
     Args:
-        url: of the directory.
-        options: of fsspec's file system.
+        url: URL of the directory.
+        options: options of fsspec's file system.
         retries: retries of a request.
         error: type of the error to raise when all retries failed.
         clock: source of time and random numbers.

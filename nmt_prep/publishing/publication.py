@@ -164,7 +164,7 @@ def read_manifest(store: ObjectStore, error: type[NmtPrepError]) -> Publication 
     """Reads the manifest; returns None if there is none.
 
     Raises:
-        NmtPrepError: of the type of ``store``; the storage failed, or see :func:`parse_manifest`.
+        NmtPrepError: an error of the type given by ``store``; the storage failed, or see :func:`parse_manifest`.
     """
     return parse_manifest(store.read(MANIFEST), f"{store.url}/{MANIFEST}", error)
 
@@ -173,7 +173,7 @@ def parse_manifest(content: bytes | None, where: str, error: type[NmtPrepError])
     """Parses a manifest; returns None if it is empty or cut short.
 
     Raises:
-        NmtPrepError: of the type given; nmt_prep did not write it, or it names a file outside the directory.
+        NmtPrepError: an error of the given type; nmt_prep did not write it, or it names a file outside the directory.
     """
     with _format_checked(where, error):
         value = _parsed(content)

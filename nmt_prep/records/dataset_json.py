@@ -246,8 +246,8 @@ class DatasetInfo(_Model):
         layout: format of the records; ``example`` is one ``tf.train.Example`` per pair.
         row_length: length of a row on either side in layout ``packed``, else None.
         seed: seed of the shuffle.
-        languages: of the two sides.
-        vocab: of the two sides.
+        languages: languages of the two sides.
+        vocab: vocabularies of the two sides.
         input: the config's ``input`` section; None in records of earlier versions.
         corpora: for each split its corpora in the config's order.
         splits: for each split its counts and shards.

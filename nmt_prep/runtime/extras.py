@@ -18,7 +18,7 @@ def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = 
         kind: type of the error.
 
     Raises:
-        NmtPrepError: of that type: the module is not installed; the message says how to install it.
+        NmtPrepError: an error of that type; the module is not installed, and the message says how to install it.
     """
     try:
         return import_module(module)

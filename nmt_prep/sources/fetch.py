@@ -29,9 +29,9 @@ class Fetched:
     """A fetched file.
 
     Attributes:
-        path: where it is; the caller owns it.
-        sha256: of its bytes.
-        size: in bytes.
+        path: its path; the caller owns the file.
+        sha256: SHA-256 of its bytes.
+        size: size in bytes.
         url: the final address, after redirects, without secrets.
         etag: the strong ETag of the response; None if there is none.
         time: when the download ended, in UTC, such as 2026-01-31T23:59:59Z.

@@ -31,7 +31,7 @@ class Answer:
         url: final URL, after redirects.
         start: offset in the file of the first byte of the body.
         total: size of the whole file in bytes; None if the server does not say.
-        delimited: whether the end of the body is distinguishable from a broken connection.
+        delimited: True if the end of the body is distinguishable from a broken connection.
         etag: ETag header, strong or weak.
         modified: Last-Modified header.
         chunks: the body as served; compressed archives are not decompressed.

@@ -39,7 +39,7 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
         url: an http or https URL.
         resume: state of the partial file; None to request the whole file.
         limits: timeouts.
-        clock: for dates in Retry-After, and for stalls.
+        clock: source of time, for dates in Retry-After and for stalls.
         stop: interrupts the request.
 
     Raises:

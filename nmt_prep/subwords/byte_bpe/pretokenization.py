@@ -63,7 +63,7 @@ class Pretokenization:
         """Returns settings that split text into the matches of a pattern and the text between them.
 
         Args:
-            pattern: in the syntax of ``tokenizers``, which is Oniguruma's.
+            pattern: regular expression in the syntax of ``tokenizers``, which is Oniguruma's.
         """
         if is_native_pattern(pattern):
             return cls()

@@ -300,7 +300,7 @@ class ByteBPETokenizer(Tokenizer):
 
         Args:
             ids: the ids.
-            errors: for bytes that are not UTF-8, "strict" raises and "replace" inserts U+FFFD.
+            errors: handling of bytes that are not UTF-8: "strict" raises and "replace" inserts U+FFFD.
 
         Raises:
             EncodeError: an id has no token, or the bytes are not UTF-8.

@@ -31,7 +31,7 @@ std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
 ShardLayout::ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t buckets_per_shard)
     : rows_(rows), shards_(shards), buckets_per_shard_(buckets_per_shard) {
     if (shards < 1 || buckets_per_shard < 1 || shards > kMaxBuckets || buckets_per_shard > kMaxBuckets / shards) {
-        throw std::invalid_argument("shards times buckets a shard must be in 1..2^20");
+        throw std::invalid_argument("shards times buckets per shard must be in 1..2^20");
     }
 }
 

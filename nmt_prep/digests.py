@@ -14,8 +14,6 @@ from pathlib import Path
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError
 
-_CHUNK = 1 << 20
-
 
 def cache_directory() -> Path:
     """Returns the cache directory: ``$NMT_PREP_CACHE``, else ``nmt_prep`` in the user's cache directory."""
@@ -43,11 +41,8 @@ def sha256_of(path: Path) -> str:
         OSError: the file cannot be read, or is not a regular file.
     """
     check_regular(path)
-    digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_of(value: object) -> str:

@@ -31,18 +31,16 @@ class StoppedError(Exception):
 
 
 class Listener(ABC):
-    """Receives events and progress of meters. Calls may come from several threads."""
+    """Receives events and progress of meters; ignores progress by default. Calls may come from several threads."""
 
     @abstractmethod
     def event(self, name: str, fields: Fields) -> None:
         """Receives an event."""
 
-    @abstractmethod
-    def advanced(self, meter: Meter) -> None:
+    def advanced(self, meter: Meter) -> None:  # noqa: B027
         """Receives the progress of a meter; called when it advances and when it ends."""
 
-    @abstractmethod
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Releases resources; called at the end of the run, successful or not."""
 
 
@@ -247,9 +245,6 @@ class LineListener(Listener):
 
     def _write(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    def close(self) -> None:
-        """Leaves the console open: the caller owns it."""
 
 
 class JsonListener(Listener):

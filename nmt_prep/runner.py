@@ -113,16 +113,8 @@ def run_share(
     """Runs a share of one round of tasks on threads of this process, as a member of a job array.
 
     Members may run in any order, at the same time, and repeatedly. All earlier stages and rounds must be up to date.
-    Members do not complete a stage: a later :func:`run` does, after running any missing tasks.
-
-    Args:
-        config: a checked config, from :func:`~nmt_prep.load_config`; the same for all members.
-        share: the round, and the share of its tasks.
-        base_dir: base of local paths in the config, usually the directory of the config file.
-        workers: number of threads; None for the config's ``engine.workers``.
-        wait: wait for a run on the same directory to end; otherwise that is an error.
-        progress: receives progress and events; None for none.
-        lock_file: lock file with the expected digests of downloads; None for none.
+    Members do not complete a stage: a later :func:`run` does, after running any missing tasks. Except for ``share``,
+    the round and the share of its tasks, the arguments are those of :func:`run`.
 
     Raises:
         ConfigError: there is no such round.
@@ -137,12 +129,9 @@ def run_share(
 
 
 def tasks(config: Config, *, base_dir: str | os.PathLike[str] = ".", lock_file: Path | None = None) -> list[StageTasks]:
-    """Returns the progress of the tasks of each stage. Runs nothing and writes nothing.
+    """Returns the progress of the tasks of each stage; the arguments are those of :func:`plan`.
 
-    Args:
-        config: a checked config, from :func:`~nmt_prep.load_config`.
-        base_dir: base of local paths in the config, usually the directory of the config file.
-        lock_file: lock file with the expected digests of downloads; None for none.
+    Runs nothing and writes nothing.
     """
     pipeline = Pipeline(_stages(config, ()), config, Path(base_dir), Progress(), LockFile(lock_file))
     return pipeline.tasks()

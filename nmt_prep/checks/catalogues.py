@@ -90,12 +90,7 @@ _MEMBERS = {"source", "target", "member"}
 
 
 def fill_in(config: Config, checks: Checks) -> tuple[Config, list[str]]:
-    """Returns the config with url, members and format of each corpus that is named by an id, and the problems.
-
-    Args:
-        config: a config without problems of its own.
-        checks: the context for validating the filled-in corpora.
-    """
+    """Returns the config with url, members and format of each corpus that is named by an id, and the problems."""
     splits: dict[str, tuple[Corpus, ...]] = {}
     problems = []
     for split, corpora in config.splits.items():
@@ -110,12 +105,7 @@ def fill_in(config: Config, checks: Checks) -> tuple[Config, list[str]]:
 
 
 def catalogue_problems(data: Any, checks: Checks) -> Iterator[str]:
-    """Yields the problems with catalogue ids of the valid corpora of a config that has other problems.
-
-    Args:
-        data: the config as it was given, with tuples for lists.
-        checks: the context of the validation.
-    """
+    """Yields the problems with catalogue ids of the valid corpora of a config that has other problems."""
     try:
         languages = ConfigLanguages.model_validate(data.get("languages"), context=checks)
     except ValidationError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,11 +27,16 @@ ConfigArgument = Annotated[
 """A file that does not exist is wrong usage; one that cannot be read is an error."""
 
 
-def _assignments(overrides: list[str] | None) -> list[str] | None:
-    for override in overrides or ():
-        if not all(override.partition("=")[0].strip().split(".")) or "=" not in override:
-            raise typer.BadParameter(f"{override!r}: expected KEY=VALUE, such as vocab.size=4096")
-    return overrides
+def assignments(example: str) -> Callable[[list[str] | None], list[str] | None]:
+    """Returns a callback that checks that all values of an option are assignments such as the example."""
+
+    def check(values: list[str] | None) -> list[str] | None:
+        for value in values or ():
+            if not all(value.partition("=")[0].strip().split(".")) or "=" not in value:
+                raise typer.BadParameter(f"{value!r}: expected KEY=VALUE, such as {example}")
+        return values
+
+    return check
 
 
 SetOption = Annotated[
@@ -41,7 +46,7 @@ SetOption = Annotated[
         metavar="KEY=VALUE",
         help="Override a key of the config, such as vocab.size=4096.",
         show_default=False,
-        callback=_assignments,
+        callback=assignments("vocab.size=4096"),
     ),
 ]
 

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for
+from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, assignments, interruptible, listeners_for
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.errors import DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import lock_path
+
+_ENDPOINT = "endpoint_url=http://localhost:9000"
 
 
 def download(
@@ -80,13 +82,6 @@ def _run_download(
     )
 
 
-def _options(values: list[str] | None) -> list[str] | None:
-    for value in values or ():
-        if not value.partition("=")[0] or "=" not in value:
-            raise typer.BadParameter(f"{value!r}: expected KEY=VALUE, such as endpoint_url=http://localhost:9000")
-    return values
-
-
 def fetch(
     url: Annotated[str, typer.Argument(metavar="URL", help="URL that a run published to.", show_default=False)],
     directory: Annotated[
@@ -97,9 +92,9 @@ def fetch(
         typer.Option(
             "--option",
             metavar="KEY=VALUE",
-            help="An option of fsspec's file system, such as endpoint_url=http://localhost:9000.",
+            help=f"An option of fsspec's file system, such as {_ENDPOINT}.",
             show_default=False,
-            callback=_options,
+            callback=assignments(_ENDPOINT),
         ),
     ] = None,
     quiet: QuietOption = False,

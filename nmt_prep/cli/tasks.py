@@ -59,12 +59,7 @@ def requested_share(
 ) -> tuple[str, int, int] | None:
     """Returns the round, the number of the share and the number of shares; None if a plain run is requested.
 
-    Args:
-        round_name: value of ``--round``.
-        old_round_name: value of ``--stage``, the old name of ``--round``.
-        task_id: value of ``--task-id``.
-        num_tasks: value of ``--num-tasks``.
-        others: true if options are given that only a plain run takes.
+    ``others`` is true if options are given that only a plain run takes.
 
     Raises:
         BadParameter: the options do not go together.

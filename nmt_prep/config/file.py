@@ -15,14 +15,7 @@ _MAX_BYTES = 16 << 20
 
 
 def read_file(path: Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
-    """Reads a config file.
-
-    Args:
-        path: the YAML file.
-        overrides: assignments such as ``vocab.size=4096``, with the value in YAML; list items are addressed by number.
-
-    Returns:
-        The mapping, and the line numbers of its keys.
+    """Returns the mapping in a config file after overrides such as ``vocab.size=4096``, and the lines of its keys.
 
     Raises:
         ConfigError: the file cannot be read or is not YAML, or an override does not fit.

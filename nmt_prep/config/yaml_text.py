@@ -37,9 +37,7 @@ for _tag, _pattern, _first in (
 def parse_yaml(text: str, origin: str) -> tuple[object, dict[KeyPath, int]]:
     """Returns the value of a YAML text, and the line of each key and list item, counted from 1.
 
-    Args:
-        text: the YAML.
-        origin: name of the text in messages.
+    Messages call the text ``origin``.
 
     Raises:
         ConfigError: the text is empty or not YAML, repeats a key, or its aliases expand to too many values.

@@ -229,14 +229,7 @@ _UNSEEN = {errno.ENOENT, errno.ESTALE}
 
 
 def look_again(function: Work[T, R], task: T, tick: Tick) -> R:
-    """Runs a task, and retries it a few times while a file that it needs is not there.
-
-    Returns:
-        The task's result.
-
-    Raises:
-        Exception: as the task raised it.
-    """
+    """Runs a task, and retries it a few times while a file that it needs is not there; raises what the task raises."""
     pauses = iter(PAUSES)
     while True:
         amounts: list[int] = []
@@ -255,11 +248,7 @@ def look_again(function: Work[T, R], task: T, tick: Tick) -> R:
 
 
 def is_unseen(error: BaseException) -> bool:
-    """Returns True if a missing file caused an error; then also lists its directory, which refreshes NFS's cache.
-
-    Args:
-        error: as the task raised it; the OSError may be its cause.
-    """
+    """Returns True if a missing file caused an error; then also lists its directory, which refreshes NFS's cache."""
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.errno in _UNSEEN:
             if isinstance(cause.filename, str):

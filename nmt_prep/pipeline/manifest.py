@@ -9,7 +9,7 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, parse_json_as, write_json
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
 from nmt_prep.digests import digest_of
 from nmt_prep.errors import OutputError
 
@@ -48,15 +48,6 @@ class Counts:
     dropped: Mapping[str, int] = field(default_factory=dict)
     other: Mapping[str, int] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """Returns the counts as JSON values."""
-        return {
-            "pairs_in": self.pairs_in,
-            "pairs_out": self.pairs_out,
-            "dropped": dict(self.dropped),
-            "other": dict(self.other),
-        }
-
 
 @dataclass(frozen=True)
 class Manifest:
@@ -88,8 +79,7 @@ class Manifest:
 
     def write(self, path: Path) -> None:
         """Writes the manifest, which completes the stage."""
-        fields = {key: value for key, value in vars(self).items() if key != "counts"}
-        write_json(path, {**fields, "counts": self.counts.as_json()})
+        write_json(path, as_json(self))
 
 
 def read_manifest(path: Path) -> Manifest | None:

@@ -27,7 +27,7 @@ from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.progress import Fields, Listener, Meter
+from nmt_prep.progress import Fields, Listener
 from nmt_prep.subwords import dialect_of
 
 MEASURED = ("extract", "compile", "sample", "vocab", "encode")
@@ -122,13 +122,7 @@ class StageNotes(Listener):
     """Measures the stages of a run by its events, and writes notes."""
 
     def __init__(self, config: Config, directories: Mapping[str, str], engine: Engine) -> None:
-        """Stores the arguments.
-
-        Args:
-            config: config of the run.
-            directories: directories of the stages by name, below the run's directory.
-            engine: runs the tasks; stages are only measured if its workers are threads of this process.
-        """
+        """Takes the directories of the stages by name; measures only stages that run on threads of this process."""
         self._config = config
         self._workspace = Workspace(config.run_dir)
         self._directories = directories
@@ -147,12 +141,6 @@ class StageNotes(Listener):
         elif name == "stage_finished" and self._whole:
             with suppress(NmtPrepError, OSError, ValidationError):
                 self._end(str(fields["stage"]), float(str(fields["seconds"])))
-
-    def advanced(self, meter: Meter) -> None:
-        """Does nothing: only events are used."""
-
-    def close(self) -> None:
-        """Does nothing."""
 
     def _begin(self, stage: str) -> None:
         # Extract keeps earlier output, so only its first run does all the work.

@@ -214,7 +214,7 @@ class Pipeline:
                 counts, seconds = manifests[stage.name].counts, time.monotonic() - started
                 outcomes.append(Outcome(stage.name, bool(reason), reason or "nothing changed", seconds, counts))
                 name = "stage_finished" if reason else "stage_fresh"
-                self.progress.event(name, stage=stage.name, seconds=round(seconds, 3), **counts.as_json())
+                self.progress.event(name, stage=stage.name, seconds=round(seconds, 3), **as_json(counts))
                 if stage.name == until:
                     break
         finally:

@@ -44,7 +44,17 @@ Files: TypeAlias = "Mapping[str, PublishedFile]"
 
 
 @dataclass(frozen=True)
-class Publication:
+class _Described:
+    """A description of a publication that is stored in it."""
+
+    def as_bytes(self) -> bytes:
+        """Returns the content of its JSON file."""
+        value = {"format": _FORMAT, **asdict(self)}
+        return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+
+
+@dataclass(frozen=True)
+class Publication(_Described):
     """A manifest.
 
     Attributes:
@@ -55,13 +65,9 @@ class Publication:
     number: int
     files: Files
 
-    def as_bytes(self) -> bytes:
-        """Returns the manifest as a JSON file's content."""
-        return _as_bytes(self)
-
 
 @dataclass(frozen=True)
-class Journal:
+class Journal(_Described):
     """An unfinished publication.
 
     Attributes:
@@ -81,10 +87,6 @@ class Journal:
     def left_over(self, wanted: Files) -> list[str]:
         """Returns the names of files of older publications that are not in this one."""
         return sorted(self.files.keys() - wanted.keys())
-
-    def as_bytes(self) -> bytes:
-        """Returns the journal as a JSON file's content."""
-        return _as_bytes(self)
 
 
 def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
@@ -239,8 +241,3 @@ def _safe(name: str) -> str:
     ):
         raise ValueError(f"the name {name!r}")
     return name
-
-
-def _as_bytes(written: Publication | Journal) -> bytes:
-    value = {"format": _FORMAT, **asdict(written)}
-    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()

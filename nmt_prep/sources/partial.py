@@ -9,15 +9,14 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from io import BufferedRandom
 from pathlib import Path
-from typing import IO
 
 from nmt_prep.artefacts import is_partial, parse_json, parse_json_as, write_json, writing
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
 from nmt_prep.sources.limits import Limits, Pace
 
-_CHUNK = 1 << 20
 _NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
 """Names of partial files and of their notes."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -163,13 +162,11 @@ class Partial:
                 self._flushed()
         return self._digest.hexdigest()
 
-    def _digest_from(self, file: IO[bytes]) -> None:
+    def _digest_from(self, file: BufferedRandom) -> None:
         """Restarts the digest from the bytes in the file."""
-        self._digested, self._digest = 0, hashlib.sha256()
         file.seek(0)
-        while chunk := file.read(_CHUNK):
-            self._digest.update(chunk)
-            self._digested += len(chunk)
+        self._digest = hashlib.file_digest(file, "sha256")
+        self._digested = file.tell()
 
     def _note(self) -> _Note | None:
         try:

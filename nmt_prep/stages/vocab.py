@@ -150,10 +150,8 @@ class TrainingMeters:
     def __init__(self, whole: Meter, key: str) -> None:
         """Starts without a meter.
 
-        Args:
-            whole: the meter of the whole training. It advances by 1 for each report; if the run is being stopped, this
-                raises and so ends the training.
-            key: name of the vocabulary.
+        ``whole``, the meter of the whole training, advances by 1 for each report; if the run is being stopped, this
+        raises and so ends the training. ``key`` is the name of the vocabulary.
         """
         self._whole = whole
         self._key = key

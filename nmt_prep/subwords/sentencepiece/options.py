@@ -53,49 +53,28 @@ def _distinct(value: list[object] | tuple[object, ...]) -> bool:
     return all(isinstance(item, str) and item for item in value) and len(set(value)) == len(value)
 
 
+def _each(names: str, kind: _Kind) -> dict[str, _Kind]:
+    """Returns options with the same valid values, named by the words of a text."""
+    return dict.fromkeys(names.split(), kind)
+
+
+_FLAGS = """
+    add_dummy_prefix allow_whitespace_only_pieces auto_character_coverage enable_differential_privacy hard_vocab_limit
+    remove_extra_whitespaces shuffle_input_sentence split_by_number split_by_unicode_script split_by_whitespace
+    split_digits train_extremely_large_corpus treat_whitespace_as_suffix use_all_vocab vocabulary_output_piece_score
+"""
+_COUNTS = """
+    differential_privacy_clipping_threshold mining_sentence_size seed_sentencepiece_size self_test_sample_size
+    training_sentence_size
+"""
+_TEXTS = "normalization_rule_tsv pretokenization_delimiter required_chars seed_sentencepieces_file unk_surface"
+
 _OPTIONS: Mapping[str, _Kind] = {
-    **dict.fromkeys(
-        (
-            "add_dummy_prefix",
-            "allow_whitespace_only_pieces",
-            "auto_character_coverage",
-            "enable_differential_privacy",
-            "hard_vocab_limit",
-            "remove_extra_whitespaces",
-            "shuffle_input_sentence",
-            "split_by_number",
-            "split_by_unicode_script",
-            "split_by_whitespace",
-            "split_digits",
-            "train_extremely_large_corpus",
-            "treat_whitespace_as_suffix",
-            "use_all_vocab",
-            "vocabulary_output_piece_score",
-        ),
-        _FLAG,
-    ),
-    **dict.fromkeys(
-        (
-            "differential_privacy_clipping_threshold",
-            "mining_sentence_size",
-            "seed_sentencepiece_size",
-            "self_test_sample_size",
-            "training_sentence_size",
-        ),
-        _COUNT,
-    ),
-    **dict.fromkeys(("bos_piece", "eos_piece", "pad_piece", "unk_piece"), _PIECE),
-    **dict.fromkeys(
-        (
-            "normalization_rule_tsv",
-            "pretokenization_delimiter",
-            "required_chars",
-            "seed_sentencepieces_file",
-            "unk_surface",
-        ),
-        _TEXT,
-    ),
-    **dict.fromkeys(("accept_language", "control_symbols"), _LIST),
+    **_each(_FLAGS, _FLAG),
+    **_each(_COUNTS, _COUNT),
+    **_each(_TEXTS, _TEXT),
+    **_each("bos_piece eos_piece pad_piece unk_piece", _PIECE),
+    **_each("accept_language control_symbols", _LIST),
     "differential_privacy_noise_level": _between(float, 0, 1e9),
     "input_sentence_size": _Kind(
         f"0 for all lines, or an integer from 101 to {_INT_MAX}",

@@ -18,8 +18,7 @@ from nmt_prep.records.dataset_json import (
 from nmt_prep.records.index import ShardIndex, index_path
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
 from nmt_prep.records.reader import iter_records, read_shard
-from nmt_prep.records.spill import SpillWriter
-from nmt_prep.records.writer import write_shard
+from nmt_prep.records.writer import SpillWriter, write_shard
 
 __all__ = [
     "CorpusInfo",

@@ -1,24 +1,198 @@
-"""Second half of the external shuffle: gathers a shard's buckets from all spill files and sorts them by position."""
+"""The external shuffle. Each task writes its pairs to a spill file; from all spill files, shards are written in order.
+
+A spill file holds groups of spilled records (see ``core/records/spill.h``), each of one bucket, then the index: the
+first entry of each bucket (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset
+and bytes of a group), and a trailer that identifies the plan. For a shard, each of its buckets is gathered from all
+spill files and sorted by position.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import Bucket, ChunkWriter
+from _nmt_prep_core import Bucket, ChunkWriter, SpillBuffer
 
-from nmt_prep.artefacts import atomic_write
+from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
+from nmt_prep.records.dataset_json import IndexInfo, PairStats, ShardInfo
 from nmt_prep.records.index import IndexWriter, index_path
 from nmt_prep.records.plan import PAIRS_PER_BLOCK, ShardPlan
-from nmt_prep.records.spill import SpillReader
+
+_MAGIC = b"nmtspil2"
+_TRAILER = struct.Struct("<8s5q96s")
+"""Magic, raw ids or not, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
 _COPY_BYTES = 4 << 20
+
+
+class SpillWriter:
+    """Writes the spill file of one task, batch by batch.
+
+    :meth:`close` installs the complete file atomically; leaving the ``with`` block without it leaves no file.
+
+    Args:
+        path: the spill file.
+        plan: shared by all tasks of the split.
+        buffer_bytes: records are buffered up to this size, then grouped and written; a task needs about twice this
+            memory plus a batch.
+
+    Raises:
+        OutputError: the file cannot be written; here and in all methods.
+    """
+
+    def __init__(self, path: str | Path, plan: ShardPlan, *, buffer_bytes: int = 32 << 20) -> None:
+        self._path = Path(path)
+        self._plan = plan
+        self._buffer_bytes = buffer_bytes
+        self._buffer = SpillBuffer(
+            plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.layout != "example"
+        )
+        self._grouped = np.empty(0, np.uint8)
+        self._segments: list[npt.NDArray[np.int64]] = []
+        self._stats = PairStats()
+        self._stack = ExitStack()
+        beside = self._stack.enter_context(atomic_write(self._path))
+        with writing(self._path):
+            self._file = self._stack.enter_context(beside.open("wb"))
+
+    def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> None:
+        """Adds pairs of consecutive rows of one corpus.
+
+        Args:
+            first_row: number of the first pair in the whole split.
+            inputs: ids of the source side, EOS included.
+            targets: ids of the target side, EOS included, as many rows.
+            corpus: number of their corpus in ``dataset.json``'s list for the split.
+
+        Raises:
+            ValueError: the sides differ in rows, or rows are outside the split.
+        """
+        self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
+        self._stats += PairStats.of(inputs, targets)
+        if self._buffer.held >= self._buffer_bytes:
+            with writing(self._path):
+                self._flush()
+
+    def close(self) -> PairStats:
+        """Completes and installs the file; returns the counts of all added pairs."""
+        with self._stack:
+            self._flush()
+            segments = np.concatenate([np.empty((0, 3), np.int64), *self._segments])
+            segments = segments[np.argsort(segments[:, 0], kind="stable")]
+            starts = np.searchsorted(segments[:, 0], np.arange(self._plan.buckets + 1))
+            self._file.write(starts.astype("<i8").tobytes())
+            self._file.write(segments[:, 1:].astype("<i8").tobytes())
+            self._file.write(_trailer(self._plan, len(segments)))
+        return self._stats
+
+    def _flush(self) -> None:
+        size = self._buffer.bytes
+        if len(self._grouped) < size:
+            self._grouped = np.empty(size, np.uint8)
+        segments = self._buffer.drain(self._grouped).reshape(-1, 3)
+        segments[:, 1] += self._file.tell()
+        self._segments.append(segments)
+        self._file.write(self._grouped[:size].data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(_DiscardError), self._stack:  # empty after close
+            raise _DiscardError
+
+
+class _DiscardError(Exception):
+    """Raised into :func:`atomic_write` to remove an unfinished file."""
+
+
+class SpillReader:
+    """Reads one shard's part of one spill file.
+
+    Raises:
+        RecordsError: the file is missing, incomplete, or was written under another plan; here and in all methods.
+    """
+
+    def __init__(self, path: str | Path, plan: ShardPlan, shard: int) -> None:
+        self._path = Path(path)
+        self._first_bucket = shard * plan.buckets_per_shard
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                self._starts, self._entries = _read_index(file, plan, self._first_bucket)
+        except (OSError, EOFError, ValueError) as error:
+            raise _damaged(self._path, error) from error
+
+    def bucket_bytes(self, bucket: int) -> int:
+        """Returns the number of bytes of a bucket in the file."""
+        return int(self._of(bucket)[:, 1].sum())
+
+    def read_bucket(self, bucket: int, out: memoryview) -> None:
+        """Fills ``out``, which has :meth:`bucket_bytes` bytes, with the spilled records of a bucket."""
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                for offset, size in self._of(bucket).tolist():
+                    _read_exactly(file, offset, out[:size])
+                    out = out[size:]
+        except (OSError, EOFError) as error:
+            raise _damaged(self._path, error) from error
+
+    def _of(self, bucket: int) -> npt.NDArray[np.int64]:
+        at = bucket - self._first_bucket
+        return self._entries[self._starts[at] : self._starts[at + 1]]
+
+
+def _trailer(plan: ShardPlan, entries: int) -> bytes:
+    keys = plan.shuffle.keys.astype("<u8").tobytes()
+    return _TRAILER.pack(
+        _MAGIC, plan.layout != "example", plan.rows, plan.shards, plan.buckets_per_shard, entries, keys
+    )
+
+
+def _read_index(
+    file: BinaryIO, plan: ShardPlan, first_bucket: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns starts and entries of a shard's buckets; starts are relative to the shard's first entry."""
+    size = file.seek(0, 2)
+    trailer = bytearray(_TRAILER.size)
+    _read_exactly(file, size - len(trailer), memoryview(trailer))
+    entries = _TRAILER.unpack(trailer)[5]
+    if trailer != _trailer(plan, entries):
+        raise ValueError("it was not written under this plan")
+    index = size - len(trailer) - 16 * entries - 8 * (plan.buckets + 1)
+    starts = np.empty(plan.buckets_per_shard + 1, "<i8")
+    _read_exactly(file, index + 8 * first_bucket, starts.data.cast("B"))
+    first, last = int(starts[0]), int(starts[-1])
+    if not 0 <= first <= last <= entries or (np.diff(starts) < 0).any():
+        raise ValueError("its index is damaged")
+    found = np.empty((last - first, 2), "<i8")
+    if len(found):
+        _read_exactly(file, index + 8 * (plan.buckets + 1) + 16 * first, found.data.cast("B"))
+    if (found < 0).any() or (found > index).any():
+        raise ValueError("its index is damaged")
+    return starts - first, found
+
+
+def _read_exactly(file: BinaryIO, offset: int, out: memoryview) -> None:
+    if offset < 0:
+        raise EOFError("it is cut short")
+    file.seek(offset)
+    while out:
+        count = file.readinto(out)  # type: ignore[attr-defined]
+        if not count:
+            raise EOFError("it is cut short")
+        out = out[count:]
+
+
+def _damaged(path: Path, error: Exception) -> RecordsError:
+    return RecordsError(f"{path}: not a usable spill file: {error}; delete it and run again")
 
 
 def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> ShardInfo:

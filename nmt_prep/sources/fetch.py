@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.digests import check_regular, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime.extras import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.catalogues import resolve
-from nmt_prep.sources.limits import Clock, Limits, Pace, RestartError, TransientError, pause_before
+from nmt_prep.sources.limits import Clock, Pace, RestartError, TransientError, pause_before
 from nmt_prep.sources.partial import Answer, Partial, check_size
 from nmt_prep.sources.watch import Stop
 from nmt_prep.sources.web import asked, first_words, looks_like_html

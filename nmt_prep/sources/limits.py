@@ -1,4 +1,4 @@
-"""Limits of fetching: timeouts, retries with pauses, speed and size."""
+"""Time in fetching: pauses before retries, and the speed limit."""
 
 from __future__ import annotations
 
@@ -47,25 +47,6 @@ class Clock:
     sleep: Callable[[float], None] = time.sleep
     today: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one fetch.
-
-    Attributes:
-        connect_seconds: timeout of a connection attempt.
-        stall_seconds: a connection is closed after this time without significant progress.
-        retries: retries after transient errors without progress in between.
-        max_file_bytes: maximum size of a file.
-        max_bytes_per_second: maximum speed of all downloads together; None is unlimited.
-    """
-
-    connect_seconds: float = 10.0
-    stall_seconds: float = 60.0
-    retries: int = 5
-    max_file_bytes: int = 100_000_000_000
-    max_bytes_per_second: int | None = None
 
 
 class Pace:

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
+from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, Limits, RestartError, TransientError, retry_after
+from nmt_prep.sources.limits import Clock, RestartError, TransientError, retry_after
 from nmt_prep.sources.partial import Answer, Resume
 from nmt_prep.sources.watch import Stop
 

@@ -16,7 +16,6 @@ from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.fetch import Fetcher
-from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
@@ -191,13 +190,6 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
     With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
     """
     options = job.config.download
-    limits = Limits(
-        connect_seconds=options.connect_seconds,
-        stall_seconds=options.stall_seconds,
-        retries=options.retries,
-        max_file_bytes=options.max_file_bytes,
-        max_bytes_per_second=options.max_bytes_per_second,
-    )
     incoming = job.directory / ".incoming"
 
     def damage(path: Path, advance: Callable[[int], None]) -> str:
@@ -205,7 +197,7 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
 
     supply = Supply(
         store=Store(job.directory, job.digests),
-        fetcher=Fetcher(incoming, job.base_dir, limits, job.progress, damage=damage),
+        fetcher=Fetcher(incoming, job.base_dir, options, job.progress, damage=damage),
         cache=DownloadCache() if options.cache else None,
         lock=job.lock,
     )

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from nmt_prep.columns import Lines, Ragged
@@ -28,6 +29,9 @@ class Tokenizer(ABC):
 
     dialect: str
     """Name of the dialect, as ``vocab.kind`` in a config: ``t2t``, ``byte_bpe`` or ``sentencepiece``."""
+
+    _special_ids: Mapping[str, int | None] = MappingProxyType({})
+    """Ids by ``pad``, ``eos``, ``bos`` and ``unk``, as far as the vocabulary has them."""
 
     @classmethod
     @abstractmethod
@@ -105,24 +109,24 @@ class Tokenizer(ABC):
         return (piece,)
 
     @property
-    @abstractmethod
     def pad_id(self) -> int | None:
         """Id of padding; None if the vocabulary has none."""
+        return self._special_ids.get("pad")
 
     @property
-    @abstractmethod
     def eos_id(self) -> int | None:
         """Id of the end of sentence; None if the vocabulary has none."""
+        return self._special_ids.get("eos")
 
     @property
-    @abstractmethod
     def bos_id(self) -> int | None:
         """Id of the start of sentence; None if the vocabulary has none."""
+        return self._special_ids.get("bos")
 
     @property
-    @abstractmethod
     def unk_id(self) -> int | None:
         """Id of unknown text; None if the dialect can encode any text."""
+        return self._special_ids.get("unk")
 
     @property
     @abstractmethod

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
-from nmt_prep.sources.limits import Clock, Limits
+from nmt_prep.sources.limits import Clock
 from tests.guard import PATIENCE
 
 TODAY = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
@@ -28,14 +29,14 @@ class Scene:
     """A directory to fetch into; ``pauses`` are those that a fetch would have made, ``now`` is its time."""
 
     directory: Path
-    limits: Limits = field(default_factory=lambda: Limits(PATIENCE, PATIENCE, retries=2))
+    limits: Limits = field(default_factory=lambda: Limits(connect_seconds=PATIENCE, stall_seconds=PATIENCE, retries=2))
     pauses: list[float] = field(default_factory=list)
     now: Callable[[], float] = time.monotonic
     fetcher: Fetcher | None = None
 
     def fetch(self, *mirrors: str, expected: str | None = None, **limits: Any) -> Fetched:
         clock = Clock(now=self.now, sleep=self.pauses.append, today=lambda: TODAY, chance=lambda: 1.0)
-        changed = replace(self.limits, **limits)
+        changed = self.limits.model_copy(update=limits)
         self.fetcher = Fetcher(self.directory / "incoming", self.directory, changed, Progress(), clock)
         return self.fetcher.fetch(mirrors, Expected(expected, "correct sha256") if expected else None)
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Fetcher
-from nmt_prep.sources.limits import Limits
 from nmt_prep.sources.supply import Supply, WantedFile, get_all
 from nmt_prep.sources.watch import FetchStoppedError
 from nmt_prep.store import Stored

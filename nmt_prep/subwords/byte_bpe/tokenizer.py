@@ -66,9 +66,7 @@ class ByteBPETokenizer(Tokenizer):
         self.vocabulary = vocabulary
         self._pieces = vocabulary.pieces()
         self._fingerprint = vocabulary.fingerprint()
-        self._pad_id, self._eos_id, self._bos_id = (
-            self._role(role, name) for role, name in (("pad", pad), ("eos", eos), ("bos", bos))
-        )
+        self._special_ids = {role: self._role(role, name) for role, name in (("pad", pad), ("eos", eos), ("bos", bos))}
         self._model = ByteBPEModel(
             list(vocabulary.tokens),
             [(token.id, name.encode()) for name, token in vocabulary.added.items()],
@@ -364,26 +362,6 @@ class ByteBPETokenizer(Tokenizer):
         others = frozenset(self._pieces)
         written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in self._pieces]
         return [piece if text in others else text for piece, text in zip(self._pieces, written, strict=True)]
-
-    @property
-    def pad_id(self) -> int | None:
-        """Id of padding; None if the vocabulary has none."""
-        return self._pad_id
-
-    @property
-    def eos_id(self) -> int | None:
-        """Id of the end of sentence; None if the vocabulary has none."""
-        return self._eos_id
-
-    @property
-    def bos_id(self) -> int | None:
-        """Id of the start of sentence; None if the vocabulary has none."""
-        return self._bos_id
-
-    @property
-    def unk_id(self) -> None:
-        """None: text without a token of its own is encoded as bytes."""
-        return
 
     @property
     def fingerprint(self) -> str:

@@ -235,26 +235,6 @@ class SentencePieceTokenizer(Tokenizer):
         return self._engine.pieces
 
     @property
-    def pad_id(self) -> int | None:
-        """Id of padding; None if the model has none."""
-        return self._special_ids["pad"]
-
-    @property
-    def eos_id(self) -> int | None:
-        """Id of the end of sentence; None if the model has none."""
-        return self._special_ids["eos"]
-
-    @property
-    def bos_id(self) -> int | None:
-        """Id of the start of sentence; None if the model has none."""
-        return self._special_ids["bos"]
-
-    @property
-    def unk_id(self) -> int | None:
-        """Id of unknown text."""
-        return self._special_ids["unk"]
-
-    @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, id layout and the model's bytes."""
         return hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n".encode() + self._model_bytes).hexdigest()

@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class T2TTokenizer(Tokenizer):
     dialect = "t2t"
     unicode_version: str = UNICODE_VERSION
     """Unicode version that defines letters (``L*``) and numbers (``N*``)."""
+    _special_ids = MappingProxyType({"pad": 0, "eos": 1})
 
     def __init__(self, pieces: Sequence[str]) -> None:
         """Makes a tokenizer from pieces in order of ids. The last of equal pieces is used; empty pieces match nothing.
@@ -176,26 +178,6 @@ class T2TTokenizer(Tokenizer):
     def words(self) -> list[str]:
         r"""Returns the texts of the pieces, with white space escaped in the dialect's way: ``\32;`` for a space."""
         return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in self._pieces]
-
-    @property
-    def pad_id(self) -> int:
-        """Id of padding."""
-        return 0
-
-    @property
-    def eos_id(self) -> int:
-        """Id of the end of sentence."""
-        return 1
-
-    @property
-    def bos_id(self) -> None:
-        """None: the dialect has no start of sentence."""
-        return
-
-    @property
-    def unk_id(self) -> None:
-        """None: characters outside the alphabet are escaped."""
-        return
 
     @property
     def fingerprint(self) -> str:

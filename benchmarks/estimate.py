@@ -19,7 +19,7 @@ from benchmarks.engine_runs import Watched
 from benchmarks.generated import settings, write_generated
 from nmt_prep.checks import check_config
 from nmt_prep.estimates import Machines, StageEstimate, configured_corpora, estimate, gigabytes
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 
 

@@ -169,20 +169,10 @@ def write_json_once(path: Path, value: Callable[[], object]) -> Any:
                 beside.replace(path)
             flush(path.parent)
             beside.unlink(missing_ok=True)
-        return read_decision(path)
-
-
-def read_decision(path: Path) -> Any:
-    """Returns what :func:`write_json_once` wrote.
-
-    Raises:
-        OSError: the file cannot be read.
-        OutputError: it is damaged.
-    """
-    try:
-        return parse_json(path.read_bytes())
-    except ValueError as error:
-        raise OutputError(f"{path} is damaged ({error}); run its stage again with --force") from error
+        try:
+            return parse_json(path.read_bytes())
+        except ValueError as error:
+            raise OutputError(f"{path} is damaged ({error}); run its stage again with --force") from error
 
 
 def is_partial(path: Path) -> bool:

@@ -22,7 +22,7 @@ from nmt_prep.cli.common import (
     listeners_for,
     print_new_directory,
 )
-from nmt_prep.cli.console import outcome_table, plan_table, where_records_are
+from nmt_prep.cli.console import outcome_table, plan_table, share_line, where_records_are
 from nmt_prep.cli.estimate import (
     CoresOption,
     EstimateOption,
@@ -31,7 +31,7 @@ from nmt_prep.cli.estimate import (
     print_estimate,
 )
 from nmt_prep.cli.streams import READER_GONE, abandon_output
-from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, do_share, requested_share
+from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, requested_share
 from nmt_prep.cli.terminal import open_console, print_error, print_remark
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.progress import Progress
@@ -124,15 +124,26 @@ def run(
     """
     from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.runner import run as run_stages  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.runner import run_share  # noqa: PLC0415  (loads pyarrow)
 
     console = open_console(quiet=quiet)
     share = requested_share(round_name, old_round_name, task_id, num_tasks, others=bool(until or force or verify))
+    checked = load_config(config, overrides or ())
     if share is not None:
         with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
-            console.print(do_share(config, overrides, share, workers=workers, wait=wait, progress=progress))
+            outcome = run_share(
+                checked,
+                Share(*share),
+                base_dir=config.parent,
+                workers=workers,
+                wait=wait,
+                progress=progress,
+                lock_file=lock_path(config),
+            )
+            console.print(share_line(outcome))
         return
-    checked = load_config(config, overrides or ())
     print_new_directory(console, checked)
 
     def show(outcomes: list[Outcome]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from nmt_prep.cli.console import plain_table
 from nmt_prep.config import Config, DaskSettings
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile, lock_path
 
 if TYPE_CHECKING:

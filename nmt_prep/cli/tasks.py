@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption
-from nmt_prep.cli.console import share_line, tasks_table
+from nmt_prep.cli.console import tasks_table
 from nmt_prep.cli.terminal import open_console
-from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import lock_path
 
 
@@ -74,32 +72,6 @@ def requested_share(
     if others:
         raise typer.BadParameter("--until, --force and --verify do not go with --round")
     return name, task_id, num_tasks
-
-
-def do_share(
-    config: Path,
-    overrides: list[str] | None,
-    share: tuple[str, int, int],
-    *,
-    workers: int | None,
-    wait: bool,
-    progress: Progress,
-) -> str:
-    """Runs a share of a round, and returns a line about its progress."""
-    from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.runner import run_share  # noqa: PLC0415  (loads pyarrow)
-
-    outcome = run_share(
-        load_config(config, overrides or ()),
-        Share(*share),
-        base_dir=config.parent,
-        workers=workers,
-        wait=wait,
-        progress=progress,
-        lock_file=lock_path(config),
-    )
-    return share_line(outcome)
 
 
 def tasks(

@@ -12,7 +12,7 @@ from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import ConfigError
 from nmt_prep.progress import Progress
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 
 
 @contextmanager

@@ -21,8 +21,7 @@ from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.errors import ConfigError, EngineError
 from nmt_prep.progress import Progress
-from nmt_prep.runtime.cores import available_cores
-from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.runtime import available_cores, needed_extra
 
 _CLASSES = {
     "local": ("distributed", "dask", "LocalCluster"),

@@ -24,7 +24,7 @@ from typing import Any, Generic
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
 from nmt_prep.errors import EngineError, NmtPrepError, OutputError
 from nmt_prep.progress import Progress
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 
 ATTEMPTS = 3
 """Number of failures of a task that ends the run."""

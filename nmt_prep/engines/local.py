@@ -9,7 +9,7 @@ from itertools import islice
 from threading import Event, current_thread
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 
 
 class LocalEngine:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from nmt_prep.artefacts import writing
 from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
-from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.limits import Clock, TransientError, pause_before
 

@@ -30,7 +30,7 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.config.section import Languages
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
-from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.limits import Clock
 from nmt_prep.sources.watch import Stop

@@ -12,7 +12,7 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.digests import check_regular, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
-from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.limits import Clock, Pace, RestartError, TransientError, pause_before

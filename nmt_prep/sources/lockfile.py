@@ -66,7 +66,7 @@ class LockFile:
         self._renew = renew if isinstance(renew, bool) else frozenset(map(shown, renew))
         self._guard = threading.Lock()
         if path is not None and renew is True:
-            _require_ours(path)
+            _require_ours(path, _content(path))
         self._known = {} if path is None or renew is True else self._kept(path)
 
     def renews(self, mirrors: Sequence[str]) -> bool:
@@ -102,7 +102,7 @@ class LockFile:
         """
         if self.path is not None and self._renew:
             with _exclusive(self.path):
-                _require_ours(self.path)
+                _require_ours(self.path, _content(self.path))
                 kept = {} if self._renew is True else self._kept(self.path)
                 _write(self.path, {**kept, **self._known}.values())
 
@@ -132,16 +132,12 @@ def _exclusive(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _require_ours(path: Path) -> None:
+def _require_ours(path: Path, content: bytes | None) -> None:
     """Checks that a file may be replaced: it is a lock file of nmt_prep, damaged or not, or has no content.
 
     Raises:
-        ConfigError: it is another program's, or cannot be read.
+        ConfigError: it is another program's.
     """
-    _require_content_of_ours(path, _content(path))
-
-
-def _require_content_of_ours(path: Path, content: bytes | None) -> None:
     if content is None or not content.strip(b"\0 \r\n\t"):  # after a loss of power a file may be all zeros
         return
     try:
@@ -170,7 +166,7 @@ def _read(path: Path) -> dict[str, Locked]:
     raw = _content(path)
     if raw is None:
         return {}
-    _require_content_of_ours(path, raw)
+    _require_ours(path, raw)
     try:
         content = parse_json(raw)
         if content["version"] != _VERSION:

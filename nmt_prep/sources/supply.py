@@ -41,8 +41,7 @@ class DownloadCache:
             with atomic_write(into) as beside:
                 _copy_verified(kept, beside, sha256)
         except _UnusableError:
-            with suppress(OSError):
-                kept.unlink(missing_ok=True)
+            self.drop(sha256)
             return False
         return True
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.engines import LocalEngine, Tick
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 from tests.engines.numbers import Number, numbers, square
 
 

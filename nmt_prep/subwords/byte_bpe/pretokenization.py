@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finder
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
 

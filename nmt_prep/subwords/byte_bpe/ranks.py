@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime.extras import needed_extra
+from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, text_columns
 from nmt_prep.errors import EncodeError, VocabularyError
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary

@@ -21,7 +21,7 @@ from _nmt_prep_core import UNICODE_VERSION, T2TModel
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import VocabularyError
-from nmt_prep.runtime.cores import available_cores
+from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_text
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
 

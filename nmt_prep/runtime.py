@@ -1,11 +1,17 @@
-"""Imports of optional libraries."""
+"""Properties of the environment that the program runs in: cores and optional libraries."""
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
 from nmt_prep.errors import ConfigError, NmtPrepError
+
+
+def available_cores() -> int:
+    """Returns the number of cores that this process may use, which can be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = ConfigError) -> Any:

@@ -119,16 +119,7 @@ class ShardPlan:
             )
 
     @classmethod
-    def within(
-        cls,
-        shuffle: GlobalShuffle,
-        shards: int,
-        *,
-        estimated_bytes: int,
-        bucket_bytes: int,
-        layout: Layout = "example",
-        row_length: int = 256,
-    ) -> ShardPlan:
+    def within(cls, shuffle: GlobalShuffle, shards: int, *, estimated_bytes: int, bucket_bytes: int) -> ShardPlan:
         """Chooses the number of buckets for a memory limit per bucket.
 
         Args:
@@ -136,8 +127,6 @@ class ShardPlan:
             shards: number of shards.
             estimated_bytes: expected size of all shards together; a wrong estimate only costs memory or speed.
             bucket_bytes: memory for one bucket, in bytes.
-            layout: as for the class.
-            row_length: as for the class.
 
         Raises:
             ValueError: as for the class, or ``bucket_bytes`` is not positive.
@@ -145,7 +134,7 @@ class ShardPlan:
         if bucket_bytes < 1:
             raise ValueError(f"a bucket needs memory, got {bucket_bytes} bytes")
         buckets = -(-int(estimated_bytes * _SLACK) // (shards * bucket_bytes)) if shards > 0 else 1
-        return cls(shuffle, shards, min(max(buckets, 1), max(MAX_BUCKETS // max(shards, 1), 1)), layout, row_length)
+        return cls(shuffle, shards, min(max(buckets, 1), max(MAX_BUCKETS // max(shards, 1), 1)))
 
     @property
     def rows(self) -> int:

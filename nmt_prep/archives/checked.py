@@ -12,7 +12,7 @@ from nmt_prep.errors import ArchiveError
 _CHUNK = 1 << 20
 
 
-class CheckedFile(io.RawIOBase):
+class CheckedFile(io.FileIO):
     """A file for reading that can verify its digest; sequential reads need no second pass.
 
     A read at offset 0 restarts the digest. After a read out of order, as in a zip, :meth:`check` reads the file again,
@@ -25,8 +25,8 @@ class CheckedFile(io.RawIOBase):
         Raises:
             OSError: it cannot be opened.
         """
+        super().__init__(path)
         self._path = path
-        self._file = path.open("rb", buffering=0)
         self._opened = self._stamp()
         self._digest, self._hashed = hashlib.sha256(), 0
         self._in_order = True
@@ -49,9 +49,12 @@ class CheckedFile(io.RawIOBase):
                 f"{self._digest.hexdigest()}; run again to check it again"
             )
 
+    # In terms of readinto, through which all bytes must go.
+    read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]
+
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        position = self._file.tell()
-        size = self._file.readinto(buffer)
+        position = self.tell()
+        size = super().readinto(buffer)
         if position == 0:
             self._digest, self._hashed = hashlib.sha256(), 0
         if position == self._hashed:
@@ -61,22 +64,6 @@ class CheckedFile(io.RawIOBase):
             self._in_order = False
         return size
 
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
     def _stamp(self) -> tuple[int, int, int]:
-        status = os.fstat(self._file.fileno())
+        status = os.fstat(self.fileno())
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from nmt_prep.pipeline.pipeline import Outcome, ShareOutcome, StageTasks, Step
 
 
-def _bisection(fields: Fields) -> str:
-    return f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
-
-
-def _skipped(fields: Fields) -> str:
-    return (
-        f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece on; "
-        "raise max_sentence_length in vocab.options to use them"
-    )
-
-
 def _failure(fields: Fields) -> str:
     return f"task {fields['task']} failed on {fields['worker']}: {fields['message']}"
 
@@ -50,12 +39,17 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "task_retried": lambda fields: f"  {_failure(fields)}; retrying",
     "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
-    "vocab_bisection": _bisection,
+    "vocab_bisection": lambda fields: (
+        f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
+    ),
     "same_as_train": lambda fields: (
         f"warning: {fields['corpus']} reads the same files as {fields['train']}; scores on it will be meaningless"
     ),
     "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
-    "vocab_skipped": _skipped,
+    "vocab_skipped": lambda fields: (
+        f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece on; "
+        "raise max_sentence_length in vocab.options to use them"
+    ),
     "vocab_size_differs": lambda fields: f"warning: {fields['message']}",
 }
 

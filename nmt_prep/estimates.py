@@ -23,6 +23,7 @@ from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import ConfigError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
+from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode import bucket_share, spill_buffer
@@ -76,14 +77,15 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
     )
     workspace = Workspace(config.run_dir)
     manifest = read_manifest(workspace.manifest(Download.name))
-    details = {} if manifest is None else manifest.details
+    outputs = Outputs(config, base_dir, workspace.root, {} if manifest is None else {Download.name: manifest})
+    downloaded = {} if manifest is None else outputs.read(Download).files
     unknown = []
 
     def sizes(file: Needed) -> tuple[float, float]:
         """Returns the bytes of a file before and after decompression."""
         path = file.local(base_dir)
-        if path is None and (entry := details.get(file.key)):
-            path = workspace.root / Download.directory / entry["sha256"] / entry["name"]
+        if path is None and (entry := downloaded.get(file.key)) is not None:
+            path = outputs.directory_of(Download) / entry.sha256 / entry.name
         if path is not None and path.is_file():
             return path.stat().st_size, _unpacked(path)
         locked = lock.find(file.mirrors)

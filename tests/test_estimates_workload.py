@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from nmt_prep.artefacts import as_json
 from nmt_prep.errors import ConfigError
 from nmt_prep.estimates import CorpusSize, configured_corpora, given_corpora, total
+from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace
 from nmt_prep.sources.lockfile import Locked, LockFile
+from nmt_prep.stages.download import Downloaded, DownloadOutput
 from tests.corpus import corpus_config, write_tgz
 
 
@@ -69,6 +72,18 @@ def test_members_divide_the_size_of_their_archive(tmp_path: Path) -> None:
     # 10,000 bytes of text, in blocks of tar.
     assert [found.bytes for found in sizes(tmp_path, train)] == [20_480]
     assert [found.bytes for found in sizes(tmp_path, train, dev=dev)] == [10_240, 10_240]
+
+
+def test_files_downloaded_by_the_run_are_measured(tmp_path: Path) -> None:
+    packed = gzip.compress(b"x" * 7_000)
+    file = tmp_path / "run" / "downloads" / ("0" * 64) / "a.tsv.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(packed)
+    output = DownloadOutput({"train/x/both": Downloaded("0" * 64, len(packed), "a.tsv.gz", local=False)})
+    manifest = Manifest("download", 2, "", {}, {}, {}, Counts(), as_json(output))
+    manifest.write(Workspace(tmp_path / "run").manifest("download"))
+    [found] = sizes(tmp_path, {"url": "http://example.org/a.tsv.gz"})
+    assert (found.bytes, found.fetched) == (7_000, len(packed))
 
 
 def test_size_of_downloads_comes_from_the_lock_file(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep import stages, subwords
 from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_format, fill_in
+from nmt_prep.checks.clean import clean_problems
 from nmt_prep.checks.languages import check_language
 from nmt_prep.config import ByteBPEVocab, Config, Section, SentencePieceVocab, T2TVocab
 from nmt_prep.config.file import read_file
@@ -151,7 +152,7 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         problems = problems_of(error, model, lines or {}) | set(catalogue_problems(values, CHECKS))
     else:
         config, missing = fill_in(config, CHECKS)
-        problems = {*missing, *stage_problems(config)}
+        problems = {*missing, *stage_problems(config), *clean_problems(config, lines or {})}
         if not problems:
             return config
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nmt_prep.cleaning.fixes import FixSpec
 from nmt_prep.cleaning.presets import PRESET_FIXES, effective_rules
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import CleanSettings, CorpusCleaning, Languages
@@ -17,13 +18,13 @@ class Cleaning:
     """The fixes and rules of one corpus, as plain data.
 
     Attributes:
-        fix: names of the fixes.
+        fix: the fixes.
         rules: options by name of the rule, in the order in which the rules are tried.
         top: options of the rule ``top``, which needs the whole corpus; None if there is no such rule.
         keys: where in the config each rule comes from, such as ``clean.rules.``, for messages.
     """
 
-    fix: tuple[str, ...]
+    fix: tuple[FixSpec, ...]
     rules: dict[str, Any] = field(default_factory=dict)
     top: Any = None
     keys: dict[str, str] = field(default_factory=dict)

@@ -27,6 +27,9 @@ from nmt_prep.config.problems import problems_of
 TOP = "top"
 """The name of the rule."""
 
+EDGES = tuple(round(-1 + step / 20, 2) for step in range(41))
+"""Edges of the histogram of scores, most of which are between 0 and 1."""
+
 _DIGITS = 16
 _SIGN = np.uint64(1 << 63)
 

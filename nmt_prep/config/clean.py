@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nmt_prep.config.section import Name, Section
 
-Fixes = tuple[Annotated[str, Field(min_length=1)], ...]
+Fixes = tuple[str | dict[str, str], ...]
 
 _RULES = "a mapping from names of rules to their options, or off: rules to add, replace or remove"
 
@@ -16,9 +16,7 @@ _RULES = "a mapping from names of rules to their options, or off: rules to add, 
 class CorpusCleaning(Section):
     """Changes for one corpus or language pair."""
 
-    fix: Fixes | None = Field(
-        None, description="a list of names of fixes, or null for no change: replaces the list above"
-    )
+    fix: Fixes | None = Field(None, description="a list of fixes, or null for no change: replaces the list above")
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
 
 
@@ -31,7 +29,9 @@ class CleanSettings(Section):
         "prints them",
     )
     fix: Fixes | None = Field(
-        None, description="a list of names of fixes, or null for those of the preset: what is repaired before the rules"
+        None,
+        description="a list of names of fixes, some with a mode such as {punctuation: moses}, or null for those of the "
+        "preset: what is repaired before the rules judge",
     )
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(

@@ -30,8 +30,7 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         path = path[: path.index("both")]  # the user wrote one value for both sides
     if detail["type"] == "union_tag_invalid":
         path = (*path, "kind")
-    line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
-    where = (_dotted(path) or "config") + (f" (line {line})" if line else "")
+    where = located(path, lines)
     if detail["type"] == "extra_forbidden":
         return f"{where}: unknown key{_suggest(str(path[-1]), model)}"
     if detail["type"] == "union_tag_invalid":
@@ -44,6 +43,12 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
         return f"{where}: found an empty section; give it keys, or leave it out"
     return f"{where}: found {describe(detail['input'])}; allowed: {allowed or detail['msg']}"
+
+
+def located(path: KeyPath, lines: Mapping[KeyPath, int]) -> str:
+    """Returns a key with dots between its parts, and the line that it or the nearest key above it is in, if known."""
+    line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
+    return (_dotted(path) or "config") + (f" (line {line})" if line else "")
 
 
 def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel], str | None]:

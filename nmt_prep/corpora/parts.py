@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
-from nmt_prep.config.section import SIDES
+from nmt_prep.config.section import SIDES, Side
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
@@ -90,6 +90,26 @@ def row_groups(path: Path) -> list[int]:
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, error) from error
     return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+
+def every_pair_line(paths: Sequence[Path], side: Side, stride: int) -> Iterator[pa.Array]:
+    """Yields every n-th line of one side of some parts: lines ``stride``, ``2 * stride`` and so on, counted from 1.
+
+    Row groups without such a line are not read.
+
+    Raises:
+        CorpusError: a part is damaged or cannot be read.
+    """
+    ahead = stride - 1  # lines before the next wanted one
+    for path in paths:
+        for number, pairs in enumerate(row_groups(path)):
+            if pairs <= ahead:
+                ahead -= pairs
+                continue
+            lines = pa.chunked_array([batch.column(side) for batch in iter_pairs(path, [number], [side])])
+            wanted = np.arange(ahead, pairs, stride)
+            ahead = (ahead - pairs) % stride
+            yield lines.take(pa.array(wanted)).combine_chunks().cast(pa.large_string())
 
 
 def iter_pairs(

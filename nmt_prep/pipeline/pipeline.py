@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,8 +132,10 @@ class Pipeline:
 
         Raises:
             OutputError: a stage's directory exists and nmt_prep did not make it.
+            NmtPrepError: something that the config names is missing or unusable.
         """
         check_places(self.workspace, self.stages)
+        self._check(self.stages)
         self._fresh.trust = not verify
         manifests: dict[str, Manifest] = {}
         steps: list[Step] = []
@@ -160,6 +162,15 @@ class Pipeline:
         names = ([stage.name, *(round_.name for round_ in stage.rounds)] for stage in self.stages)
         end = next((place for place, known in enumerate(names, 1) if last in known), None)
         check_places(self.workspace, self.stages[:end])
+
+    def _check(self, stages: Iterable[AnyStage]) -> None:
+        """Checks what the config names outside of the run's directory, for some stages.
+
+        Raises:
+            NmtPrepError: something is missing or unusable.
+        """
+        for stage in stages:
+            stage.check(self.config, self.base_dir)
 
     def tasks(self) -> list[StageTasks]:
         """Lists the tasks of each stage and whether they have ended. Runs nothing, writes nothing, needs no network."""
@@ -191,6 +202,8 @@ class Pipeline:
         Raises:
             NmtPrepError: a stage failed; the output of other stages is kept.
         """
+        last = next((place for place, stage in enumerate(self.stages, 1) if stage.name == until), None)
+        self._check(self.stages[:last])
         self._fresh.trust = not verify
         empty_trash(self.workspace.private)
         remove_partial(self.workspace.private)
@@ -233,6 +246,7 @@ class Pipeline:
         """
         try:
             stage, above = self._down_to(share.round)
+            self._check([stage])
             if not self._fresh.reason(stage, above):
                 return ShareOutcome(share, 0, None)
         finally:

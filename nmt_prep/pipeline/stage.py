@@ -167,6 +167,13 @@ class Stage(ABC, Generic[O, P]):
     def settings(self, config: Config) -> dict[str, object]:
         """Returns the values of the config that the output depends on, by dotted key."""
 
+    def check(self, config: Config, base_dir: Path) -> None:
+        """Checks what the config names outside of the run's directory. Called before any stage runs.
+
+        Raises:
+            NmtPrepError: something is missing or unusable.
+        """
+
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
         """Returns the files outside of the run's directory that it reads, by their names in the config."""
         return {}

@@ -1,6 +1,7 @@
 """The stages, one module each, in the order of the data flow."""
 
 from nmt_prep.pipeline.stage import AnyStage
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
@@ -15,6 +16,7 @@ STAGES: tuple[AnyStage, ...] = (
     Download(),
     Extract(),
     Compile(),
+    Clean(),
     Sample(),
     Vocabulary(),
     Encode(),
@@ -24,4 +26,16 @@ STAGES: tuple[AnyStage, ...] = (
 )
 """All stages, in order."""
 
-__all__ = ["STAGES", "Compile", "Download", "Encode", "Export", "Extract", "Publish", "Report", "Sample", "Vocabulary"]
+__all__ = [
+    "STAGES",
+    "Clean",
+    "Compile",
+    "Download",
+    "Encode",
+    "Export",
+    "Extract",
+    "Publish",
+    "Report",
+    "Sample",
+    "Vocabulary",
+]

@@ -56,6 +56,7 @@ class CompileTask:
         whole: true if the slice is the whole corpus.
         languages: of the config.
         directory: for the parts.
+        written: the pairs are written to parts, also of a corpus of role vocab, whose lines are cleaned for the sample.
     """
 
     key: str
@@ -65,6 +66,7 @@ class CompileTask:
     whole: bool
     languages: Languages
     directory: Path
+    written: bool = True
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ def _compile(task: CompileTask, tick: Tick) -> tuple[CorpusCounts, list[Part]]:
     reader = open_corpus(corpus, task.slice.files, task.languages, slices)
     batches = _sound(numbered(reader.pairs(), task.slice.first_row), counts, tick)
     parts: list[Part] = []
-    if corpus.role == "vocab":
+    if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     else:
         prefix = f"part-{task.source.index:03d}-{task.number:05d}"
@@ -267,6 +269,8 @@ class Compile(Stage[CompileOutput, Compiled]):
             settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
             for corpus in corpora:
                 settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
+                if corpus.role == "vocab" and _is_written(config, split, corpus):
+                    settings[f"splits.{split}.{corpus.name}.written"] = True
         return settings
 
     def work(self, job: Job) -> Rounds[Compiled]:
@@ -285,6 +289,7 @@ class Compile(Stage[CompileOutput, Compiled]):
                 whole=len(slices) == 1,
                 languages=job.config.languages,
                 directory=job.directory / source.split,
+                written=_is_written(job.config, source.split, source.corpus),
             )
             for source, slices in zip(sources, sliced, strict=True)
             for number, slice_ in enumerate(slices)
@@ -316,6 +321,11 @@ class Compile(Stage[CompileOutput, Compiled]):
             files=list(digests),
             digests=digests,
         )
+
+
+def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
+    """Returns true if the pairs of a corpus are written to parts. Otherwise, only sample reads it."""
+    return corpus.role != "vocab" or config.cleans(split)
 
 
 def _same_files(job: Job) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""encode: turns compiled pairs into shuffled shards of ids, out of core.
+"""encode: turns pairs, cleaned if the config asks for it, into shuffled shards of ids, out of core.
 
 There are three rounds of tasks. The first computes the number of buckets from the available memory. The second encodes
-compiled parts: it writes each pair as its final record to the bucket of its position in the global shuffle, in a spill
+parts: it writes each pair as its final record to the bucket of its position in the global shuffle, in a spill
 file. The third writes shards: it collects the records of a bucket from all spill files and sorts them, one bucket after
 another. The bytes do not depend on where or when a task runs.
 """
@@ -19,7 +19,7 @@ from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records import (
     CorpusInfo,
     DatasetInfo,
@@ -41,8 +41,8 @@ from nmt_prep.records import (
 )
 from nmt_prep.records.dataset_json import DATASET_FILE
 from nmt_prep.sources.lockfile import LockFile
-from nmt_prep.stages.compile import Compile, CompiledPart
 from nmt_prep.stages.frames import corpus_frames, tag_settings
+from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies
 from nmt_prep.subwords.frame import Frame
 
@@ -81,11 +81,11 @@ class BucketCount:
 
 @dataclass(frozen=True)
 class SpillTask:
-    """One compiled part to encode.
+    """One part to encode.
 
     Attributes:
         key: name of the task.
-        part: the compiled part.
+        part: the part.
         corpus: number of its corpus among those of the split.
         first_row: number of its first pair in the split.
         plan: plan of the split: assigns pairs to buckets.
@@ -128,7 +128,7 @@ class ShardTask:
 
 
 def spill_name(split: str, part: int) -> str:
-    """Returns the file name of the spill file of a compiled part."""
+    """Returns the file name of the spill file of a part."""
     return f"{split}-{part:05d}"
 
 
@@ -155,7 +155,7 @@ def plan_buckets(task: PlanTask, tick: object) -> BucketCount:
 
 
 def encode_part(task: SpillTask, tick: Tick) -> PairStats:
-    """Encodes one compiled part into one spill file; returns the counts. Ticks are pairs.
+    """Encodes one part into one spill file; returns the counts. Ticks are pairs.
 
     Raises:
         VocabularyError: a vocabulary file is not the one that was trained.
@@ -195,8 +195,8 @@ ENCODE = Round("encode", encode_part, PairStats, made=lambda task, _: [task.spil
 SHUFFLE = Round("shuffle", order_shard, ShardInfo, made=lambda task, _: [task.output, index_path(task.output)])
 
 
-Parts: TypeAlias = "Mapping[str, Sequence[CompiledPart]]"
-"""Compiled parts by split, in order."""
+Parts: TypeAlias = "Mapping[str, Sequence[PairPart]]"
+"""Parts of pairs by split, in order."""
 
 
 @dataclass(frozen=True)
@@ -219,10 +219,12 @@ class Encode(Stage[EncodeOutput, Encoded]):
 
     name = "encode"
     directory = "records"
-    reads = (Compile, Vocabulary)
     output = EncodeOutput
     rounds = (PLAN, ENCODE, SHUFFLE)
     version = 2
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (*pair_stages(config), Vocabulary)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -256,7 +258,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
         return Result(EncodeOutput(_input_settings(job.config)), earlier.counts, digests=digests)
 
     def work(self, job: Job) -> Rounds[Encoded]:
-        parts = job.read(Compile).parts
+        parts = pair_parts(job)
         plans = yield from _plan(job, parts)
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))
@@ -321,7 +323,7 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
         for number, part in enumerate(parts[split]):
             yield SpillTask(
                 key=f"spill-{spill_name(split, number)}",
-                part=job.directory_of(Compile) / part.file,
+                part=part.path,
                 corpus=corpora.index(part.corpus),
                 first_row=row,
                 plan=plan,
@@ -347,7 +349,7 @@ def _shard_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
 
 
 def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
-    config, parts = job.config, job.read(Compile).parts
+    config, parts = job.config, pair_parts(job)
     files = job.manifest(Vocabulary).files
     vocabularies = {
         side: VocabularyInfo(**{**vars(facts), "file": f"../vocab/{facts.file}"}, sha256=files[facts.file])
@@ -379,7 +381,7 @@ def _row_length(config: Config) -> int | None:
     return config.records.row_length if config.records.layout == "packed" else None
 
 
-def _corpora(corpora: Sequence[Corpus], parts: Sequence[CompiledPart]) -> tuple[CorpusInfo, ...]:
+def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairPart]) -> tuple[CorpusInfo, ...]:
     pairs: dict[str, int] = {}
     for part in parts:
         pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs

@@ -1,8 +1,8 @@
-"""export: writes the compiled pairs as text files of pieces, with vocabulary lists, for other toolkits.
+"""export: writes pairs as text files of pieces, with vocabulary lists, for other toolkits.
 
 tensorflow/nmt reads aligned files with one sentence per line and spaces between pieces, and lists with one piece per
 line. A corpus's tag is the first piece of its lines. Lines have no end-of-sentence piece and are in the order of the
-compiled pairs, because toolkits add that piece and shuffle themselves.
+pairs in the parts, because toolkits add that piece and shuffle themselves.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job, NoOutput, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.progress import Meter
-from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.frames import corpus_frames, tag_settings
+from nmt_prep.stages.text import pair_parts, pair_stages
 from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies, side_suffix
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
@@ -36,7 +36,7 @@ class ExportTask:
 
     Attributes:
         key: the split's name.
-        parts: its compiled parts.
+        parts: its parts.
         outputs: the file to write for each side.
         frames: for each part, the special pieces around the ids of each row.
         vocabularies: vocabulary of each side.
@@ -95,11 +95,13 @@ class Export(Stage[NoOutput, int]):
 
     name = "export"
     directory = "export"
-    reads = (Compile, Vocabulary)
     rounds = (EXPORT,)
 
     def applies(self, config: Config) -> bool:
         return config.records.export is not None
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (*pair_stages(config), Vocabulary)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -110,18 +112,18 @@ class Export(Stage[NoOutput, int]):
         }
 
     def work(self, job: Job) -> Rounds[int]:
-        frames, directory = corpus_frames(job, eos=False), job.directory_of(Compile)
+        frames, parts = corpus_frames(job, eos=False), pair_parts(job)
         tasks = [
             ExportTask(
                 key=split,
-                parts=tuple(directory / part.file for part in parts),
+                parts=tuple(part.path for part in listed),
                 outputs={side: job.directory / f"{split}{side_suffix(job.config, side)}" for side in SIDES},
-                frames=tuple(frames[split][part.corpus] for part in parts),
+                frames=tuple(frames[split][part.corpus] for part in listed),
                 vocabularies=built_vocabularies(job),
             )
-            for split, parts in job.read(Compile).parts.items()
+            for split, listed in parts.items()
         ]
-        exported = yield from EXPORT.run(tasks, job.manifest(Compile).counts.pairs_out)
+        exported = yield from EXPORT.run(tasks, sum(part.pairs for listed in parts.values() for part in listed))
         return sum(split.pairs for split in exported)
 
     def finish(self, job: Job, made: int) -> Result[NoOutput]:

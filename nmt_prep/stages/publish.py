@@ -20,6 +20,7 @@ from nmt_prep.progress import Meter
 from nmt_prep.publishing.object_store import ObjectStore
 from nmt_prep.publishing.publication import PublishedFile, announce, complete, is_current
 from nmt_prep.sources.address import shown
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.export import Export
@@ -27,7 +28,7 @@ from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Sample, Vocabulary, Encode, Export, Report)
+PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Clean, Sample, Vocabulary, Encode, Export, Report)
 """The stages that ``publish.stages`` may name."""
 
 _READ_BY_TRAINING: tuple[type[AnyStage], ...] = (Vocabulary, Encode, Report)

@@ -7,8 +7,9 @@ from typing import Any
 from nmt_prep.artefacts import as_json, atomic_write, write_json
 from nmt_prep.config import SIDES, Config
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.stage import Job, NoOutput, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.sample import Sample
@@ -21,6 +22,9 @@ class Report(Stage[NoOutput, None]):
     name = "report"
     directory = "report"
     reads = (Compile, Sample, Vocabulary, Encode)
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return self.reads if config.clean is None else (*self.reads, Clean)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {"name": config.name}
@@ -51,6 +55,7 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
             }
             for split in job.config.splits
         },
+        **({} if job.config.clean is None else {"clean": as_json(job.read(Clean))["corpora"]}),
         "sample": dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
         "splits": {
@@ -79,6 +84,7 @@ def render(summary: dict[str, Any]) -> str:
                 f"  {split}/{corpus}: {counts['pairs_in']:,} pairs in, {counts['pairs_out']:,} out, "
                 f"dropped: {dropped or 'none'}{'; tag: ' * bool(tag)}{tag}"
             )
+    lines += _cleaning(summary.get("clean", {}))
     lines += ["", "vocabularies"]
     for side in SIDES:
         facts = summary["vocab"][side]
@@ -92,6 +98,23 @@ def render(summary: dict[str, Any]) -> str:
             f"target {split['target_tokens']:,} (longest {split['longest_target']})"
         )
     return "\n".join(lines) + "\n"
+
+
+def _cleaning(splits: dict[str, Any]) -> list[str]:
+    """Returns the lines on cleaning; none if there was none."""
+    lines = ["", "cleaning"] if splits else []
+    for split, corpora in splits.items():
+        for corpus, counts in corpora.items():
+            share = f" ({counts['pairs_out'] / counts['pairs_in']:.1%})" if counts["pairs_in"] else ""
+            lines.append(
+                f"  {split}/{corpus}: {counts['pairs_in']:,} pairs in, {counts['pairs_out']:,} out{share}, "
+                f"dropped: {_listed(counts['dropped'])}; lines fixed: {_listed(counts['altered'])}"
+            )
+    return lines
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"
 
 
 def _shards(count: int) -> str:

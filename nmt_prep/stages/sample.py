@@ -1,7 +1,8 @@
 """sample: selects the lines that vocabularies are trained on.
 
 As Tensor2Tensor's ``generate_lines_for_vocab`` (``tensor2tensor/data_generators/generator_utils.py``), it takes every
-n-th line of each side of each corpus, stripped, until a budget of characters is used up.
+n-th line of each side of each corpus, stripped, until a budget of characters is used up. The lines are those that
+cleaning left, if the config asks for that, or all lines of the files.
 """
 
 from __future__ import annotations
@@ -23,14 +24,72 @@ from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
+from nmt_prep.corpora.parts import every_pair_line
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.stages.clean import Clean, sides_of
 from nmt_prep.stages.compile import FAULTS, Compile, corpus_files, reading_settings
 from nmt_prep.stages.compile_slices import CorpusFiles
 from nmt_prep.stages.extract import Extract
+
+
+@dataclass(frozen=True)
+class RawLines:
+    """All lines of one side of a corpus.
+
+    Attributes:
+        source: the corpus.
+        languages: of the config.
+        side: to sample.
+        read_bytes: UTF-8 bytes of that side's lines, as compile counted them.
+        sound: compile found no fault with any pair.
+    """
+
+    source: CorpusFiles
+    languages: Languages
+    side: Side
+    read_bytes: int
+    sound: bool
+
+    def sampled(self, budget: int) -> Iterator[pa.Array]:
+        """Yields every n-th line for a budget in characters.
+
+        Raises:
+            CorpusError: the corpus cannot be read; the message begins with its key in the config.
+        """
+        try:
+            reader = open_corpus(self.source.corpus, self.source.files, self.languages)
+            known = reader.size_in_bytes(self.side)
+            stride = stride_of(self.read_bytes if known is None else known, budget)
+            yield from reader.every(self.side, stride, sound=self.sound)
+        except CorpusError as error:
+            raise self.source.explained(error) from error
+
+
+@dataclass(frozen=True)
+class CleanedLines:
+    """The lines of one side of a corpus that cleaning left.
+
+    Attributes:
+        parts: the cleaned parts of the corpus, in order.
+        side: to sample.
+        bytes: UTF-8 bytes of that side's lines, with one byte for the end of each line.
+    """
+
+    parts: tuple[Path, ...]
+    side: Side
+    bytes: int
+
+    def sampled(self, budget: int) -> Iterator[pa.Array]:
+        """Yields every n-th line for a budget in characters.
+
+        Raises:
+            CorpusError: a part cannot be read.
+        """
+        return every_pair_line(self.parts, self.side, stride_of(self.bytes, budget))
 
 
 @dataclass(frozen=True)
@@ -39,22 +98,16 @@ class SampleTask:
 
     Attributes:
         key: names the task.
-        source: the corpus.
-        languages: of the config.
         side: to sample.
-        read_bytes: UTF-8 bytes of that side's lines, as compile counted them.
+        lines: of the corpus.
         budget: in characters.
-        sound: compile found no fault with any pair.
         output: file to write.
     """
 
     key: str
-    source: CorpusFiles
-    languages: Languages
     side: Side
-    read_bytes: int
+    lines: RawLines | CleanedLines
     budget: int
-    sound: bool
     output: Path
 
 
@@ -73,21 +126,12 @@ def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
     """Writes the sample of one side of a corpus. Ticks are lines.
 
     Raises:
-        CorpusError: the corpus cannot be read; the message begins with its key in the config.
+        CorpusError: the corpus cannot be read.
+        OutputError: the sample cannot be written.
     """
-    try:
-        return _sample(task, tick)
-    except CorpusError as error:
-        raise task.source.explained(error) from error
-
-
-def _sample(task: SampleTask, tick: Tick) -> SampleSize:
     lines = size = 0
-    reader = open_corpus(task.source.corpus, task.source.files, task.languages)
-    known = reader.size_in_bytes(task.side)
     with atomic_write(task.output) as beside, beside.open("wb") as output:
-        stride = stride_of(task.read_bytes if known is None else known, task.budget)
-        for sampled in affordable(reader.every(task.side, stride, sound=task.sound), task.budget):
+        for sampled in affordable(task.lines.sampled(task.budget), task.budget):
             size += output.write(joined_lines(sampled))
             lines += len(sampled)
             tick(len(sampled))
@@ -112,14 +156,16 @@ class Sample(Stage[SampleOutput, Sampled]):
     """Writes ``sample/source.txt`` and ``sample/target.txt``.
 
     The sides are sampled independently, as upstream does: line i of one is not the translation of line i of the other.
-    Lines are taken before compile drops any.
+    Where the training corpora are not cleaned, or with ``sample.from: raw``, lines are taken before compile drops any.
     """
 
     name = "sample"
     directory = "sample"
-    reads = (Extract, Compile)
     output = SampleOutput
     rounds = (SAMPLE,)
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Clean,) if _from_cleaned(config) else (Extract, Compile)
 
     def settings(self, config: Config) -> dict[str, object]:
         corpora = config.splits["train"]
@@ -127,29 +173,20 @@ class Sample(Stage[SampleOutput, Sampled]):
             "sample.bytes_per_corpus": config.sample.bytes_per_corpus,
             "splits.train": [corpus.name for corpus in corpora],
         }
+        if _from_cleaned(config):
+            return {**settings, "sample.from": config.sample.origin}
         for corpus in corpora:
             settings |= reading_settings(f"splits.train.{corpus.name}", corpus, config.languages)
         return settings
 
     def work(self, job: Job) -> Rounds[Sampled]:
-        compiled = job.read(Compile).corpora["train"]
-        tasks: list[SampleTask] = []
-        for side in SIDES:
-            for index, corpus in enumerate(job.config.splits["train"]):
-                counts = compiled[corpus.name]
-                key = f"{side}-{index:03d}"
-                tasks.append(
-                    SampleTask(
-                        key=key,
-                        source=corpus_files(job, "train", index, corpus),
-                        languages=job.config.languages,
-                        side=side,
-                        read_bytes=counts.source_bytes if side == "source" else counts.target_bytes,
-                        budget=job.config.sample.bytes_per_corpus,
-                        sound=not any(counts.dropped[reason] for reason in FAULTS),
-                        output=job.scratch / key,
-                    )
-                )
+        lines = _cleaned_lines if _from_cleaned(job.config) else _raw_lines
+        budget = job.config.sample.bytes_per_corpus
+        tasks = [
+            SampleTask(key := f"{side}-{index:03d}", side, lines(job, index, side), budget, job.scratch / key)
+            for side in SIDES
+            for index in range(len(job.config.splits["train"]))
+        ]
         results = yield from SAMPLE.run(tasks)
         return list(zip(tasks, results, strict=True))
 
@@ -161,6 +198,30 @@ class Sample(Stage[SampleOutput, Sampled]):
             sizes[side] = reduce(add, (size for _, size in own))
         numbers = {f"{side}_{name}": count for side in SIDES for name, count in vars(sizes[side]).items()}
         return Result(SampleOutput(**sizes), Counts(other=numbers), files=[f"{side}.txt" for side in SIDES])
+
+
+def _from_cleaned(config: Config) -> bool:
+    """Returns true if the sample is taken from cleaned text."""
+    return config.cleans("train") and config.sample.origin == "cleaned"
+
+
+def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
+    corpus = job.config.splits["train"][index]
+    counts = job.read(Compile).corpora["train"][corpus.name]
+    return RawLines(
+        source=corpus_files(job, "train", index, corpus),
+        languages=job.config.languages,
+        side=side,
+        read_bytes=counts.source_bytes if side == "source" else counts.target_bytes,
+        sound=not any(counts.dropped[reason] for reason in FAULTS),
+    )
+
+
+def _cleaned_lines(job: Job, index: int, side: Side) -> CleanedLines:
+    corpus, directory = job.config.splits["train"][index], job.directory_of(Clean)
+    parts = [part for part in job.read(Clean).parts["train"] if part.corpus == corpus.name and side in sides_of(corpus)]
+    size = sum(part.source_bytes if side == "source" else part.target_bytes for part in parts)
+    return CleanedLines(tuple(directory / part.file for part in parts), side, size)
 
 
 def stride_of(size_in_bytes: int, budget: int) -> int:

@@ -1,0 +1,83 @@
+"""Checks the section ``clean``: names of rules, fixes, corpora and languages, and the options of rules.
+
+What takes files to check, such as models, is checked by the stage, which knows the directory of the config.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+
+from pydantic_core import PydanticCustomError
+
+from nmt_prep.checks.languages import check_language
+from nmt_prep.cleaning.cleaning import language_pairs
+from nmt_prep.cleaning.fixes import parse_fixes
+from nmt_prep.cleaning.presets import is_off
+from nmt_prep.cleaning.rules import RULES, rule_problems
+from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.config import CleanSettings, Config, CorpusCleaning
+from nmt_prep.config.problems import located
+from nmt_prep.config.yaml_text import KeyPath
+
+
+def clean_problems(config: Config, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+    """Yields the problems of the section ``clean``, each with its key.
+
+    Args:
+        config: the config, whose types are right.
+        lines: line numbers of keys, if known.
+    """
+    if config.clean is None:
+        return
+    yield from _problems(config.clean, ("clean",), lines)
+    corpora = {corpus.name for split in config.clean.splits for corpus in config.splits[split]}
+    for name, override in config.clean.overrides.items():
+        path = ("clean", "overrides", name)
+        if name not in corpora and not any(map(_are_languages, language_pairs(name))):
+            near = _nearest(name, corpora)
+            known = ", ".join(sorted(corpora))
+            yield (
+                f"{located(path, lines)}: neither a corpus that is cleaned nor a language pair such as en-de{near} "
+                f"(corpora: {known})"
+            )
+        yield from _problems(override, path, lines)
+
+
+def _problems(layer: CleanSettings | CorpusCleaning, path: KeyPath, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+    try:
+        parse_fixes(layer.fix or ())
+    except ValueError as error:
+        yield f"{located((*path, 'fix'), lines)}: {error}"
+    for name, spec in layer.rules.items():
+        for problem in _rule_problems(name, spec):
+            where, _, what = problem.partition(": ")
+            yield f"{located((*path, 'rules', *where.split('.')), lines)}: {what}"
+
+
+def _rule_problems(name: str, spec: object) -> Iterator[str]:
+    if name == TOP:
+        try:
+            if not is_off(spec):
+                top_options(spec)
+        except ValueError as error:
+            yield from str(error).splitlines()
+    elif name not in RULES:
+        known = (*RULES, TOP)
+        yield f"{name}: there is no such rule{_nearest(name, known)} (rules: {', '.join(known)})"
+    else:
+        yield from rule_problems({name: spec})
+
+
+def _nearest(name: str, known: Mapping[str, object] | set[str] | tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _are_languages(tags: tuple[str, str]) -> bool:
+    try:
+        for tag in tags:
+            check_language(tag)
+    except PydanticCustomError:
+        return False
+    return all(tags)

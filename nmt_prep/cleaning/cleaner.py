@@ -1,0 +1,163 @@
+"""Cleans the pairs of one corpus: fixes their text, judges them by rules, and counts.
+
+All rules judge all pairs that have text, so that counts show which rules agree. The first rule that a pair fails, in
+the order of the config, is the reason for which it is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.cleaning.cleaning import Cleaning
+from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Tally
+from nmt_prep.cleaning.fixes import Fixer
+from nmt_prep.cleaning.judging import histogram, judge
+from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
+from nmt_prep.cleaning.rules import make_rules
+from nmt_prep.config import Side
+from nmt_prep.errors import CleaningError
+
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A batch after cleaning.
+
+    Attributes:
+        text: the fixed lines of each side of the corpus, ``large_string`` arrays of all pairs.
+        reasons: why each pair is dropped, as a number: -1 for pairs that are kept, else an index into ``names``; int16,
+            shape ``[pairs]``.
+        names: the reasons: ``empty``, then the rules in order.
+        values: the value of each dropped pair that violates the rule, float64, shape ``[dropped]``; NaN without rule.
+        thresholds: the bounds that these values violate, of the same shape.
+    """
+
+    text: Mapping[Side, pa.Array]
+    reasons: npt.NDArray[np.int16]
+    names: tuple[str, ...]
+    values: Values
+    thresholds: Values
+
+    @cached_property
+    def kept(self) -> Mask:
+        """Which pairs are kept; bool, shape ``[pairs]``."""
+        return self.reasons < 0
+
+
+class Cleaner:
+    """Cleans one corpus, a batch at a time, and counts what it does. For one thread; counts of several add up.
+
+    Attributes:
+        rules: the rules that apply to the corpus, in order.
+    """
+
+    def __init__(self, cleaning: Cleaning, context: Context, corpus: str) -> None:
+        """Builds the fixes and rules.
+
+        Args:
+            cleaning: what to do; the rule ``top`` is not applied here.
+            context: the languages and sides of the corpus.
+            corpus: its name, for messages.
+
+        Raises:
+            CleaningError: a rule or a fix cannot be built; the message names its key and the corpus.
+        """
+        self._cleaning, self._sides, self._corpus = cleaning, context.sides, corpus
+        try:
+            self.rules: tuple[Rule[Any], ...] = make_rules(cleaning.rules, context)
+            self._fixers = {side: Fixer(cleaning.fix, context.language(side)) for side in context.sides}
+        except ValueError as error:
+            problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
+            raise CleaningError("\n".join(problems)) from error
+        self._names = (EMPTY, *(rule.name for rule in self.rules))
+        fixes = dict.fromkeys(name for fixer in self._fixers.values() for name, _ in fixer.fixes)
+        self._tally = Tally(self.rules, tuple(fixes))
+
+    @property
+    def counts(self) -> CleanCounts:
+        """The counts of all batches so far."""
+        return self._tally.counts()
+
+    def clean(self, text: Mapping[Side, pa.Array], scores: Mapping[str, Values] | None = None) -> Judged:
+        """Cleans a batch of pairs, or of the lines of one side.
+
+        Args:
+            text: Arrow ``string`` or ``large_string`` arrays without nulls, by side. A side that the corpus does not
+                have is ignored.
+            scores: score columns by name, float64, shape ``[pairs]``.
+
+        Raises:
+            CleaningError: a rule failed; the message names its key and the corpus.
+        """
+        fixed = {side: self._fixed(side, text[side]) for side in self._sides}
+        filled = _filled(fixed)
+        reasons = np.zeros(len(filled), np.int16)
+        pairs = _pairs(fixed, scores or {}, filled)
+        values = [self._values(rule, pairs) for rule in self.rules]
+        failed = np.array([~judge(each, rule.bounds) for each, rule in zip(values, self.rules, strict=True)], np.bool_)
+        failed = failed.reshape(len(self.rules), len(pairs))
+        kept: Mask = ~np.logical_or.reduce(failed, axis=0)
+        reasons[filled] = np.where(kept, -1, 1 + failed.argmax(axis=0)) if len(self.rules) else -1
+        self._tally.judged(reasons, failed)
+        for number, (each, rule) in enumerate(zip(values, self.rules, strict=True)):
+            self._tally.valued(number, histogram(each, rule.edges, kept))
+        return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled))
+
+    def _fixed(self, side: Side, lines: pa.Array) -> pa.Array:
+        fixed = self._fixers[side].apply(lines)
+        self._tally.altered(fixed.altered)
+        return fixed.lines
+
+    def _values(self, rule: Rule[Any], pairs: Pairs) -> Values:
+        try:
+            return rule.values(pairs)
+        except CleaningError as error:
+            where = f"{_located(self._cleaning, rule.name)}, for the corpus {self._corpus}"
+            raise CleaningError(f"{where}: {error}") from error
+
+    def _violations(self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask) -> tuple[Values, Values]:
+        """Returns the value and the threshold of each dropped pair, of the first column that its rule refuses."""
+        found, thresholds = (np.full(len(reasons), np.nan) for _ in range(2))
+        places = np.cumsum(filled) - 1  # of a pair, in the values
+        for number, (rule, each) in enumerate(zip(self.rules, values, strict=True), 1):
+            pairs = np.flatnonzero(reasons == number)
+            for column, bounds in reversed([*zip(each, rule.bounds, strict=True)]):
+                own = column[places[pairs]]
+                refused = ~judge(own[np.newaxis], [bounds])
+                found[pairs[refused]] = own[refused]
+                thresholds[pairs[refused]] = [bounds.threshold(value) for value in own[refused].tolist()]
+        dropped = reasons >= 0
+        return found[dropped], thresholds[dropped]
+
+
+def _filled(text: Mapping[Side, pa.Array]) -> Mask:
+    """Returns which pairs have text on all sides; white space is none."""
+    filled = np.ones(len(next(iter(text.values()))), np.bool_)
+    for lines in text.values():
+        blank = pc.or_(pc.utf8_is_space(lines), pc.equal(pc.binary_length(lines), 0))
+        filled &= ~blank.to_numpy(zero_copy_only=False)
+    return filled
+
+
+def _pairs(text: Mapping[Side, pa.Array], scores: Mapping[str, Values], chosen: Mask) -> Pairs:
+    """Returns the chosen pairs."""
+    if chosen.all():
+        return Pairs(text, scores)
+    mask = pa.array(chosen)
+    filtered = {side: lines.filter(mask) for side, lines in text.items()}
+    return Pairs(filtered, {name: values[chosen] for name, values in scores.items()})
+
+
+def _located(cleaning: Cleaning, problem: str) -> str:
+    """Returns a problem, which begins with the name of a rule or fix, with the key in the config before it."""
+    name = problem.partition(":")[0].partition(".")[0]
+    return cleaning.keys.get(name, "clean.fix: ") + problem

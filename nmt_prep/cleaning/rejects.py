@@ -1,0 +1,128 @@
+"""Rejected pairs: their columns, and samples of them that do not depend on the order of work."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.cleaning.rule import Values
+
+SAMPLE = 1000
+"""How many rejected pairs of each rule and corpus are sampled."""
+
+_FULL = 4 * SAMPLE
+
+_MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, None))
+
+
+def reject_schema() -> pa.Schema:
+    """Returns the columns of rejected pairs.
+
+    The text is that after the fixes, which the rules judged. ``row`` is the position of the pair in its corpus before
+    any was dropped. ``rule`` is the reason, ``value`` what the rule computed, and ``threshold`` the bound that it
+    violates; both are null where there is none.
+    """
+    return pa.schema(
+        [
+            pa.field("source", pa.string(), nullable=False),
+            pa.field("target", pa.string(), nullable=False),
+            pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+            pa.field("row", pa.int64(), nullable=False),
+            pa.field("rule", pa.string(), nullable=False),
+            pa.field("value", pa.float64()),
+            pa.field("threshold", pa.float64()),
+        ]
+    )
+
+
+def rejected_batch(pairs: pa.RecordBatch, rules: pa.Array, values: Values, thresholds: Values) -> pa.RecordBatch:
+    """Returns rejected pairs with the columns of :func:`reject_schema`.
+
+    Args:
+        pairs: with the columns of a part.
+        rules: the reason of each pair, an array of text.
+        values: float64, shape ``[pairs]``; NaN for null.
+        thresholds: the same.
+    """
+    columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
+    numbers = (pa.array(each, from_pandas=True) for each in (values, thresholds))  # NaN becomes null
+    return pa.record_batch([*columns, rules, *numbers], schema=reject_schema())
+
+
+def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:
+    """Returns pseudorandom keys of the pairs of a corpus: a bijection of their rows, decided by seed and corpus."""
+    start = int.from_bytes(hashlib.sha256(f"{seed}/{corpus}".encode()).digest()[:8], "little")
+    keys = rows.astype(np.uint64) ^ np.uint64(start)
+    for shift, factor in _MIX:  # the finalizer of SplitMix64
+        keys ^= keys >> np.uint64(shift)
+        if factor is not None:
+            keys *= np.uint64(factor)
+    return keys
+
+
+class RejectSample:
+    """The rejected pairs of a corpus with the smallest keys, up to :data:`SAMPLE` of each rule.
+
+    The sample of a whole is the sample of the samples of its parts, in any order.
+    """
+
+    def __init__(self, seed: int, corpus: str) -> None:
+        self._seed, self._corpus = seed, corpus
+        self._held: list[pa.RecordBatch] = []
+        self._size, self._limit = 0, _FULL
+        self._largest: dict[str, np.uint64] = {}  # the largest key in the sample, of rules with enough pairs
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds rejected pairs, with the columns of :func:`reject_schema`."""
+        keys = self._keys(batch)
+        wanted = np.ones(len(batch), np.bool_)
+        for rule, places in _by_rule(batch).items():
+            if rule in self._largest:
+                wanted[places] = keys[places] < self._largest[rule]
+        if wanted.any():
+            self._held.append(batch.filter(pa.array(wanted)))
+            self._size += int(wanted.sum())
+        if self._size > self._limit:
+            self._prune()
+            self._limit = 2 * self._size + _FULL
+
+    def sample(self) -> pa.RecordBatch:
+        """Returns the sample, in the order of the rows."""
+        self._prune()
+        if not self._held:
+            return pa.RecordBatch.from_pylist([], schema=reject_schema())
+        (batch,) = self._held
+        return batch.take(pa.array(np.argsort(_rows(batch), kind="stable")))
+
+    def _prune(self) -> None:
+        if not self._held:
+            return
+        batch = pa.Table.from_batches(self._held).combine_chunks().to_batches(max_chunksize=None)[0]
+        keys = self._keys(batch)
+        chosen = []
+        for rule, places in _by_rule(batch).items():
+            if len(places) > SAMPLE:
+                places = places[np.argpartition(keys[places], SAMPLE)[:SAMPLE]]  # noqa: PLW2901
+            if len(places) == SAMPLE:
+                self._largest[rule] = keys[places].max()
+            chosen.append(places)
+        self._held = [batch.take(pa.array(np.sort(np.concatenate(chosen))))]
+        self._size = len(self._held[0])
+
+    def _keys(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint64]:
+        return sample_keys(_rows(batch), self._seed, self._corpus)
+
+
+def _rows(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    return np.asarray(batch.column("row").to_numpy(zero_copy_only=False), np.int64)
+
+
+def _by_rule(batch: pa.RecordBatch) -> Mapping[str, npt.NDArray[np.int64]]:
+    """Returns the places of the pairs of each rule."""
+    encoded = batch.column("rule").dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return {rule: np.flatnonzero(codes == code) for code, rule in enumerate(encoded.dictionary.to_pylist())}

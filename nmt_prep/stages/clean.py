@@ -1,0 +1,355 @@
+"""clean: drops pairs by rules, for a reason, and repairs their text; only where the config has a section ``clean``.
+
+The compiled parts of a split are cleaned one by one, those with the first million pairs of each corpus in a round of
+their own: an error in the config that drops everything is reported after them. The rule ``top``, which needs the whole
+corpus, takes two more rounds. The last round samples the rejected pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TypeAlias
+
+from nmt_prep.cleaning.cleaner import Cleaner
+from nmt_prep.cleaning.cleaning import cleaning_of
+from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.rule import Context
+from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.config import SIDES, CleanSettings, Config, Corpus, Side
+from nmt_prep.errors import CleaningError, OutputError
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.stages import clean_tasks
+from nmt_prep.stages.clean_tasks import (
+    CHECK,
+    CLEAN,
+    FIRST,
+    REJECTS,
+    THRESHOLD,
+    TOP_SHARE,
+    CheckTask,
+    CleanedFile,
+    CleanTask,
+    CorpusTask,
+    PartFiles,
+    PartResult,
+    RejectsTask,
+    ThresholdTask,
+    TopTask,
+)
+from nmt_prep.stages.compile import Compile
+
+REJECTED = "rejected"
+"""The directory of rejected pairs."""
+
+
+@dataclass(frozen=True)
+class CleanedPart:
+    """A Parquet file of cleaned pairs.
+
+    Attributes:
+        file: its path relative to the stage's directory.
+        pairs: in the file.
+        source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
+        target_bytes: the same for the target side.
+        corpus: name of the corpus.
+    """
+
+    file: str
+    pairs: int
+    source_bytes: int
+    target_bytes: int
+    corpus: str
+
+    @property
+    def text_bytes(self) -> int:
+        """UTF-8 bytes of both sides."""
+        return self.source_bytes + self.target_bytes - 2 * self.pairs
+
+
+@dataclass(frozen=True)
+class CleanOutput:
+    """The cleaned pairs.
+
+    Attributes:
+        parts: Parquet files by split that is cleaned, in order.
+        corpora: counts by split and name of the corpus.
+    """
+
+    parts: dict[str, tuple[CleanedPart, ...]]
+    corpora: dict[str, dict[str, CleanCounts]]
+
+
+@dataclass
+class CorpusWork:
+    """The tasks of a corpus, and what became of its parts.
+
+    Attributes:
+        split: its split.
+        index: its number there.
+        of: what its tasks have in common.
+        tasks: the tasks of the first two rounds, in order.
+        pairs: compiled pairs of each task.
+        results: the latest results, in order.
+        rejected: files of rejected pairs, to be sampled or in their place.
+        counts: what was counted so far.
+    """
+
+    split: str
+    index: int
+    of: CorpusTask
+    tasks: list[CleanTask]
+    pairs: list[int]
+    results: list[PartResult]
+    rejected: list[CleanedFile]
+    counts: CleanCounts
+
+    @property
+    def first(self) -> int:
+        """The number of tasks that hold the first pairs."""
+        total = 0
+        for number, pairs in enumerate(self.pairs, 1):
+            total += pairs
+            if total >= clean_tasks.FIRST_PAIRS:
+                return number
+        return len(self.pairs)
+
+    def passed(self) -> list[tuple[CleanTask, PartResult]]:
+        """Returns the tasks of which pairs are left, and their results."""
+        ended = zip(self.tasks, self.results, strict=True)
+        return [(task, result) for task, result in ended if result.kept is not None]
+
+    def ended(self, results: Sequence[PartResult]) -> None:
+        """Adds results of parts."""
+        self.results.extend(results)
+        self.rejected.extend(result.rejected for result in results if result.rejected is not None)
+        self.counts = reduce(add, (result.counts for result in results), self.counts)
+
+
+Cleaned: TypeAlias = "list[CorpusWork]"
+
+
+class Clean(Stage[CleanOutput, Cleaned]):
+    """Writes ``cleaned/<split>/part-*.parquet``, each named after the compiled part that it comes from.
+
+    Rejected pairs are in ``rejected/<split>/part-*.parquet``: all of them in a file per part and round, or a sample in
+    a file per corpus.
+    """
+
+    name = "clean"
+    directory = "cleaned"
+    beside = (REJECTED,)
+    reads = (Compile,)
+    output = CleanOutput
+    rounds = (FIRST, CHECK, CLEAN, THRESHOLD, TOP_SHARE, REJECTS)
+
+    def applies(self, config: Config) -> bool:
+        return config.clean is not None
+
+    def settings(self, config: Config) -> dict[str, object]:
+        clean = section_of(config)
+        settings: dict[str, object] = {
+            "clean.splits": [*clean.splits],
+            "clean.rejects": clean.rejects,
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+        }
+        if clean.rejects == "sample":
+            settings["seed"] = config.seed
+        for split, _, corpus in cleaned_corpora(config):
+            cleaning, key = cleaning_of(clean, config.languages, corpus.name), f"splits.{split}.{corpus.name}"
+            settings[f"{key}.sides"] = [*sides_of(corpus)]
+            settings[f"{key}.fix"] = [*cleaning.fix]
+            settings[f"{key}.rules"] = [*cleaning.rules]
+            settings |= {f"{key}.rules.{rule}": spec for rule, spec in cleaning.rules.items()}
+            if cleaning.top is not None:
+                settings[f"{key}.rules.{TOP}"] = cleaning.top
+        return settings
+
+    def check(self, config: Config, base_dir: Path) -> None:
+        problems: list[str] = []
+        for split, _, corpus in cleaned_corpora(config):
+            try:
+                build_cleaner(config, split, corpus, base_dir)
+            except CleaningError as error:
+                problems.extend(str(error).splitlines())
+        if problems:
+            raise CleaningError("\n".join(problems))
+
+    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
+        files: dict[str, Path] = {}
+        for split, _, corpus in cleaned_corpora(config):
+            for rule in build_cleaner(config, split, corpus, base_dir).rules:
+                files |= rule.files
+        return files
+
+    def work(self, job: Job) -> Rounds[Cleaned]:
+        corpora = list(_corpora(job))
+        firsts = yield from FIRST.run(
+            [task for each in corpora for task in each.tasks[: each.first]],
+            sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
+        )
+        _share_out(corpora, [each.first for each in corpora], firsts)
+        yield from CHECK.run(_checks(job, corpora), valid=lambda _: True)
+        rest = yield from CLEAN.run(
+            [task for each in corpora for task in each.tasks[each.first :]],
+            sum(pairs for each in corpora for pairs in each.pairs[each.first :]),
+        )
+        _share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
+        yield from _keep_top(job, [each for each in corpora if each.of.cleaning.top is not None])
+        yield from _sample(job, corpora)
+        return corpora
+
+    def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
+        parts: dict[str, tuple[CleanedPart, ...]] = dict.fromkeys(section_of(job.config).splits, ())
+        corpora: dict[str, dict[str, CleanCounts]] = {split: {} for split in parts}
+        digests: dict[str, str] = {}
+        for each in made:
+            kept = [result.kept for result in each.results if result.kept is not None]
+            parts[each.split] += tuple(
+                CleanedPart(file.file, file.pairs, file.source_bytes, file.target_bytes, each.of.corpus)
+                for file in kept
+            )
+            corpora[each.split][each.of.corpus] = each.counts
+            digests |= {file.file: file.sha256 for file in kept}
+            digests |= {f"../{REJECTED}/{file.file}": file.sha256 for file in each.rejected}
+        total = reduce(add, (each.counts for each in made), CleanCounts())
+        counts = Counts(
+            total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items()}
+        )
+        return Result(CleanOutput(parts, corpora), counts, files=sorted(digests), digests=digests)
+
+
+def section_of(config: Config) -> CleanSettings:
+    """Returns the section ``clean``.
+
+    Raises:
+        OutputError: the config has none.
+    """
+    if config.clean is None:
+        raise OutputError("the config has no section clean")
+    return config.clean
+
+
+def cleaned_corpora(config: Config) -> Iterator[tuple[str, int, Corpus]]:
+    """Yields the corpora that are cleaned: split, number in the split, corpus."""
+    for split in section_of(config).splits:
+        for index, corpus in enumerate(config.splits[split]):
+            yield split, index, corpus
+
+
+def sides_of(corpus: Corpus) -> tuple[Side, ...]:
+    """Returns the sides that a corpus has text of its own on."""
+    return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
+
+
+def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) -> Cleaner:
+    """Returns the cleaner of a corpus.
+
+    Raises:
+        CleaningError: a rule cannot be built; each line of the message names a key and the corpus.
+    """
+    cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
+    context = Context(config.languages, sides_of(corpus), base_dir)
+    return Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")
+
+
+def _corpora(job: Job) -> Iterator[CorpusWork]:
+    """Yields the work on each corpus, before anything is done."""
+    config, clean = job.config, section_of(job.config)
+    compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
+    for split, index, corpus in cleaned_corpora(config):
+        parts = [part for part in compiled[split] if part.corpus == corpus.name]
+        of = CorpusTask(
+            name=f"splits.{split}.{corpus.name}",
+            corpus=corpus.name,
+            cleaning=cleaning_of(clean, config.languages, corpus.name),
+            context=Context(config.languages, sides_of(corpus), job.base_dir),
+            rejects=clean.rejects,
+            seed=config.seed,
+        )
+        tasks = []
+        for part in parts:
+            stem = Path(part.file).stem
+            kept = (job.directory if of.cleaning.top is None else job.scratch / "passed") / part.file
+            rejected = _rejected(job, of, split, f"{stem}-rules")
+            tasks.append(CleanTask(f"{split}-{stem}", of, PartFiles(directory / part.file, kept, rejected)))
+        yield CorpusWork(split, index, of, tasks, [part.pairs for part in parts], [], [], CleanCounts())
+
+
+def _rejected(job: Job, of: CorpusTask, split: str, stem: str) -> Path:
+    """Returns the file for rejected pairs of a part."""
+    directory = job.beside(REJECTED) if of.rejects == "all" else job.scratch / REJECTED
+    return directory / split / f"{stem}.parquet"
+
+
+def _share_out(corpora: Sequence[CorpusWork], numbers: Sequence[int], results: Sequence[PartResult]) -> None:
+    """Gives each corpus the results of its tasks, which are as many as its number says."""
+    rest = iter(results)
+    for each, number in zip(corpora, numbers, strict=True):
+        each.ended([next(rest) for _ in range(number)])
+
+
+def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
+    """Returns a task for each corpus of which nothing is left, unless the config allows it."""
+    if section_of(job.config).allow_empty:
+        return []
+    return [
+        CheckTask(f"check-{each.split}-{each.index:03d}", each.of, each.counts, each.first == len(each.tasks))
+        for each in corpora
+        if each.counts.pairs_in and not each.counts.pairs_out
+    ]
+
+
+def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+    """Yields the rounds that keep the best share of some corpora."""
+    thresholds = yield from THRESHOLD.run(
+        [
+            ThresholdTask(
+                f"threshold-{each.split}-{each.index:03d}",
+                each.of,
+                top_options(each.of.cleaning.top),
+                tuple(task.files.kept for task, _ in each.passed()),
+            )
+            for each in corpora
+        ]
+    )
+    tasks: list[list[TopTask]] = []
+    for each, threshold in zip(corpora, thresholds, strict=True):
+        tasks.append([])
+        for task, _ in each.passed():
+            stem = task.files.part.stem
+            files = PartFiles(
+                task.files.kept,
+                job.directory / each.split / f"{stem}.parquet",
+                _rejected(job, each.of, each.split, f"{stem}-top"),
+            )
+            options = top_options(each.of.cleaning.top)
+            tasks[-1].append(TopTask(f"top-{task.key}", each.of, files, options, threshold.score))
+    total = sum(result.kept.pairs for each in corpora for result in each.results if result.kept is not None)
+    results = yield from TOP_SHARE.run([task for own in tasks for task in own], total)
+    for each in corpora:
+        each.results.clear()
+    _share_out(corpora, [len(own) for own in tasks], results)
+
+
+def _sample(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
+    """Yields the round that samples rejected pairs."""
+    chosen = [each for each in corpora if each.of.rejects == "sample" and each.rejected]
+    tasks = [
+        RejectsTask(
+            f"rejects-{each.split}-{each.index:03d}",
+            each.of,
+            tuple(job.scratch / REJECTED / file.file for file in each.rejected),
+            job.beside(REJECTED) / each.split / f"part-{each.index:03d}.parquet",
+        )
+        for each in chosen
+    ]
+    sampled = yield from REJECTS.run(tasks, sum(file.pairs for each in chosen for file in each.rejected))
+    for each, result in zip(chosen, sampled, strict=True):
+        each.rejected = [result.rejected]

@@ -1,0 +1,354 @@
+"""The tasks of the stage clean.
+
+Parts of a corpus are cleaned one by one. Where the config asks for the best share of a corpus (rule ``top``), what the
+other rules leave goes to the scratch directory; then the threshold of each corpus is found, and applied to each part.
+Rejected pairs go to a file per part, or to the scratch directory until they are sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.cleaning.cleaner import Cleaner, Judged
+from nmt_prep.cleaning.cleaning import Cleaning
+from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Histogram
+from nmt_prep.cleaning.judging import histogram
+from nmt_prep.cleaning.rejects import RejectSample, rejected_batch
+from nmt_prep.cleaning.rule import Context, Values
+from nmt_prep.cleaning.top import EDGES, TOP, TopOptions, top_threshold
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.batch_file import BatchFile
+from nmt_prep.corpora.lines import text_bytes
+from nmt_prep.corpora.parts import part_schema
+from nmt_prep.digests import sha256_of
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CleaningError
+from nmt_prep.pipeline.rounds import Round
+
+FIRST_PAIRS = 1_000_000
+"""After so many pairs of a corpus, it is an error if all of them were dropped."""
+
+Kind = Literal["none", "sample", "all"]
+
+
+@dataclass(frozen=True)
+class CorpusTask:
+    """What the tasks of one corpus have in common.
+
+    Attributes:
+        name: key of the corpus in the config, such as ``splits.train.news``.
+        corpus: its name.
+        cleaning: what is done to it.
+        context: its languages and sides.
+        rejects: which rejected pairs are wanted.
+        seed: of their sample.
+    """
+
+    name: str
+    corpus: str
+    cleaning: Cleaning
+    context: Context
+    rejects: Kind
+    seed: int
+
+
+@dataclass(frozen=True)
+class PartFiles:
+    """The files of a part: to read, and to write, each only if there are pairs for it."""
+
+    part: Path
+    kept: Path
+    rejected: Path
+
+
+@dataclass(frozen=True)
+class CleanTask:
+    """One compiled part to clean."""
+
+    key: str
+    of: CorpusTask
+    files: PartFiles
+
+
+@dataclass(frozen=True)
+class TopTask:
+    """One part to drop the pairs from that are not among the best of their corpus; no pair if ``threshold`` is None."""
+
+    key: str
+    of: CorpusTask
+    files: PartFiles
+    options: TopOptions
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class CleanedFile:
+    """A file that a task wrote.
+
+    Attributes:
+        file: its name below the directory of cleaned or rejected pairs.
+        pairs: in the file.
+        source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
+        target_bytes: the same for the target side.
+        sha256: digest of the file.
+    """
+
+    file: str
+    pairs: int
+    source_bytes: int
+    target_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """What became of a part: counts, and the files of kept and rejected pairs; None for no pairs."""
+
+    counts: CleanCounts
+    kept: CleanedFile | None
+    rejected: CleanedFile | None
+
+
+def clean_part(task: CleanTask, tick: Tick) -> PartResult:
+    """Cleans one compiled part. Ticks are pairs.
+
+    Raises:
+        CleaningError: a rule failed; the message names its key and the corpus.
+        CorpusError: the part cannot be read.
+        OutputError: a file cannot be written.
+    """
+    cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
+    with _Output(task.of, task.files) as output:
+        for batch in iter_pairs(task.files.part):
+            judged = cleaner.clean({side: batch.column(side) for side in task.of.context.sides}, scores_of(batch))
+            fixed = _with_text(batch, judged)
+            dropped = judged.reasons[~judged.kept]
+            names = pa.array(judged.names).take(pa.array(dropped))
+            output.write(fixed, judged.kept, names, judged.values, judged.thresholds)
+            tick(len(batch))
+    return output.result(cleaner.counts)
+
+
+def keep_top(task: TopTask, tick: Tick) -> PartResult:
+    """Applies the threshold of a corpus to one of its parts. Ticks are pairs.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: a file cannot be written.
+    """
+    dropped = 0
+    bins = np.zeros((1, 2, len(EDGES) - 1), np.int64)
+    threshold = np.inf if task.threshold is None else task.threshold
+    with _Output(task.of, task.files) as output:
+        for batch in iter_pairs(task.files.part):
+            scores = scores_of(batch)[task.options.score]
+            kept = scores >= threshold
+            lost = len(kept) - int(kept.sum())
+            output.write(batch, kept, pa.array([TOP] * lost, pa.string()), scores[~kept], np.full(lost, threshold))
+            bins += histogram(scores[np.newaxis], EDGES, kept)
+            dropped += lost
+            tick(len(batch))
+    ((without, with_),) = bins.tolist()
+    values = {TOP: {task.options.score: Histogram(EDGES, tuple(with_), tuple(without))}}
+    return output.result(CleanCounts(0, -dropped, {TOP: dropped}, {TOP: {TOP: dropped}}, {}, values))
+
+
+class _Output:
+    """The files that a task writes: pairs that are kept, and those that are rejected."""
+
+    def __init__(self, of: CorpusTask, files: PartFiles) -> None:
+        self._of, self._files = of, files
+        self._kept, self._rejected = BatchFile(files.kept), BatchFile(files.rejected)
+        self._sample = RejectSample(of.seed, of.corpus) if of.rejects == "sample" else None
+        self._bytes = {"source": 0, "target": 0}
+
+    def __enter__(self) -> _Output:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._sample is not None and error is None:
+            self._rejected.write(self._sample.sample())
+        self._kept.__exit__(kind, error, trace)
+        self._rejected.__exit__(kind, error, trace)
+
+    def write(self, batch: pa.RecordBatch, kept: Any, rules: pa.Array, values: Values, thresholds: Values) -> None:
+        """Adds a batch; the last three arguments are of the pairs that are not kept."""
+        mask = pa.array(kept)
+        chosen = batch if kept.all() else batch.filter(mask)
+        self._kept.write(chosen)
+        for side in self._bytes:
+            self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
+        if self._of.rejects == "none" or len(chosen) == len(batch):
+            return
+        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds)
+        if self._sample is not None:
+            self._sample.add(rejected)
+        else:
+            self._rejected.write(rejected)
+
+    def result(self, counts: CleanCounts) -> PartResult:
+        """Returns the result of the task, once the files are complete."""
+        return PartResult(counts, self._part(self._kept), self._part(self._rejected))
+
+    def _part(self, file: BatchFile) -> CleanedFile | None:
+        if not file.pairs:
+            return None
+        sizes = self._bytes if file is self._kept else {"source": 0, "target": 0}
+        name = f"{file.path.parent.name}/{file.path.name}"
+        return CleanedFile(name, file.pairs, sizes["source"], sizes["target"], sha256_of(file.path))
+
+
+def _made(task: CleanTask | TopTask, result: PartResult) -> Iterator[Path]:
+    if result.kept is not None:
+        yield task.files.kept
+    if result.rejected is not None:
+        yield task.files.rejected
+
+
+@dataclass(frozen=True)
+class CheckTask:
+    """A corpus whose first pairs were all dropped."""
+
+    key: str
+    of: CorpusTask
+    counts: CleanCounts
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The result of a check that did not fail."""
+
+
+def refuse_corpus(task: CheckTask, tick: object) -> Checked:
+    """Raises the error for a corpus that the rules would drop as a whole.
+
+    Raises:
+        CleaningError: always; the message names the rule that drops most, its key, and the corpus.
+    """
+    del tick
+    counts, keys = task.counts, task.of.cleaning.keys
+    failed = {EMPTY: counts.dropped[EMPTY], **{rule: row[rule] for rule, row in counts.failed.items()}}
+    worst = max(failed, key=lambda rule: failed[rule])
+    which = f"all {counts.pairs_in:,} pairs" if task.whole else f"the first {counts.pairs_in:,} pairs"
+    others = "".join(f", {rule} {count:,}" for rule, count in failed.items() if count and rule != worst)
+    where = "clean.fix" if worst == EMPTY else f"{keys[worst]}{worst}"
+    raise CleaningError(
+        f"{where}: cleaning drops {which} of {task.of.name} (failed: {worst} {failed[worst]:,}{others}); change the "
+        f"rules for this corpus below clean.overrides.{task.of.corpus}, or pass --allow-empty to go on"
+    )
+
+
+@dataclass(frozen=True)
+class ThresholdTask:
+    """A corpus of which a share of the pairs that passed all other rules is kept."""
+
+    key: str
+    of: CorpusTask
+    options: TopOptions
+    parts: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The lowest score that passes; None for a corpus without pairs."""
+
+    score: float | None
+
+
+def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
+    """Finds the threshold of the rule ``top`` for one corpus. Ticks are parts read, each of them four times.
+
+    Raises:
+        CleaningError: a score is not a number.
+        CorpusError: a part cannot be read.
+    """
+
+    def scores() -> Iterator[Values]:
+        for part in task.parts:
+            for batch in iter_pairs(part, columns=[score_column(task.options.score)]):
+                values = scores_of(batch)[task.options.score]
+                if np.isnan(values).any():
+                    raise CleaningError(
+                        f"{task.of.cleaning.keys[TOP]}{TOP}: a score {task.options.score} of {task.of.name} is not a "
+                        "number"
+                    )
+                yield values
+            tick(1)
+
+    found = top_threshold(scores, task.options.keep)
+    return Threshold(None if np.isnan(found) else found)
+
+
+@dataclass(frozen=True)
+class RejectsTask:
+    """The rejected pairs of a corpus to sample from: files of which each holds a sample of a part."""
+
+    key: str
+    of: CorpusTask
+    files: tuple[Path, ...]
+    output: Path
+
+
+@dataclass(frozen=True)
+class RejectsResult:
+    """The file with the sample."""
+
+    rejected: CleanedFile
+
+
+def sample_rejects(task: RejectsTask, tick: Tick) -> RejectsResult:
+    """Writes the sample of the rejected pairs of a corpus. Ticks are pairs.
+
+    Raises:
+        CorpusError: a file cannot be read.
+        OutputError: the sample cannot be written.
+    """
+    sample = RejectSample(task.of.seed, task.of.corpus)
+    for file in task.files:
+        for batch in iter_pairs(file):
+            sample.add(batch)
+            tick(len(batch))
+    with BatchFile(task.output) as output:
+        output.write(sample.sample())
+    name = f"{task.output.parent.name}/{task.output.name}"
+    return RejectsResult(CleanedFile(name, output.pairs, 0, 0, sha256_of(task.output)))
+
+
+FIRST = Round("clean-first", clean_part, PartResult, made=_made)
+CHECK = Round("check-first", refuse_corpus, Checked, unit="corpora", by_all=True)
+CLEAN = Round("clean", clean_part, PartResult, made=_made)
+THRESHOLD = Round("clean-threshold", find_threshold, Threshold, unit="parts")
+TOP_SHARE = Round("clean-top", keep_top, PartResult, made=_made)
+REJECTS = Round("clean-rejects", sample_rejects, RejectsResult, made=lambda task, _: [task.output])
+
+
+def score_column(name: str) -> str:
+    """Returns the name of the column of a score in parts."""
+    return name
+
+
+def scores_of(batch: pa.RecordBatch) -> dict[str, Values]:
+    """Returns the scores in a batch of a part by name: float64, shape ``[pairs]``."""
+    known = part_schema().names
+    return {
+        name: np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.float64)
+        for name in batch.schema.names
+        if name not in known
+    }
+
+
+def _with_text(batch: pa.RecordBatch, judged: Judged) -> pa.RecordBatch:
+    """Returns a batch of a part with its fixed text."""
+    columns = [
+        judged.text[name].cast(field.type) if name in judged.text else batch.column(name)
+        for name, field in zip(batch.schema.names, batch.schema, strict=True)
+    ]
+    return pa.record_batch(columns, schema=batch.schema)

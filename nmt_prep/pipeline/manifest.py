@@ -74,8 +74,8 @@ class Manifest:
 
     @property
     def output_digest(self) -> str:
-        """Returns a digest of everything that later stages read from this one."""
-        return digest_of([dict(self.files), dict(self.details)])
+        """Returns a digest of everything that later stages read from this one: files in its directory, and details."""
+        return digest_of([{name: self.files[name] for name in self.files_in()}, dict(self.details)])
 
     def write(self, path: Path) -> None:
         """Writes the manifest, which completes the stage."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -162,15 +161,15 @@ class Publish(Stage[NoOutput, int]):
     def _paths(self, job: Job) -> dict[str, Path]:
         """Returns the files to publish by their names in the publication."""
         return {
-            name: job.root / name
+            f"{stage.directory}/{name}": job.directory_of(stage) / name
             for stage in self.inputs(job.config)
-            for name in sorted(_published_name(stage, file) for file in job.manifest(stage).files)
+            for name in sorted(job.manifest(stage).files_in())
         }
 
     def _wanted(self, job: Job) -> dict[str, PublishedFile]:
         """Returns the size and digest of each file to publish."""
         digests = {
-            _published_name(stage, name): digest
+            f"{stage.directory}/{name}": digest
             for stage in self.inputs(job.config)
             for name, digest in job.manifest(stage).files.items()
         }
@@ -199,11 +198,6 @@ def published(settings: PublishSettings) -> tuple[type[AnyStage], ...]:
     if settings.stages is None:
         return _READ_BY_TRAINING
     return tuple(stage for stage in PUBLISHABLE if stage.name in settings.stages)
-
-
-def _published_name(stage: type[AnyStage], name: str) -> str:
-    """Returns the name of a stage's file in a publication: its path below the directory of the run."""
-    return posixpath.normpath(f"{stage.directory}/{name}")
 
 
 def _settings(config: Config) -> PublishSettings:

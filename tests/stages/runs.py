@@ -12,6 +12,7 @@ from nmt_prep.engines import LocalEngine
 from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.pipeline import Outcome, Pipeline, Step
 from nmt_prep.progress import Progress
+from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.extract import Extract
@@ -41,5 +42,5 @@ def manifest(config: Config, stage: str) -> Manifest:
 
 
 def _pipeline(config: Config) -> Pipeline:
-    stages = (Download(), Extract(), Compile(), Sample())
+    stages = [stage for stage in (Download(), Extract(), Compile(), Clean(), Sample()) if stage.applies(config)]
     return Pipeline(stages, config, config.run_dir.parent, Progress())

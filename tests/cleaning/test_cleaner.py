@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.cleaning.cleaner import Cleaner, Judged
+from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.rule import Context
+from nmt_prep.config import CleanSettings, Languages, Side
+from nmt_prep.errors import CleaningError
+
+BOTH: tuple[Side, ...] = ("source", "target")
+MODULE = """
+import numpy as np
+import pyarrow.compute as pc
+
+def same_start(source, target):
+    return pc.equal(pc.utf8_slice_codeunits(source, 0, 1), pc.utf8_slice_codeunits(target, 0, 1))
+
+def wrong(source, target):
+    return [True]
+"""
+
+
+def cleaner(
+    directory: Path, rules: dict[str, Any], fix: tuple[str, ...] = (), sides: tuple[Side, ...] = BOTH
+) -> Cleaner:
+    (directory / "own.py").write_text(MODULE)
+    settings = CleanSettings(preset="none", rules=rules, fix=fix)
+    languages = Languages(source="en", target="de")
+    return Cleaner(cleaning_of(settings, languages, "c"), Context(languages, sides, directory), "splits.train.c")
+
+
+def clean(made: Cleaner, *pairs: tuple[str, str]) -> Judged:
+    source, target = zip(*pairs, strict=True) if pairs else ((), ())
+    return made.clean({"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())})
+
+
+LENGTH = {"unit": "token", "min": 1, "max": 2}
+OWN = {"length": LENGTH, "python": "own:same_start"}
+PAIRS = [("a b", "a b"), ("a b", "a b c"), ("a b c d", "x"), ("a", "x"), ("", "a"), ("a", "a")]
+
+
+def test_the_first_rule_that_fails_is_the_reason(tmp_path: Path) -> None:
+    judged = clean(cleaner(tmp_path, OWN), *PAIRS)
+    assert judged.names == ("empty", "length", "python")
+    assert judged.reasons.tolist() == [-1, 1, 1, 2, 0, -1]
+    assert judged.kept.tolist() == [True, False, False, False, False, True]
+    reversed_rules = {name: OWN[name] for name in reversed(OWN)}
+    assert clean(cleaner(tmp_path, reversed_rules), *PAIRS).reasons.tolist() == [-1, 2, 1, 1, 0, -1]
+
+
+def test_dropped_pairs_have_the_value_and_the_threshold_of_the_first_column_that_fails(tmp_path: Path) -> None:
+    judged = clean(cleaner(tmp_path, OWN), *PAIRS)
+    assert judged.values[:3].tolist() == [3.0, 4.0, 0.0]
+    assert judged.thresholds[:3].tolist() == [2.0, 2.0, 1.0]
+    assert math.isnan(judged.values[3])  # empty
+    assert math.isnan(judged.thresholds[3])
+
+
+def test_counts_by_rule_and_of_rules_that_agree(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, OWN)
+    clean(made, *PAIRS)
+    counts = made.counts
+    assert (counts.pairs_in, counts.pairs_out) == (6, 2)
+    assert counts.dropped == {"empty": 1, "length": 2, "python": 1}
+    assert counts.failed == {"length": {"length": 2, "python": 1}, "python": {"length": 1, "python": 2}}
+
+
+def test_histograms_of_all_values_by_fate_of_the_pair(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, OWN)
+    clean(made, *PAIRS)
+    source = made.counts.histograms["length"]["source"]
+    assert source.edges[:6] == (0.0, 1.0, 2.0, 3.0, 5.0, 7.0)
+    assert source.kept[:4] == (0, 1, 1, 0)
+    assert source.dropped[:4] == (0, 1, 1, 1)
+    own = made.counts.histograms["python"]["pair"]
+    assert (own.edges, own.kept, own.dropped) == ((0.0, 0.5, 1.0), (0, 2), (2, 1))
+
+
+def test_fixes_come_before_rules_and_may_leave_nothing(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, {"length": LENGTH}, ("whitespace", "control"))
+    judged = clean(made, ("a \u3000 b", "a"), ("\x07", "a"), ("a", "a"), (" ", "b"))
+    assert judged.text["source"].to_pylist() == ["a b", "", "a", ""]
+    assert judged.reasons.tolist() == [-1, 0, -1, 0]
+    assert made.counts.altered == {"control": 1, "whitespace": 2}
+
+
+def test_text_of_white_space_is_empty_without_fixes(tmp_path: Path) -> None:
+    assert clean(cleaner(tmp_path, {}), ("\u3000", "a"), ("a", "a")).reasons.tolist() == [0, -1]
+
+
+def test_without_rules_all_pairs_are_kept(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, {})
+    judged = clean(made, ("a", "b"))
+    assert judged.kept.tolist() == [True]
+    assert made.counts == CleanCounts(1, 1, {"empty": 0}, {}, {}, {})
+    assert clean(made).reasons.tolist() == []
+
+
+def test_corpora_of_one_side_are_cleaned_by_the_rules_of_one_side(tmp_path: Path) -> None:
+    made = cleaner(tmp_path, OWN, sides=("target",))
+    assert [rule.name for rule in made.rules] == ["length"]
+    judged = clean(made, ("<mono>", "a b c"), ("<mono>", "a"), ("", "a"))
+    assert judged.reasons.tolist() == [1, -1, -1]
+    assert list(judged.text) == ["target"]
+
+
+def test_the_parts_of_a_corpus_may_be_cleaned_apart(tmp_path: Path) -> None:
+    whole, first, second = (cleaner(tmp_path, OWN, ("whitespace",)) for _ in range(3))
+    clean(whole, *PAIRS)
+    clean(first, *PAIRS[:2])
+    clean(second, *PAIRS[2:])
+    assert first.counts + second.counts == second.counts + first.counts == whole.counts
+    assert CleanCounts() + whole.counts == whole.counts
+
+
+@given(st.lists(st.tuples(st.text("ab ", max_size=8), st.text("ab ", max_size=8)), max_size=30), st.integers(0, 30))
+def test_reasons_and_counts_are_those_of_the_plain_loop(tmp_path_factory: Any, pairs: list[Any], cut: int) -> None:
+    directory = tmp_path_factory.mktemp("own")
+    rules = {"length": LENGTH, "python": "own:same_start"}
+    made = cleaner(directory, rules)
+    found = [reason for part in (pairs[:cut], pairs[cut:]) for reason in clean(made, *part).reasons.tolist()]
+    expected = []
+    for source, target in pairs:
+        if not source.strip() or not target.strip():
+            expected.append(0)
+        elif any(not 1 <= len(side.split()) <= 2 for side in (source, target)):
+            expected.append(1)
+        else:
+            expected.append(-1 if source[0] == target[0] else 2)
+    assert found == expected
+    assert list(made.counts.dropped.values()) == [expected.count(reason) for reason in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"lenght": {}}, "clean.rules.lenght: there is no such rule; did you mean 'length'?"),
+        ({"length": {"maxi": 3}}, "clean.rules.length.maxi: unknown key; did you mean 'max'?"),
+        ({"python": "nowhere:f"}, "clean.rules.python: there is no module nowhere, neither beside the config in"),
+    ],
+)
+def test_what_cannot_be_built_is_named_with_its_key_and_corpus(
+    tmp_path: Path, rules: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(CleaningError) as error:
+        cleaner(tmp_path, rules)
+    assert str(error.value).startswith(message)
+    assert str(error.value).endswith(", for the corpus splits.train.c")
+
+
+def test_a_rule_that_fails_is_named_with_its_key_and_corpus(tmp_path: Path) -> None:
+    with pytest.raises(
+        CleaningError,
+        match=r"^clean\.rules\.python, for the corpus splits\.train\.c: own:wrong returned 1 values for 2 pairs;",
+    ):
+        clean(cleaner(tmp_path, {"python": "own:wrong"}), ("a", "b"), ("c", "d"))
+
+
+def test_scores_reach_the_rules_of_pairs_with_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = cleaner(tmp_path, {"length": LENGTH})
+    seen: list[Any] = []
+    (rule,) = made.rules
+    original = rule.values
+    monkeypatch.setattr(rule, "values", lambda pairs: (seen.append(pairs.scores), original(pairs))[1])
+    text = {side: pa.array(["a", "", "b"]) for side in BOTH}
+    made.clean(text, {"quality": np.array([0.1, 0.2, 0.3])})
+    assert {name: scores.tolist() for name, scores in seen[0].items()} == {"quality": [0.1, 0.3]}
+
+
+def test_cleaning_is_resolved_from_preset_to_corpus() -> None:
+    settings = CleanSettings.model_validate(
+        {
+            "preset": "light",
+            "fix": ("control",),
+            "rules": {"length": {"max": 10}, "top": {"score": "s", "keep": 0.5}},
+            "overrides": {
+                "en-de": {"rules": {"length": {"max": 20}}, "fix": ("nfc",)},
+                "en-fr": {"rules": {"length": "off"}},
+                "c": {"rules": {"top": "off", "python": "own:f"}},
+            },
+        }
+    )
+    languages = Languages(source="en", target="de")
+    assert cleaning_of(settings, languages, "d").rules["length"] == {"max": 20}
+    assert cleaning_of(settings, languages, "d").top == {"score": "s", "keep": 0.5}
+    made = cleaning_of(settings, languages, "c")
+    assert (made.fix, made.top) == (("nfc",), None)
+    assert list(made.rules)[-1] == "python"
+    assert made.keys["length"] == "clean.overrides.en-de.rules."
+    assert made.keys["python"] == "clean.overrides.c.rules."
+    american = Languages(source="en-US", target="de")
+    assert cleaning_of(settings, american, "d").rules["length"] == {"max": 20}
+    assert "length" not in cleaning_of(settings, Languages(source="en", target="fr"), "d").rules
+    only = CleanSettings(preset="none")
+    assert cleaning_of(only, languages, "c") == Cleaning(())

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+
+from nmt_prep.cleaning.rejects import RejectSample, reject_schema, sample_keys
+
+
+def batch(rows: list[int], rule: str) -> pa.RecordBatch:
+    count = len(rows)
+    columns = {
+        "source": [f"s{row}" for row in rows],
+        "target": [f"t{row}" for row in rows],
+        "corpus": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array(["c"])),
+        "row": rows,
+        "rule": [rule] * count,
+        "value": [1.0] * count,
+        "threshold": [None] * count,
+    }
+    arrays = [
+        values if isinstance(values, pa.Array) else pa.array(values, field.type)
+        for values, field in zip(columns.values(), reject_schema(), strict=True)
+    ]
+    return pa.record_batch(arrays, schema=reject_schema())
+
+
+def sampled(batches: list[pa.RecordBatch], seed: int = 1) -> pa.RecordBatch:
+    sample = RejectSample(seed, "c")
+    for each in batches:
+        sample.add(each)
+    return sample.sample()
+
+
+def test_small_numbers_are_all_taken_in_the_order_of_the_rows() -> None:
+    sample = sampled([batch([7, 3], "length"), batch([5], "copy")])
+    assert sample.column("row").to_pylist() == [3, 5, 7]
+    assert sample.column("rule").to_pylist() == ["length", "copy", "length"]
+    assert len(sampled([])) == 0
+    assert sampled([]).schema == reject_schema()
+
+
+def test_a_sample_has_the_smallest_keys_of_each_rule_in_any_order_of_work() -> None:
+    rows = list(range(20_000))
+    keys = sample_keys(np.array(rows), 1, "c")
+    expected = sorted(np.argsort(keys)[:1000].tolist())
+    draw = random.Random(1)
+    for size in (100, 700, 20_000):
+        draw.shuffle(rows)
+        parts = [batch(rows[start : start + size], "length") for start in range(0, len(rows), size)]
+        parts.insert(len(parts) // 2, batch([30_000, 30_001], "copy"))
+        sample = sampled(parts)
+        assert sample.column("row").to_pylist() == [*expected, 30_000, 30_001]
+        assert sample.column("source")[0].as_py() == f"s{expected[0]}"
+
+
+def test_the_sample_of_samples_is_the_sample_of_the_whole() -> None:
+    parts = [batch(list(range(start, start + 2500)), "length") for start in range(0, 10_000, 2500)]
+    assert sampled([sampled([part]) for part in reversed(parts)]) == sampled(parts)
+
+
+def test_keys_depend_on_seed_and_corpus_and_never_repeat() -> None:
+    rows = np.arange(100_000)
+    keys = sample_keys(rows, 1, "c")
+    assert len(np.unique(keys)) == len(rows)
+    assert keys[:2].tolist() != sample_keys(rows, 2, "c")[:2].tolist()
+    assert keys[:2].tolist() != sample_keys(rows, 1, "d")[:2].tolist()
+    assert abs(float(np.mean(keys < np.uint64(1 << 63))) - 0.5) < 0.01

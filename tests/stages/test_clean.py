@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import nmt_prep
+from nmt_prep import runner
+from nmt_prep.config import Config
+from nmt_prep.corpora import parts, slices
+from nmt_prep.errors import CleaningError, ConfigError, OutputError
+from nmt_prep.pipeline.drivers import Share
+from nmt_prep.stages import clean_tasks
+from tests.corpus import corpus_config, tree, write_corpus
+from tests.stages.runs import config_of, manifest, run, steps
+
+NONE = {"preset": "none"}
+SHORT = {**NONE, "rules": {"length": {"unit": "token", "max": 3}}, "rejects": "all"}
+
+
+def write(directory: Path, name: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Writes a corpus of two plain files; returns its entry in a config."""
+    for side, lines in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+        (directory / f"{name}.{side}").write_text("".join(f"{line}\n" for line in lines))
+    return {"name": name, "url": {"source": f"{name}.source", "target": f"{name}.target"}}
+
+
+def numbered(count: int, prefix: str = "") -> list[tuple[str, str]]:
+    """Pairs of one to five words."""
+    return [(f"{prefix}{n} " + "w " * (n % 5), f"{prefix}{n}") for n in range(count)]
+
+
+def cleaned(config: Config, split: str = "train") -> list[tuple[str, str]]:
+    return pairs_below(config, "cleaned", split, "source", "target")
+
+
+def rejected(config: Config, split: str = "train") -> list[tuple[Any, ...]]:
+    return pairs_below(config, "rejected", split, "source", "corpus", "row", "rule", "value", "threshold")
+
+
+def pairs_below(config: Config, directory: str, split: str, *columns: str) -> list[tuple[Any, ...]]:
+    paths = sorted((config.run_dir / directory / split).glob("part-*.parquet"))
+    return [tuple(row[name] for name in columns) for path in paths for row in pq.read_table(path).to_pylist()]
+
+
+def ran(config: Config, **options: Any) -> list[str]:
+    return [outcome.stage for outcome in run(config, **options) if outcome.ran]
+
+
+PAIRS = [("one two", "x"), ("", "y"), ("a b c d", "z"), ("e", "f g h i j"), ("k\u00a0 l", "m"), ("\u200bn\x07", "o")]
+
+
+def test_pairs_are_fixed_dropped_for_a_reason_and_keep_their_row(tmp_path: Path) -> None:
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={**SHORT, "fix": ["control", "whitespace"]})
+    assert ran(config) == ["download", "extract", "compile", "clean", "sample"]
+    assert cleaned(config) == [("one two", "x"), ("k l", "m"), ("\u200bn", "o")]
+    assert pairs_below(config, "cleaned", "train", "row") == [(0,), (4,), (5,)]
+    assert rejected(config) == [("a b c d", "c", 2, "length", 4.0, 3.0), ("e", "c", 3, "length", 5.0, 3.0)]
+    counts = manifest(config, "clean").counts
+    assert (counts.pairs_in, counts.pairs_out) == (5, 3)
+    assert counts.dropped == {"empty": 0, "length": 2}
+    assert counts.other == {"control_fixed": 1, "whitespace_fixed": 1}
+    assert ran(config) == []
+
+
+def test_the_vocabularies_see_cleaned_lines_or_raw_ones(tmp_path: Path) -> None:
+    corpus = write(tmp_path, "c", PAIRS)
+    config = config_of(tmp_path, corpus, clean=SHORT)
+    run(config)
+    sample = tmp_path / "run" / "sample" / "source.txt"
+    assert sample.read_text() == "one two\nk\u00a0 l\n\u200bn\x07\n"
+    raw = config_of(tmp_path, corpus, clean=SHORT, sample={"from": "raw"})
+    assert [(step.stage, step.reason.partition(";")[0]) for step in steps(raw) if not step.fresh] == [
+        ("sample", 'config sample.from changed "cleaned" → unset')
+    ]
+    run(raw)
+    assert sample.read_text() == "one two\n\na b c d\ne\nk\u00a0 l\n\u200bn\x07\n"
+
+
+def test_every_nth_cleaned_line_is_sampled_for_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", 300)
+    config = config_of(tmp_path, write(tmp_path, "c", numbered(200)), clean=SHORT, sample={"bytes_per_corpus": 100})
+    run(config)
+    lines = [source.strip() for source, _ in cleaned(config)]
+    size = sum(len(source.encode()) + 1 for source, _ in cleaned(config))
+    stride = int(size / 100 / 2) + 1
+    assert stride > 3
+    expected, left = [], 100
+    for line in lines[stride - 1 :: stride]:
+        if left <= 0:
+            break
+        expected.append(line)
+        left -= len(line)
+    assert (tmp_path / "run" / "sample" / "source.txt").read_text().splitlines() == expected
+
+
+def test_only_the_splits_that_are_named_are_cleaned(tmp_path: Path) -> None:
+    splits = {"dev": [write(tmp_path, "d", PAIRS)]}
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), splits=splits, clean=SHORT)
+    run(config)
+    assert [path.name for path in (tmp_path / "run" / "cleaned").iterdir()] == ["train"]
+    both = config_of(tmp_path, write(tmp_path, "c", PAIRS), splits=splits, clean={**SHORT, "splits": ["dev", "train"]})
+    assert ran(both) == ["clean", "sample"]
+    assert cleaned(both, "dev") == cleaned(both) == [("one two", "x"), ("k\u00a0 l", "m"), ("\u200bn\x07", "o")]
+
+
+def test_corpora_of_one_side_get_the_rules_of_one_side(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("a\nb c d e f\n\ng\n")
+    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
+    vocab = {"name": "v", "url": {"source": "lines"}, "role": "vocab"}
+    config = config_of(tmp_path, write(tmp_path, "c", [("h", "i")]), mono, vocab, clean=SHORT)
+    run(config)
+    assert cleaned(config) == [("h", "i"), ("<mono>", "a"), ("<mono>", "g"), ("a", "<mono>"), ("g", "<mono>")]
+    assert [(row[1], row[2]) for row in rejected(config)] == [("m", 1), ("v", 1)]
+    assert (tmp_path / "run" / "sample" / "source.txt").read_text() == "h\na\ng\n"
+    assert (tmp_path / "run" / "sample" / "target.txt").read_text() == "i\na\ng\n"
+
+
+def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    (tmp_path / "lines").write_text("only for the vocabulary\n")
+    splits = dict(corpus_config(tmp_path / "plain").model_dump(exclude_unset=True)["splits"])
+    splits["train"] = (*splits["train"], {"name": "v", "url": {"source": "lines"}, "role": "vocab"})
+    config = corpus_config(
+        tmp_path / "run", splits=splits, clean={**NONE, "rules": {"length": {"max": 6}}}, records={"export": "pieces"}
+    )
+    nmt_prep.run(config, base_dir=tmp_path)
+    kept = [pair for pair in cleaned(config) if pair[1] != "<mono>"]
+    info = json.loads((tmp_path / "run" / "records" / "dataset.json").read_text())
+    assert 50 < info["splits"]["train"]["pairs"] == len(kept) < 250
+    assert info["corpora"]["train"] == [{"name": "x", "pairs": len(kept)}]
+    assert info["splits"]["dev"]["pairs"] == 20
+    assert len((tmp_path / "run" / "export" / "train.en").read_text().splitlines()) == len(kept)
+    summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_text())
+    assert summary["clean"]["train"]["x"]["pairs_out"] == len(kept)
+    assert summary["clean"]["train"]["x"]["dropped"] == {"empty": 0, "length": 300 - len(kept)}
+    text = (tmp_path / "run" / "report" / "summary.txt").read_text()
+    assert (
+        "\ncleaning\n  train/v: 1 pairs in, 1 out (100.0%), dropped: none; lines fixed: none\n"
+        f"  train/x: 300 pairs in, {len(kept)} out ({len(kept) / 300:.1%}), "
+        f"dropped: length {300 - len(kept)}; lines fixed: none\n"
+    ) in text
+
+
+def test_a_changed_rule_reruns_cleaning_and_what_follows(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    config = corpus_config(tmp_path / "run", clean={**NONE, "rules": {"length": {"max": 6}}})
+    nmt_prep.run(config, base_dir=tmp_path)
+    changed = corpus_config(tmp_path / "run", clean={**NONE, "rules": {"length": {"max": 5}}})
+    plan = nmt_prep.plan(changed, base_dir=tmp_path)
+    assert [step.stage for step in plan if not step.fresh] == ["clean", "sample", "vocab", "encode", "report"]
+    assert plan[3].reason == 'config splits.train.x.rules.length changed {"max": 6} → {"max": 5}'
+
+
+def test_overrides_apply_to_their_corpora(tmp_path: Path) -> None:
+    long = {"rules": {"length": {"unit": "token", "max": 4}}}
+    clean = {**SHORT, "overrides": {"b": long, "en-zh": {"fix": ["whitespace"]}}}
+    pairs = [("a b c  d", "x"), ("e  f", "y")]
+    config = config_of(tmp_path, write(tmp_path, "a", pairs), write(tmp_path, "b", pairs), clean=clean)
+    run(config)
+    assert cleaned(config) == [("e f", "y"), ("a b c d", "x"), ("e f", "y")]
+
+
+def test_a_sample_of_the_rejected_pairs_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt_prep.cleaning.rejects.SAMPLE", 5)
+    monkeypatch.setattr("nmt_prep.cleaning.rejects._FULL", 8)
+    clean = {**NONE, "rules": SHORT["rules"]}
+    corpora = [write(tmp_path, name, numbered(100)) for name in ("a", "b")]
+    for corpus in corpora:
+        corpus["url"] = {side: str(tmp_path / path) for side, path in corpus["url"].items()}
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
+    found = []
+    for part_bytes in (10**6, 200):
+        monkeypatch.setattr(parts, "PART_BYTES", part_bytes)
+        config = config_of(tmp_path / str(part_bytes), *corpora, clean=clean)
+        run(config)
+        found.append(rejected(config))
+        names = [path.name for path in sorted((config.run_dir / "rejected" / "train").iterdir())]
+        assert names == ["part-000.parquet", "part-001.parquet"]
+    assert found[0] == found[1]
+    assert [row[1] for row in found[0]] == ["a"] * 5 + ["b"] * 5
+    assert [row[2] for row in found[0][:5]] != [row[2] for row in found[0][5:]]
+    none = config_of(tmp_path / "200", *corpora, clean={**clean, "rejects": "none"})
+    assert ran(none) == ["clean"]
+    assert list((none.run_dir / "rejected").iterdir()) == []
+
+
+def small_parts(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(parts, "ROW_GROUP_BYTES", 600)
+    patch.setattr(parts, "PART_BYTES", 2000)
+    patch.setattr(slices, "SLICE_BYTES", 4096)
+    patch.setattr(slices, "COUNT_BYTES", 6144)
+    patch.setattr(slices, "STEP_BYTES", 1024)
+
+
+@pytest.mark.parametrize("rejects", ["sample", "all"])
+def test_every_way_to_run_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rejects: str) -> None:
+    small_parts(monkeypatch)
+    monkeypatch.setattr(clean_tasks, "FIRST_PAIRS", 40)
+    write_corpus(tmp_path)
+    clean = {**NONE, "rules": {"length": {"max": 6}}, "fix": ["whitespace"], "rejects": rejects}
+    trees = []
+    for workers in (1, 3):
+        config = corpus_config(tmp_path / str(workers), clean=clean)
+        nmt_prep.run(config, base_dir=tmp_path, workers=workers)
+        trees.append(tree(config.run_dir))
+    shared = corpus_config(tmp_path / "shared", clean=clean)
+    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    for name in ("clean-first", "clean", "clean-threshold", "clean-top", "clean-rejects"):
+        for number in (1, 0):
+            runner.run_share(shared, Share(name, number, 2), base_dir=tmp_path, workers=1)
+    nmt_prep.run(shared, base_dir=tmp_path)
+    trees.append(tree(shared.run_dir))
+    assert len(list((tmp_path / "1" / "cleaned" / "train").iterdir())) > 3
+    assert trees[0] == trees[1] == trees[2]
+
+
+def test_rules_of_ones_own_are_part_of_the_fingerprint(tmp_path: Path) -> None:
+    module, program = tmp_path / "own.py", tmp_path / "judge.py"
+    module.write_text("def short(source, target):\n    return [len(str(line)) < 5 for line in source]\n")
+    program.write_text("import sys\nfor line in sys.stdin:\n    print(len(line.rstrip('\\n').split('\\t')[1]))\n")
+    rules = {"python": "own:short", "program": {"command": ["python3", "judge.py"], "max": 2}}
+    pairs = [("a", "b"), ("abcde", "b"), ("a", "bcd")]
+    config = config_of(tmp_path, write(tmp_path, "c", pairs), clean={**NONE, "rules": rules, "rejects": "all"})
+    run(config)
+    assert cleaned(config) == [("a", "b")]
+    assert rejected(config) == [("abcde", "c", 1, "python", 0.0, 1.0), ("a", "c", 2, "program", 3.0, 2.0)]
+    program.write_text(program.read_text() + "# changed\n")
+    assert [(step.stage, step.reason) for step in steps(config) if not step.fresh] == [
+        ("clean", "file program judge.py changed"),
+        ("sample", "follows clean"),
+    ]
+    module.write_text("def short(source, target):\n    return [True] * len(source)\n")
+    assert ran(config) == ["clean", "sample"]
+    assert cleaned(config) == [("a", "b"), ("abcde", "b")]
+
+
+def test_a_rule_that_fails_names_key_and_corpus(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("def wrong(source, target):\n    return []\n")
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={**NONE, "rules": {"python": "own:wrong"}})
+    with pytest.raises(
+        CleaningError,
+        match=r"^clean\.rules\.python, for the corpus splits\.train\.c: own:wrong returned 0 values for 5",
+    ):
+        run(config)
+
+
+def test_what_is_missing_is_said_before_any_work(tmp_path: Path) -> None:
+    clean = {**NONE, "overrides": {"c": {"rules": {"python": "nowhere:f", "program": {"command": "./none"}}}}}
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=clean)
+    for work in (run, steps):
+        with pytest.raises(CleaningError) as error:
+            work(config)
+        first, second = str(error.value).splitlines()
+        missing = f"there is no module nowhere, neither beside the config in {tmp_path} nor installed"
+        assert first == f"clean.overrides.c.rules.python: {missing}, for the corpus splits.train.c"
+        missing = f"there is no program ./none in {tmp_path}, or it may not be executed"
+        assert second == f"clean.overrides.c.rules.program: {missing}, for the corpus splits.train.c"
+    assert not (tmp_path / "run" / "compiled").exists()
+
+
+def test_rules_that_drop_a_whole_corpus_are_an_error(tmp_path: Path) -> None:
+    rules = {"length": {"unit": "char", "max": 2}}
+    corpora = [write(tmp_path, "a", [("a", "b")]), write(tmp_path, "b", numbered(50, "long"))]
+    config = config_of(tmp_path, *corpora, clean={**NONE, "rules": rules})
+    with pytest.raises(CleaningError) as error:
+        run(config)
+    assert str(error.value) == (
+        "clean.rules.length: cleaning drops all 50 pairs of splits.train.b (failed: length 50); change the rules for "
+        "this corpus below clean.overrides.b, or pass --allow-empty to go on"
+    )
+    allowed = config_of(tmp_path, *corpora, clean={**NONE, "rules": rules, "allow_empty": True})
+    run(allowed)
+    assert cleaned(allowed) == [("a", "b")]
+
+
+def test_the_first_pairs_of_a_corpus_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_tasks, "FIRST_PAIRS", 60)
+    monkeypatch.setattr(parts, "PART_BYTES", 300)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
+    pairs = [*numbered(100, "long"), ("a", "b")]
+    clean = {**NONE, "rules": {"length": {"unit": "char", "max": 2}}}
+    config = config_of(tmp_path, write(tmp_path, "c", pairs), clean=clean)
+    with pytest.raises(CleaningError, match=r"cleaning drops the first 77 pairs of splits\.train\.c \(failed: length"):
+        run(config)
+    run(config_of(tmp_path, write(tmp_path, "c", pairs), clean={**clean, "allow_empty": True}))
+    assert cleaned(config) == [("a", "b")]
+
+
+def test_a_fix_that_empties_a_corpus_is_named(tmp_path: Path) -> None:
+    corpus = write(tmp_path, "c", [("\x07", "a"), ("\x08", "b")])
+    config = config_of(tmp_path, corpus, clean={**NONE, "fix": ["control"]})
+    with pytest.raises(
+        CleaningError, match=r"^clean\.fix: cleaning drops all 2 pairs of splits\.train\.c \(failed: emp"
+    ):
+        run(config)
+
+
+def test_without_the_section_nothing_is_cleaned(tmp_path: Path) -> None:
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS))
+    assert ran(config) == ["download", "extract", "compile", "sample"]
+    assert not (tmp_path / "run" / "cleaned").exists()
+
+
+def test_rejected_pairs_of_the_user_are_left_alone(tmp_path: Path) -> None:
+    mine = tmp_path / "run" / "rejected" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    run(config_of(tmp_path, write(tmp_path, "c", PAIRS)))
+    with pytest.raises(OutputError, match="/run/rejected\n"):
+        steps(config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=SHORT))
+
+
+def test_splits_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"clean\.splits names 'tests'; the splits are train"):
+        config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={"splits": ["tests"]})

@@ -131,10 +131,10 @@ class Stage(ABC, Generic[O, P]):
         directory: the path that it owns, below the directory of the run.
         beside: names of other directories that it owns there, for files that no other stage reads. They are installed
             together with ``directory``.
-        section: the model of a config section of its own, whose key is the stage's name; ``config.section`` gives it.
-            If one of its keys is required, the section is.
-        output: the dataclass that the manifest holds for the stages below.
-        reads: the stages whose output it reads, unless :meth:`inputs` says otherwise.
+        section: the model of the stage's own config section, whose key is the stage's name; ``config.section`` returns
+            it. The section is required if one of its keys is.
+        output: type of the output, a dataclass that the manifest stores for later stages.
+        reads: the stages whose output it reads, unless :meth:`inputs` returns others.
         rounds: its rounds of tasks, in order.
         outside: True if it changes something outside of the run's directory; its manifest is then removed at its start.
         keeps: True if its directory is a store by digest; files are added to it, and it is never replaced as a whole.

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.problems import problems_of
 from nmt_prep.config.section import ConfigLanguages, Languages
-from nmt_prep.corpora.registry import format_of, option_keys, reader_of
+from nmt_prep.corpora.registry import format_of, option_keys, reader_of, score_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
 
@@ -36,7 +36,7 @@ def check_corpus(corpus: Corpus) -> None:
     """
     if corpus.awaits_catalogue:
         return  # checked once it is filled in
-    for problem in (*_file_problems(corpus), *_option_problems(corpus)):
+    for problem in (*_file_problems(corpus), *_option_problems(corpus), *_score_problems(corpus)):
         raise ValueError(problem)
 
 
@@ -82,6 +82,21 @@ def _option_problems(corpus: Corpus) -> Iterator[str]:
         reader.section.model_validate(corpus.options)
     except ValidationError as error:
         yield "; ".join(f"options.{problem}" for problem in sorted(problems_of(error, reader.section, {})))
+
+
+_SCORE_FILE = "give {url: …}, a file with one number on each line"
+
+
+def _score_problems(corpus: Corpus) -> Iterator[str]:
+    kind = format_of(corpus)
+    for name, place in score_files(corpus).items():
+        at = corpus.scores[name].at
+        if isinstance(at, int):
+            yield f"scores.{name}: format {kind} has no columns: {_SCORE_FILE}"
+        elif place.url is None and corpus.url.both is None:
+            yield f"scores.{name}: the corpus has one file per side, and no archive with a member for the scores"
+        elif isinstance(at, str) and at.startswith("prop:"):
+            yield f"scores.{name}: only format tmx has properties: {_SCORE_FILE}"
 
 
 Checks = Mapping[str, Callable[[Any], None]]

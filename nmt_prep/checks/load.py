@@ -91,6 +91,11 @@ def json_schema() -> dict[str, Any]:
     corpus = definitions["Corpus"]["properties"]
     for key, whole in (("url", mirrors), ("sha256", [{"type": "string"}])):
         corpus[key] = {"anyOf": [*whole, {"$ref": corpus[key].pop("$ref")}], **corpus[key]}
+    place = definitions["ScorePlace"]["properties"]
+    place["url"]["anyOf"] = [*mirrors, {"type": "null"}]
+    number_or_name = [kind for kind in place["at"]["anyOf"] if kind["type"] != "null"]
+    for pattern, whole_place in corpus["scores"]["patternProperties"].items():
+        corpus["scores"]["patternProperties"][pattern] = {"anyOf": [*number_or_name, whole_place]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from nmt_prep.config.scores import ScorePlace, place_of
 from nmt_prep.config.section import SIDES, Amount, Languages, Name, Section, Side, checked_above
 from nmt_prep.config.url import Checksums, Urls, one_or_more, per_side
 
@@ -154,6 +155,15 @@ class Corpus(Section):
     )
     options: dict[str, Any] = Field(
         default_factory=dict, description="a mapping: options of the reader of an installed package, by name"
+    )
+    scores: dict[Name, Annotated[ScorePlace, BeforeValidator(place_of)]] = Field(
+        default_factory=dict,
+        description="a mapping from names to places: numbers that come with each pair, kept beside the compiled text",
+    )
+    licence: str | None = Field(
+        None,
+        min_length=1,
+        description="a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in the report",
     )
     swap: bool = Field(False, description="true or false: exchange the two sides after reading")
     tag: Tag | None = Field(

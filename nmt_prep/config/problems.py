@@ -28,6 +28,8 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
     path, model, allowed = _locate(detail["loc"], root)
     if "both" in path and path not in lines:
         path = path[: path.index("both")]  # the user wrote one value for both sides
+    if path[-1:] == ("at",) and path not in lines:
+        path = path[:-1]  # the user wrote only the place of a score
     if detail["type"] == "union_tag_invalid":
         path = (*path, "kind")
     where = located(path, lines)

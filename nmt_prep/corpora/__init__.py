@@ -11,7 +11,7 @@ from nmt_prep.corpora.chunks import LineSlice
 from nmt_prep.corpora.lines import Fault, iter_lines, strip_lines
 from nmt_prep.corpora.parts import iter_pairs, row_groups
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader, SeveralFiles, Swapped
-from nmt_prep.corpora.registry import format_of, parts_of, reader_of
+from nmt_prep.corpora.registry import format_of, parts_of, reader_of, score_files
 
 __all__ = [
     "Fault",
@@ -26,6 +26,7 @@ __all__ = [
     "parts_of",
     "reader_of",
     "row_groups",
+    "score_files",
     "strip_lines",
 ]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from nmt_prep.corpora.lines import Block, Fault, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
+from nmt_prep.corpora.scores import score_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
 
@@ -24,14 +25,15 @@ class JsonlReader(Reader):
         """Yields the pairs of all lines; a blank line is a row without a pair.
 
         Raises:
-            CorpusError: a line is not a JSON object, a field is not text, or the file is not text in the encoding of
-                the corpus or cannot be read.
+            CorpusError: a line is not a JSON object, a field is not text, a score is not a number, or the file is not
+                text in the encoding of the corpus or cannot be read.
         """
         fields = self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format jsonl needs fields in the config")
         ways = [fields.source.split("."), fields.target.split(".")]
-        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"])
+        score_ways = {name: str(at).split(".") for name, at in self.scores.items()}
+        builder = PairBuilder(self.corpus.max_line_bytes, self.files["both"], self.scores)
         for block in self.blocks("both"):
             for number in range(len(block.starts)):
                 if block.faults is not None and block.faults[number]:
@@ -42,9 +44,17 @@ class JsonlReader(Reader):
                     builder.add("", "", Fault.BLANK)
                     continue
                 source, target = (self._text(row, way, block.first_line + number) for way in ways)
-                builder.add(source, target)
+                scores = {
+                    name: self._score(row, way, name, block.first_line + number) for name, way in score_ways.items()
+                }
+                builder.add(source, target, scores=scores)
             yield from builder.full()
         yield from builder.rest()
+
+    @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        """Returns True for a path of field names."""
+        return isinstance(place, str)
 
     def row_count(self) -> int:
         """Returns the number of lines of the file."""
@@ -79,6 +89,20 @@ class JsonlReader(Reader):
         if not isinstance(value, str):
             raise self._no_text(way, "not text", line)
         return value
+
+    def _score(self, row: dict[str, Any], way: list[str], name: str, line: int) -> float | None:
+        """Returns a score; None if it is null, or there is no such field."""
+        value: Any = row
+        for done, part in enumerate(way):
+            if value is None:
+                return None
+            if not isinstance(value, dict):
+                raise CorpusError(
+                    f"{self.files['both']}:{line}: scores.{name}: the field {'.'.join(way[:done])} is not an object; "
+                    "fix the line, or correct scores in the config"
+                )
+            value = value.get(part)
+        return score_of(value, name, f"{self.files['both']}:{line}")
 
     def _no_text(self, way: list[str], what: str, line: int) -> CorpusError:
         return CorpusError(

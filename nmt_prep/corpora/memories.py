@@ -9,7 +9,10 @@ from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora.markup import Document, XmlReader, matches
 from nmt_prep.corpora.reader import PairBuilder
+from nmt_prep.corpora.scores import score_of
 from nmt_prep.errors import CorpusError
+
+_PROP = "prop:"
 
 
 class _Tmx(Document):
@@ -26,16 +29,25 @@ class _Tmx(Document):
         self._texts: list[str | None] = [None, None]
         self._faults = [0, 0]
         self._seen = False
+        self._props = TmxReader.scores_inside(corpus)
+        self._scores: dict[str, float | None] = {}
+        self._in_variant = False
+        self._prop = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "seg":
             if self._fit != (0, 0):
                 self.gather()
+        elif name == "prop":
+            self._prop = f"{_PROP}{attributes.get('type', '')}"
+            if self._prop in self._props.values() and not self._in_variant:
+                self.gather()
         elif name == "tuv":
+            self._in_variant = True
             tag = attributes.get("xml:lang") or attributes.get("lang", "")
             self._fit = self._fits.get(tag) or self._fit_of(tag)
         elif name == "tu":
-            self._best, self._texts, self._faults = [0, 0], [None, None], [0, 0]
+            self._best, self._texts, self._faults, self._scores = [0, 0], [None, None], [0, 0], {}
 
     def end(self, name: str) -> None:
         if name == "seg":
@@ -45,12 +57,18 @@ class _Tmx(Document):
                     if self._fit[side] > self._best[side]:
                         self._best[side], self._texts[side] = self._fit[side], text
                         self._faults[side] = self.fault
+        elif name == "prop":
+            if self._gathering:
+                text, where = self.gathered(), f"{self.path}:{self.parser.CurrentLineNumber}"
+                for score, place in self._props.items():
+                    if place == self._prop:
+                        self._scores[score] = score_of(text, score, where)
         elif name == "tuv":
-            self._fit = (0, 0)
+            self._fit, self._in_variant = (0, 0), False
         elif name == "tu":
             source, target = self._texts
             self._seen = self._seen or (source is not None and target is not None)
-            self.builder.add(source, target, self._faults[0] or self._faults[1])
+            self.builder.add(source, target, self._faults[0] or self._faults[1], self._scores)
 
     def finish(self) -> None:
         if self._fits and not self._seen:
@@ -72,6 +90,11 @@ class TmxReader(XmlReader):
 
     suffixes: ClassVar[tuple[str, ...]] = (".tmx",)
     document: ClassVar[type[Document]] = _Tmx
+
+    @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        """Returns True for ``prop:`` and the type of a property of translation units."""
+        return isinstance(place, str) and place.startswith(_PROP)
 
 
 _UNITS = {"trans-unit", "segment"}

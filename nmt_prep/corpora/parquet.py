@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from nmt_prep.corpora.lines import Fault, Faults
 from nmt_prep.corpora.reader import PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
+from nmt_prep.corpora.scores import score_column
 from nmt_prep.errors import CorpusError, InvalidTextError
 
 
@@ -28,20 +29,26 @@ class ParquetReader(Reader):
 
         Raises:
             InvalidTextError: a text is not UTF-8.
-            CorpusError: the file is damaged, or lacks one of the columns.
+            CorpusError: the file is damaged or lacks one of the columns, or a score is not a number.
         """
         path, fields = self.files["both"], self.corpus.fields
         if fields is None:
             raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")
         try:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                for name in (fields.source, fields.target):
-                    self._check(file.schema_arrow, name)
                 columns = [fields.source, fields.target]
+                for name in columns:
+                    self._check(file.schema_arrow, name)
+                for name, place in self.scores.items():
+                    self._check(file.schema_arrow, str(place), name)
+                    columns.append(str(place))
+                row = 0
                 for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
                     source, source_faults = self._column(batch, fields.source)
                     target, target_faults = self._column(batch, fields.target)
-                    yield PairBatch(source, target, merged_faults(source_faults, target_faults))
+                    scores = {name: self._score(batch, str(place), name, row) for name, place in self.scores.items()}
+                    yield PairBatch(source, target, merged_faults(source_faults, target_faults), scores=scores)
+                    row += len(batch)
         except (OSError, pa.ArrowException) as error:
             raise _damaged(path, error) from error
 
@@ -53,30 +60,40 @@ class ParquetReader(Reader):
         except (OSError, pa.ArrowException) as error:
             raise _damaged(path, error) from error
 
-    def _check(self, schema: pa.Schema, field: str) -> None:
-        """Raises if a field is missing or does not hold text."""
+    @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        """Returns True for a path of field names."""
+        return isinstance(place, str)
+
+    def _check(self, schema: pa.Schema, field: str, score: str = "") -> None:
+        """Raises if a field is missing or does not hold text, or for a score numbers or text."""
+        key = f"scores.{score}" if score else "fields"
         names, kind = list(schema.names), pa.struct(list(schema))
         for part in field.split("."):
             at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
             if at < 0:
                 raise CorpusError(
                     f"{self.files['both']}: there is no field {field!r} (at this level there is "
-                    f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct fields in the config"
+                    f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct {key} in the config"
                 )
             kind = kind.field(at).type
             names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
         value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (pa.types.is_string(value) or pa.types.is_large_string(value)):
+        is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
+        if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (score and is_number)):
+            what = "numbers" if score else "text"
             raise CorpusError(
-                f"{self.files['both']}: the field {field!r} is {kind}, not text; correct fields in the config"
+                f"{self.files['both']}: the field {field!r} is {kind}, not {what}; correct {key} in the config"
             )
 
+    def _score(self, batch: pa.RecordBatch, field: str, name: str, row: int) -> pa.Array:
+        values = _values(batch, field)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        return score_column(values, name, lambda index: f"{self.files['both']}, row {row + index}")
+
     def _column(self, batch: pa.RecordBatch, field: str) -> tuple[pa.Array, Faults | None]:
-        root, *inner = field.split(".")
-        column = batch.column(batch.schema.get_field_index(root))
-        if inner:
-            column = pc.struct_field(column, inner)
-        texts = column.cast(pa.large_string())
+        texts = _values(batch, field).cast(pa.large_string())
         try:
             texts.validate(full=True)
         except pa.ArrowInvalid as error:
@@ -95,6 +112,13 @@ class ParquetReader(Reader):
         if missing is not None:
             faults[missing.to_numpy(zero_copy_only=False)] = Fault.MISSING_SIDE
         return texts, faults if faults.any() else None
+
+
+def _values(batch: pa.RecordBatch, field: str) -> pa.Array:
+    """Returns the values of a field, given by a dotted path."""
+    root, *inner = field.split(".")
+    column = batch.column(batch.schema.get_field_index(root))
+    return pc.struct_field(column, inner) if inner else column
 
 
 def _damaged(path: Path, error: Exception) -> CorpusError:

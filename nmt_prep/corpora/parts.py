@@ -31,14 +31,26 @@ _LARGEST_COLUMN = 2**31 - 1
 """Arrow's ``string`` counts bytes in 32 bits."""
 
 
-def part_schema() -> pa.Schema:
-    """Returns the columns of a part; ``row`` is the position of a pair in its corpus before any pair was dropped."""
+SCORE = "score:"
+"""The names of the columns of scores begin with this."""
+
+
+def part_schema(scores: Iterable[str] = ()) -> pa.Schema:
+    """Returns the columns of a part.
+
+    ``row`` is the position of a pair in its corpus before any pair was dropped; ``score:<name>`` are the scores that
+    came with the corpus, null for a pair without score.
+
+    Args:
+        scores: names of the scores, sorted.
+    """
     return pa.schema(
         [
             pa.field("source", pa.string(), nullable=False),
             pa.field("target", pa.string(), nullable=False),
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
             pa.field("row", pa.int64(), nullable=False),
+            *(pa.field(f"{SCORE}{name}", pa.float64()) for name in scores),
         ]
     )
 
@@ -56,7 +68,7 @@ class Part:
 def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, each part published when it is whole.
 
-    The batches must have their rows.
+    The batches must have their rows, and all of them the same scores.
 
     Raises:
         CorpusError: a line has 2 GiB or more.
@@ -68,7 +80,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
     while group is not None:
         name = f"{prefix}-{len(parts):05d}.parquet"
         pairs = size = 0
-        with atomic_write(directory / name) as beside, _writer(beside) as writer:
+        with atomic_write(directory / name) as beside, _writer(beside, group.schema) as writer:
             while group is not None and size < PART_BYTES:
                 writer.write_batch(group, row_group_size=len(group))
                 pairs += len(group)
@@ -136,10 +148,16 @@ def iter_pairs(
         raise _damaged(path, error) from error
 
 
-def _writer(path: Path) -> pq.ParquetWriter:
+def scores_of(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.float64]]:
+    """Returns the scores in a batch of a part by name: float64, shape ``[pairs]``; NaN for a pair without score."""
+    columns = {name: batch.column(name) for name in batch.schema.names if name.startswith(SCORE)}
+    return {name[len(SCORE) :]: column.to_numpy(zero_copy_only=False) for name, column in columns.items()}
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         path,
-        part_schema(),
+        schema,
         compression="zstd",
         compression_level=1,
         use_dictionary=["corpus"],
@@ -186,8 +204,10 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
         columns.append(pa.concat_arrays(pieces))
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
     columns.append(pa.array(np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])))
+    names = sorted(held[0].scores)
+    columns += [pa.concat_arrays([pairs.scores[name] for pairs in held]) for name in names]
     held.clear()
-    return pa.record_batch(columns, schema=part_schema())
+    return pa.record_batch(columns, schema=part_schema(names))
 
 
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -40,12 +41,14 @@ class PairBatch:
             one.
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
             ``[pairs]``. None in the batches of a reader, whose pairs are all the rows in order.
+        scores: the scores of each pair by name, ``float64`` arrays of the same length; null for a pair without score.
     """
 
     source: pa.Array
     target: pa.Array
     faults: Faults | None = None
     rows: Rows | None = None
+    scores: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -66,6 +69,7 @@ class PairBatch:
             self.target.filter(mask),
             None if self.faults is None else self.faults[keep],
             None if self.rows is None else self.rows[keep],
+            {name: values.filter(mask) for name, values in self.scores.items()},
         )
 
     def __getitem__(self, pairs: slice) -> PairBatch:
@@ -75,6 +79,7 @@ class PairBatch:
             self.target[pairs],
             None if self.faults is None else self.faults[pairs],
             None if self.rows is None else self.rows[pairs],
+            {name: values[pairs] for name, values in self.scores.items()},
         )
 
 
@@ -90,6 +95,7 @@ class Reader(ABC):
         multilingual: true if the languages decide which texts of a file are read.
         lines_apart: true if each line can be read without the others, so that a large file can be read in slices.
         quote: a byte that each line must contain an even number of times for that; empty for none.
+        scores: the places in its files of the scores that the batches hold, by name.
         counts: numbers of ``byte_order_marks`` and ``carriage_returns`` removed so far.
     """
 
@@ -122,6 +128,7 @@ class Reader(ABC):
         self.slices = slices or {}
         self.languages = corpus.languages or languages
         self.policy = TextPolicy.of(corpus)
+        self.scores = self.scores_inside(corpus)
         self.counts: Counter[str] = Counter()
 
     def own_options(self, section: type[S]) -> S:
@@ -147,6 +154,20 @@ class Reader(ABC):
             CorpusError: as :meth:`pairs`.
         """
         return sum(map(len, self.pairs()))
+
+    @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        """Returns True if files of this format can have a score of each pair at this place, such as a column.
+
+        A reader that returns True yields batches with the scores of :attr:`scores`.
+        """
+        return False
+
+    @classmethod
+    def scores_inside(cls, corpus: Corpus) -> dict[str, int | str]:
+        """Returns the places of the scores that are in the files of a corpus, sorted by name."""
+        places = {name: place.at for name, place in sorted(corpus.scores.items())}
+        return {name: at for name, at in places.items() if at is not None and cls.has_score_at(at)}
 
     @classmethod
     def header_lines(cls, corpus: Corpus) -> int:
@@ -283,17 +304,25 @@ class PairBuilder:
     Args:
         max_line_bytes: a pair with a longer side gets :attr:`Fault.TOO_LONG`.
         where: the file, for messages.
+        scores: names of the scores of each pair.
     """
 
-    def __init__(self, max_line_bytes: int, where: object) -> None:
+    def __init__(self, max_line_bytes: int, where: object, scores: Iterable[str] = ()) -> None:
         self._limit = max_line_bytes
+        self._scores: dict[str, list[float | None]] = {name: [] for name in scores}
         self._where = where
         self._sources: list[str] = []
         self._targets: list[str] = []
         self._faults: list[int] = []
         self._characters = 0
 
-    def add(self, source: str | None, target: str | None, fault: int = 0) -> None:
+    def add(
+        self,
+        source: str | None,
+        target: str | None,
+        fault: int = 0,
+        scores: Mapping[str, float | None] = MappingProxyType({}),
+    ) -> None:
         """Adds a pair; it gets :attr:`Fault.MISSING_SIDE` if a side is None."""
         if source is None or target is None:
             source, target, fault = source or "", target or "", fault or Fault.MISSING_SIDE
@@ -303,6 +332,8 @@ class PairBuilder:
         self._targets.append(one_line(target) if "\n" in target else target)
         self._faults.append(fault)
         self._characters += len(source) + len(target)
+        for name, values in self._scores.items():
+            values.append(scores.get(name))
 
     def full(self) -> Iterator[PairBatch]:
         """Yields a batch if there are enough pairs."""
@@ -316,8 +347,10 @@ class PairBuilder:
         source, target = self._column(self._sources), self._column(self._targets)
         faults = np.array(self._faults, np.uint8)
         faults[(faults == 0) & (longer(source, self._limit) | longer(target, self._limit))] = Fault.TOO_LONG
+        scores = {name: pa.array(values, pa.float64()) for name, values in self._scores.items()}
         self._sources, self._targets, self._faults, self._characters = [], [], [], 0
-        yield PairBatch(source, target, faults if faults.any() else None)
+        self._scores = {name: [] for name in scores}
+        yield PairBatch(source, target, faults if faults.any() else None, scores=scores)
 
     def _column(self, texts: list[str]) -> pa.Array:
         try:

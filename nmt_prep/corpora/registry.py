@@ -12,6 +12,8 @@ import re
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
+from nmt_prep.config.scores import ScorePlace
+
 if TYPE_CHECKING:
     from nmt_prep.config import Corpus
     from nmt_prep.corpora.reader import Reader
@@ -71,6 +73,19 @@ def parts_of(corpus: Corpus) -> tuple[str, ...]:
     """Returns the names of the files that the reader of a corpus wants: ``("both",)``, or the sides of the corpus."""
     parts = reader_of(format_of(corpus)).parts
     return parts if parts == ("both",) else corpus.sides
+
+
+def score_files(corpus: Corpus) -> dict[str, ScorePlace]:
+    """Returns the scores of a corpus that have a file of their own, by name: its ``url``, its ``member``, or both."""
+    inline = reader_of(format_of(corpus)).scores_inside(corpus)
+    files: dict[str, ScorePlace] = {}
+    for name, place in sorted(corpus.scores.items()):
+        if place.at is None:
+            files[name] = place
+        elif name not in inline:
+            named = str(place.at)
+            files[name] = ScorePlace(member=named) if corpus.url.both else ScorePlace(url=(named,))
+    return files
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from nmt_prep.config.corpus import Columns, Corpus
 from nmt_prep.corpora.lines import Block, Faults, spans, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
+from nmt_prep.corpora.scores import score_column, score_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
 
@@ -21,21 +22,24 @@ from nmt_prep.errors import CorpusError
 def _has_header(corpus: Corpus) -> bool:
     """Returns True if the first line of a table names its columns."""
     columns = corpus.columns or Columns()
-    return corpus.header or isinstance(columns.source, str) or isinstance(columns.target, str)
+    scores = (place.at for place in corpus.scores.values())
+    return corpus.header or any(isinstance(column, str) for column in (columns.source, columns.target, *scores))
 
 
 class _Table:
-    """The columns of the two sides in one file.
+    """The columns of the two sides and of the scores in one file.
 
     Args:
-        corpus: gives their names or numbers.
+        corpus: gives the names or numbers of the columns of the sides.
         path: the file, for messages.
+        scores: the names or numbers of the columns of the scores, by the names of the scores.
     """
 
-    def __init__(self, corpus: Corpus, path: Path) -> None:
+    def __init__(self, corpus: Corpus, path: Path, scores: Mapping[str, int | str]) -> None:
         columns = corpus.columns or Columns()
         self.path = path
-        self._wanted = (columns.source, columns.target)
+        self._wanted = (columns.source, columns.target, *scores.values())
+        self._scores = tuple(scores)
         self.header = _has_header(corpus)
         self._numbers = [column for column in self._wanted if isinstance(column, int)]
 
@@ -52,49 +56,65 @@ class _Table:
                 what = "no column" if column not in names else "several columns"
                 raise CorpusError(
                     f"{self.path}:1: {what} named {column!r} (it has {', '.join(map(repr, near))}); "
-                    "correct columns in the config"
+                    f"correct {'columns' if column in self._wanted[:2] else 'scores'} in the config"
                 )
             self._numbers.append(names.index(column) if isinstance(column, str) else column)
 
     @property
-    def columns(self) -> tuple[int, int]:
-        """Returns the column numbers of source and target, counted from 0."""
-        source, target = self._numbers
-        return source, target
+    def last(self) -> int:
+        """Returns the highest of the column numbers, counted from 0."""
+        return max(self._numbers)
+
+    def row(self, line: int, fields: Sequence[str]) -> tuple[str, str, dict[str, float | None]]:
+        """Returns the two sides and the scores of a row.
+
+        Raises:
+            CorpusError: it has too few columns, or a score is not a number.
+        """
+        if len(fields) <= self.last:
+            raise self.too_few(line, len(fields))
+        source, target, *scores = (fields[column] for column in self._numbers)
+        where = f"{self.path}:{line}"
+        pairs = zip(self._scores, scores, strict=True)
+        return source, target, {name: score_of(text, name, where) for name, text in pairs}
 
     def too_few(self, line: int, found: int) -> CorpusError:
         """Returns the error for a line with too few columns."""
         return CorpusError(
-            f"{self.path}:{line}: {found} column{'s' * (found != 1)}, but column {max(self.columns)} (counted from 0) "
-            "is needed; fix the line, or set columns in the config"
+            f"{self.path}:{line}: {found} column{'s' * (found != 1)}, but column {self.last} (counted from 0) "
+            f"is needed; fix the line, or set columns{' and scores' * bool(self._scores)} in the config"
         )
 
     def batch(self, block: Block, first: int, delimiter: int) -> PairBatch:
         """Returns the pairs of a block from line ``first`` on; no line may have quotes.
 
         Raises:
-            CorpusError: a line has too few columns.
+            CorpusError: a line has too few columns, or a score is not a number.
         """
         starts, ends = block.starts[first:], block.ends[first:]
         faults: Faults | None = None if block.faults is None else block.faults[first:]
         cuts = np.flatnonzero(np.frombuffer(block.data, np.uint8) == delimiter)
         first_cut = np.searchsorted(cuts, starts)
         cuts_in_line = np.searchsorted(cuts, ends) - first_cut
-        short = cuts_in_line < max(self.columns)
+        short = cuts_in_line < self.last
         if faults is not None:
             short &= faults == 0
         if short.any():
             line = int(np.argmax(short))
             raise self.too_few(block.first_line + first + line, int(cuts_in_line[line]) + 1)
         bounded = np.append(cuts, len(block.data))  # the last line has no cut at its end
-        sides: list[pa.Array] = []
-        for column in self.columns:
+        columns: list[pa.Array] = []
+        for column in self._numbers:
             begin = starts if column == 0 else bounded[np.minimum(first_cut + column - 1, len(cuts))] + 1
             end = np.where(column < cuts_in_line, bounded[np.minimum(first_cut + column, len(cuts))], ends)
             if faults is not None:
                 begin, end = np.where(faults, starts, begin), np.where(faults, starts, end)
-            sides.append(spans(block.data, begin, end))
-        return PairBatch(sides[0], sides[1], faults)
+            columns.append(spans(block.data, begin, end))
+        scores = {
+            name: score_column(texts, name, lambda index: f"{self.path}:{block.first_line + first + index}")
+            for name, texts in zip(self._scores, columns[2:], strict=True)
+        }
+        return PairBatch(columns[0], columns[1], faults, scores=scores)
 
 
 _COMMA = ord(",")
@@ -112,6 +132,11 @@ class CsvReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        """Returns True: a score may be in any column."""
+        return True
+
+    @classmethod
     def header_lines(cls, corpus: Corpus) -> int:
         """Returns 1 if the first line names the columns."""
         return int(_has_header(corpus))
@@ -122,13 +147,13 @@ class CsvReader(Reader):
         Most blocks have no quotation mark; these are split as a whole.
 
         Raises:
-            CorpusError: a record has too few columns, quotes are malformed, a named column is missing, or the file is
-                not text in the encoding of the corpus or cannot be read.
+            CorpusError: a record has too few columns, a score is not a number, quotes are malformed, a named column is
+                missing, or the file is not text in the encoding of the corpus or cannot be read.
         """
         path = self.files["both"]
-        table = _Table(self.corpus, path)
+        table = _Table(self.corpus, path, self.scores)
         records = _Records(path, self.corpus.max_line_bytes)
-        builder = PairBuilder(self.corpus.max_line_bytes, path)
+        builder = PairBuilder(self.corpus.max_line_bytes, path, self.scores)
         header = table.header
         if header and self.slices and self.slices["both"].first_line > 1:
             first = self.first_block("both")
@@ -146,11 +171,8 @@ class CsvReader(Reader):
                 elif record.fault:
                     builder.add("", "", record.fault)
                 else:
-                    fields = _fields(record, path)
-                    if len(fields) <= max(table.columns):
-                        raise table.too_few(record.line, len(fields))
-                    source, target = table.columns
-                    builder.add(fields[source], fields[target])
+                    source, target, scores = table.row(record.line, _fields(record, path))
+                    builder.add(source, target, scores=scores)
             yield from builder.full()
         records.end()
         yield from builder.rest()
@@ -237,6 +259,11 @@ class TsvReader(Reader):
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        """Returns True: a score may be in any column."""
+        return True
+
+    @classmethod
     def header_lines(cls, corpus: Corpus) -> int:
         """Returns 1 if the first line names the columns."""
         return int(_has_header(corpus))
@@ -253,7 +280,7 @@ class TsvReader(Reader):
             CorpusError: a line has too few columns, a named column is missing, or the file is not text in the encoding
                 of the corpus or cannot be read.
         """
-        table = _Table(self.corpus, self.files["both"])
+        table = _Table(self.corpus, self.files["both"], self.scores)
         if table.header and self.slices and self.slices["both"].first_line > 1:
             table.read_header(text_of(self.first_block("both"), 0).split(_TAB))
         for block in self.blocks("both"):

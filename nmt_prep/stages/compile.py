@@ -7,7 +7,7 @@ dropped and counted, and so are pairs in which the reader finds a fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -20,10 +20,21 @@ import pyarrow.compute as pc
 
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora import Fault, PairBatch, format_of, iter_pairs, open_corpus, parts_of, reader_of, row_groups
+from nmt_prep.corpora import (
+    Fault,
+    PairBatch,
+    format_of,
+    iter_pairs,
+    open_corpus,
+    parts_of,
+    reader_of,
+    row_groups,
+    score_files,
+)
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import Part, write_parts
 from nmt_prep.corpora.reader import numbered
+from nmt_prep.corpora.scores import ScoreLines, with_scores
 from nmt_prep.corpora.slices import line_slice
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -119,11 +130,19 @@ class CompiledPart:
 
 @dataclass(frozen=True)
 class CompiledSlice:
-    """The result of a task: its parts, the SHA-256 of each by its file, and counts."""
+    """The result of a task.
+
+    Attributes:
+        parts: the files that it wrote.
+        digests: SHA-256 of each of them.
+        counts: of pairs and bytes.
+        scored: the numbers of compiled pairs with a score, by the name of the score.
+    """
 
     parts: tuple[CompiledPart, ...]
     digests: dict[str, str]
     counts: CorpusCounts
+    scored: dict[str, int]
 
 
 def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
@@ -134,20 +153,12 @@ def compile_slice(task: CompileTask, tick: Tick) -> CompiledSlice:
             begins with its key in the config.
     """
     try:
-        counts, parts = _compile(task, tick)
+        result = _compile(task, tick)
     except CorpusError as error:
         raise task.source.explained(error) from error
-    if task.whole and not parts and task.source.corpus.role != "vocab":
-        raise no_pairs(task.source, counts)
-    names = [f"{task.source.split}/{part.file}" for part in parts]
-    return CompiledSlice(
-        tuple(
-            CompiledPart(name, part.pairs, part.bytes, task.source.corpus.name)
-            for name, part in zip(names, parts, strict=True)
-        ),
-        {name: part.sha256 for name, part in zip(names, parts, strict=True)},
-        counts,
-    )
+    if task.whole:
+        check_result(task.source, [result])
+    return result
 
 
 COMPILE = Round(
@@ -159,7 +170,24 @@ COMPILE = Round(
 )
 
 
-def no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
+def check_result(source: CorpusFiles, slices: Sequence[CompiledSlice]) -> CorpusCounts:
+    """Checks the results of all slices of a corpus; returns the counts.
+
+    Raises:
+        CorpusError: no pair is left, or no pair has one of the scores.
+    """
+    counts = reduce(add, (each.counts for each in slices))
+    if source.corpus.role == "vocab":
+        return counts
+    if not counts.pairs_out:
+        raise _no_pairs(source, counts)
+    for name in sorted(source.corpus.scores):
+        if not sum(each.scored[name] for each in slices):
+            raise CorpusError(f"{source.where}.scores.{name}: no pair has this score; correct it in the config")
+    return counts
+
+
+def _no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
     """Returns the error to raise if no pair of a corpus is left."""
     names = " and ".join(str(path) for files in source.files for path in files.values())
     reasons = ", ".join(f"{reason} {count}" for reason, count in counts.dropped.items() if count)
@@ -170,25 +198,35 @@ def no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
     return source.explained(error)
 
 
-def _compile(task: CompileTask, tick: Tick) -> tuple[CorpusCounts, list[Part]]:
-    counts, corpus = _Counting(), task.source.corpus
+def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
+    corpus = task.source.corpus
+    counts = _Counting(corpus.scores)
     bounds = task.slice.bounds
     slices = {part: line_slice(path, bounds[part]) for part, path in task.slice.files[0].items()} if bounds else None
     reader = open_corpus(corpus, task.slice.files, task.languages, slices)
-    batches = _sound(numbered(reader.pairs(), task.slice.first_row), counts, tick)
+    files = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
+    rows = with_scores(reader.pairs(), files, last=task.slice.last)
+    batches = _sound(numbered(rows, task.slice.first_row), counts, tick)
     parts: list[Part] = []
     if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     else:
         prefix = f"part-{task.source.index:03d}-{task.number:05d}"
         parts = write_parts(batches, corpus.name, task.directory, prefix)
-    return counts.result(reader.counts), parts
+    written = {f"{task.source.split}/{part.file}": part for part in parts}
+    return CompiledSlice(
+        tuple(CompiledPart(file, part.pairs, part.bytes, corpus.name) for file, part in written.items()),
+        {file: part.sha256 for file, part in written.items()},
+        counts.result(reader.counts),
+        counts.scored,
+    )
 
 
 class _Counting:
     """Counts of a corpus while it is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, scores: Iterable[str]) -> None:
+        self.scored = dict.fromkeys(sorted(scores), 0)
         self.pairs_in = 0
         self.bytes = {"source": 0, "target": 0}
         self.dropped = dict.fromkeys(DROP_REASONS, 0)
@@ -220,7 +258,11 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
         counts.dropped["empty_both"] += both.true_count
         counts.dropped["empty_source"] += source_empty.true_count - both.true_count
         counts.dropped["empty_target"] += target_empty.true_count - both.true_count
-        yield pairs.filter(~either.to_numpy(zero_copy_only=False)) if either.true_count else pairs
+        if either.true_count:
+            pairs = pairs.filter(~either.to_numpy(zero_copy_only=False))
+        for name, values in pairs.scores.items():
+            counts.scored[name] += len(values) - values.null_count
+        yield pairs
         tick(sum(sizes))
 
 
@@ -306,12 +348,8 @@ class Compile(Stage[CompileOutput, Compiled]):
         corpora: dict[str, dict[str, CorpusCounts]] = {split: {} for split in job.config.splits}
         digests: dict[str, str] = {}
         for source, slices in made:
-            counts = reduce(add, (each.counts for each in slices))
-            written = [part for each in slices for part in each.parts]
-            if not written and source.corpus.role != "vocab":
-                raise no_pairs(source, counts)
-            parts[source.split] += tuple(written)
-            corpora[source.split][source.corpus.name] = counts
+            corpora[source.split][source.corpus.name] = check_result(source, slices)
+            parts[source.split] += tuple(part for each in slices for part in each.parts)
             for each in slices:
                 digests |= each.digests
         total = reduce(add, (counts for split in corpora.values() for counts in split.values()))
@@ -348,6 +386,7 @@ def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFile
     extracted = job.read(Extract)
     directory = job.directory_of(Extract)
     parts = {part: extracted.files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
+    scores = {name: extracted.files[f"{split}/{corpus.name}/scores.{name}"] for name in score_files(corpus)}
     return CorpusFiles(
         split,
         index,
@@ -357,8 +396,9 @@ def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFile
             {part: directory / stored.file for part, stored in zip(parts, together, strict=True)}
             for together in zip(*parts.values(), strict=True)
         ],
-        {directory / stored.file: stored.size for files in parts.values() for stored in files},
+        {directory / stored.file: stored.size for files in (*parts.values(), *scores.values()) for stored in files},
         file_names(job, split, corpus),
+        {name: directory / stored.file for name, (stored,) in scores.items()},
     )
 
 
@@ -370,6 +410,9 @@ def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str
     settings |= corpus.model_dump(mode="json", include=set(reader.options))
     if reader.section is not None:
         settings["options"] = reader.section.model_validate(corpus.options).model_dump(mode="json")
+    if corpus.scores:
+        inside = reader.scores_inside(corpus)
+        settings["scores"] = {name: inside.get(name) for name in sorted(corpus.scores)}
     if corpus.role == "monolingual":
         settings["placeholder"] = corpus.placeholder
     if reader.multilingual:

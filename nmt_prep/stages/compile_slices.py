@@ -16,7 +16,8 @@ from nmt_prep.corpora import format_of, open_corpus, reader_of
 from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.plain import unaligned
-from nmt_prep.corpora.slices import Bounds, LineIndex, RangeCounts, count_range, cut
+from nmt_prep.corpora.scores import unequal_lines
+from nmt_prep.corpora.slices import Bounds, LineIndex, LineStart, RangeCounts, count_range, cut
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.file_kinds import mismatch
@@ -36,6 +37,7 @@ class CorpusFiles:
         files: of the corpus, by the names that its reader has for them.
         sizes: of the files, in bytes.
         names: of the files, as the config calls them, for messages.
+        scores: the files of scores by the names of the scores, each one file for the whole corpus.
     """
 
     split: str
@@ -44,6 +46,7 @@ class CorpusFiles:
     files: Sequence[Files]
     sizes: Mapping[Path, int]
     names: Mapping[Path, str]
+    scores: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def where(self) -> str:
@@ -60,7 +63,9 @@ class CorpusFiles:
         named = [path for path in self.names if str(path) in message]
         hints: list[str] = []
         for path in named:
-            if hint := mismatch(path, format_of(self.corpus), self.corpus.encoding):
+            if path not in self.scores.values() and (
+                hint := mismatch(path, format_of(self.corpus), self.corpus.encoding)
+            ):
                 hints.append(f"; {self.names[path]}: {hint}")
             message = message.replace(str(path), self.names[path])
         return type(error)(f"{self.where}: {message}{''.join(hints)}")
@@ -78,11 +83,15 @@ class CorpusSlice:
         files: some of its files, read one after another.
         bounds: the lines to read of each file, if a file is cut; empty if files are read whole.
         first_row: the number of rows of the corpus before the slice.
+        last: true if no slice of the corpus follows.
+        scores: the line of the first row in each file of scores; empty for the first slice.
     """
 
     files: Sequence[Files]
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     first_row: int = 0
+    last: bool = True
+    scores: Mapping[str, LineStart] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -159,7 +168,7 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
         languages: of the config.
 
     Raises:
-        AlignmentError: the two files of a large corpus have different numbers of lines.
+        AlignmentError: the two files of a large corpus, or its files of scores, have different numbers of lines.
         CorpusError: a file cannot be read.
     """
     counting = {
@@ -167,8 +176,7 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
             part: list(_lines_tasks(corpus, number, part, path)) for part, path in files.items()
         }
         for corpus in corpora
-        for number, files in enumerate(corpus.files)
-        if _is_line_by_line(corpus.corpus) and corpus.size(files) > limits.SLICE_BYTES
+        for number, files in _counted_files(corpus)
     }
     every = [task for parts in counting.values() for ranges in parts.values() for task in ranges]
     results = yield from LINES.run(every, sum(task.end - task.start for task in every))
@@ -192,22 +200,66 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
     ]
     counted = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
     rows = {task.key: count.rows for task, count in zip(tasks, counted, strict=True)}
-    return [_with_first_rows(corpus, slices, rows) for corpus, slices in zip(corpora, sliced, strict=True)]
+    scores = [indices.get((corpus.split, corpus.index, len(corpus.files)), {}) for corpus in corpora]
+    return [
+        _placed(corpus, slices, _first_rows(corpus, slices, rows), lines) if len(slices) > 1 else slices
+        for corpus, slices, lines in zip(corpora, sliced, scores, strict=True)
+    ]
 
 
-def _with_first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[CorpusSlice]:
-    """Returns the slices of a corpus with their first rows, given the results of the second round by key."""
+def _counted_files(corpus: CorpusFiles) -> Iterator[tuple[int, Files]]:
+    """Yields the files whose lines are counted: the large ones, by their number, and then the scores of all files."""
+    for number, files in enumerate(corpus.files):
+        if _is_line_by_line(corpus.corpus) and corpus.size(files) > limits.SLICE_BYTES:
+            yield number, files
+    if corpus.scores and sum(map(corpus.size, corpus.files)) >= limits.SLICE_BYTES:
+        yield len(corpus.files), {f"scores.{name}": path for name, path in corpus.scores.items()}
+
+
+def _first_rows(corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Mapping[str, int]) -> list[int]:
+    """Returns the first row of each slice, then the number of rows as far as it is known.
+
+    Args:
+        corpus: the corpus.
+        slices: its slices.
+        rows: results of the second round by key; those of the last slice are not known, unless it has bounds.
+    """
     header = reader_of(format_of(corpus.corpus)).header_lines(corpus.corpus)
-    placed: list[CorpusSlice] = []
-    row = 0
+    firsts = [0]
     for number, slice_ in enumerate(slices):
-        placed.append(replace(slice_, first_row=row))
         if slice_.bounds:
             begin, end = next(iter(slice_.bounds.values()))
-            row += end.line - max(begin.line, header)
+            firsts.append(firsts[-1] + end.line - max(begin.line, header))
         else:
-            row += rows.get(_rows_key(corpus, number), 0)
-    return placed
+            firsts.append(firsts[-1] + rows.get(_rows_key(corpus, number), 0))
+    return firsts
+
+
+def _placed(
+    corpus: CorpusFiles, slices: Sequence[CorpusSlice], rows: Sequence[int], scores: Mapping[str, LineIndex]
+) -> list[CorpusSlice]:
+    """Returns the slices of a corpus with their first rows, and the places of those in the files of scores.
+
+    Raises:
+        AlignmentError: a file of scores has not as many lines as the corpus has rows.
+    """
+    names = {f"scores.{name}": name for name in corpus.scores}
+    for part, lines in scores.items():
+        exact = bool(slices[-1].bounds)
+        if lines.lines < rows[-1] or (exact and lines.lines > rows[-1]):
+            name, count = names[part], f"{'' if exact else 'at least '}{rows[-1]}"
+            raise corpus.explained(unequal_lines(name, corpus.scores[name], lines.lines, count))
+    return [
+        replace(
+            slice_,
+            first_row=row,
+            last=number == len(slices) - 1,
+            scores={
+                names[part]: lines.start_of(row) if row < lines.lines else lines.end for part, lines in scores.items()
+            },
+        )
+        for number, (slice_, row) in enumerate(zip(slices, rows, strict=False))
+    ]
 
 
 def _rows_key(corpus: CorpusFiles, number: int) -> str:
@@ -215,7 +267,7 @@ def _rows_key(corpus: CorpusFiles, number: int) -> str:
 
 
 def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Iterator[LinesTask]:
-    size = corpus.sizes[path]
+    size, is_text = corpus.sizes[path], path not in corpus.scores.values()
     for start in range(0, size, limits.COUNT_BYTES):
         yield LinesTask(
             key=f"lines-{corpus.split}-{corpus.index:03d}-{number:05d}-{part}-{start // limits.COUNT_BYTES:05d}",
@@ -223,8 +275,8 @@ def _lines_tasks(corpus: CorpusFiles, number: int, part: str, path: Path) -> Ite
             path=path,
             start=start,
             end=min(start + limits.COUNT_BYTES, size),
-            encoding=corpus.corpus.encoding,
-            quote=reader_of(format_of(corpus.corpus)).quote,
+            encoding=corpus.corpus.encoding if is_text else "utf-8",
+            quote=reader_of(format_of(corpus.corpus)).quote if is_text else b"",
         )
 
 

@@ -11,6 +11,7 @@ from nmt_prep.archives import damage_of
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.config import Config
 from nmt_prep.config.corpus import Corpus
+from nmt_prep.corpora.registry import score_files
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
@@ -27,7 +28,7 @@ class Needed:
     """A file that a corpus needs.
 
     Attributes:
-        key: ``<split>/<corpus>/<both|source|target>``.
+        key: ``<split>/<corpus>/<both|source|target|scores.name>``.
         mirrors: URLs and paths of the file, of which the first gives its name.
         sha256: expected SHA-256 from the config; None if the config has none.
         manual: instructions for fetching the file by hand; None if it can be downloaded.
@@ -103,6 +104,10 @@ class Download(Stage[DownloadOutput, None]):
                 settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
                 if checksums := corpus.sha256.model_dump(exclude_none=True):
                     settings[f"{key}.sha256"] = checksums
+                for needed in needed_by(split, corpus):
+                    _, _, part = needed.key.rpartition("/")
+                    if part.startswith("scores."):
+                        settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
         return settings
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
@@ -169,12 +174,15 @@ def addresses_of(config: Config, names: Collection[str]) -> set[str]:
 
 
 def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
-    """Yields the files that a corpus needs: one, or one for each side."""
+    """Yields the files that a corpus needs: one, or one for each side; and one for each score with a url."""
     for part in ("both", "source", "target"):
         mirrors = getattr(corpus.url, part)
         if mirrors is not None:
             key = f"{split}/{corpus.name}/{part}"
             yield Needed(key, mirrors, getattr(corpus.sha256, part), corpus.manual)
+    for name, place in score_files(corpus).items():
+        if place.url is not None:
+            yield Needed(f"{split}/{corpus.name}/scores.{name}", place.url, place.sha256)
 
 
 def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:

@@ -23,7 +23,7 @@ from nmt_prep.archives import (
 )
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora import parts_of
+from nmt_prep.corpora import parts_of, score_files
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
@@ -106,7 +106,7 @@ class Wanted:
     """A file that a reader needs.
 
     Attributes:
-        key: ``<split>/<corpus>/<both|source|target>``.
+        key: ``<split>/<corpus>/<both|source|target|scores.name>``.
         container: the archive that contains it, or the downloaded file itself.
         member: its path in the archive, or a pattern of paths; ``WHOLE_FILE`` if the file is not an archive.
     """
@@ -173,12 +173,17 @@ def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archiv
 
 
 def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """Yields the files that the reader of a corpus needs, one for each of its parts."""
+    """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of scores."""
     containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
     for part in parts_of(corpus):
         member = corpus.member if part == "both" else getattr(corpus, part)
         container = containers.get(part) or containers["both"]
         yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
+    for name, place in score_files(corpus).items():
+        key = f"scores.{name}"
+        container = containers.get(key) or containers["both"]
+        member = place.member
+        yield Wanted(f"{split}/{corpus.name}/{key}", container, member_name(member) if member else WHOLE_FILE)
 
 
 def config_key(key: str) -> str:
@@ -317,7 +322,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 
 
 def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None:
-    """Raises if the patterns of the two sides match different numbers of files."""
+    """Raises if the patterns of the two sides match different numbers of files, or that of a score more than one."""
     for split, corpora in config.splits.items():
         for corpus in corpora:
             counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
@@ -327,6 +332,12 @@ def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None
                     f"{corpus.target!r} matches {counts['target']}; members are paired in the order of their names, so "
                     "both patterns must match the same number"
                 )
+            for name in score_files(corpus):
+                if (count := len(files[f"{split}/{corpus.name}/scores.{name}"])) > 1:
+                    raise AlignmentError(
+                        f"splits.{split}.{corpus.name}.scores.{name}: the pattern matches {count} members, but a score "
+                        "is one file for the whole corpus: name one"
+                    )
 
 
 def _key(file: str) -> list[str]:

@@ -27,7 +27,13 @@ class Report(Stage[NoOutput, None]):
         return self.reads if config.clean is None else (*self.reads, Clean)
 
     def settings(self, config: Config) -> dict[str, object]:
-        return {"name": config.name}
+        licences = {
+            f"splits.{split}.{corpus.name}.licence": corpus.licence
+            for split, corpora in config.splits.items()
+            for corpus in corpora
+            if corpus.licence is not None
+        }
+        return {"name": config.name, **licences}
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
@@ -50,10 +56,14 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
         "languages": info.languages.model_dump(),
         "corpora": {
             split: {
-                corpus: {**as_json(counts), **({"tag": tag} if (tag := tags.get((split, corpus))) else {})}
-                for corpus, counts in compiled[split].items()
+                corpus.name: {
+                    **as_json(compiled[split][corpus.name]),
+                    **({"tag": tag} if (tag := tags.get((split, corpus.name))) else {}),
+                    **({"licence": corpus.licence} if corpus.licence is not None else {}),
+                }
+                for corpus in corpora
             }
-            for split in job.config.splits
+            for split, corpora in job.config.splits.items()
         },
         **({} if job.config.clean is None else {"clean": as_json(job.read(Clean))["corpora"]}),
         "sample": dict(job.manifest(Sample).counts.other),
@@ -80,9 +90,10 @@ def render(summary: dict[str, Any]) -> str:
         for corpus, counts in corpora.items():
             dropped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts["dropped"].items()) if count)
             tag = ", ".join(f"{side} {piece}" for side, piece in counts.get("tag", {}).items())
+            licence = counts.get("licence", "")
             lines.append(
                 f"  {split}/{corpus}: {counts['pairs_in']:,} pairs in, {counts['pairs_out']:,} out, "
-                f"dropped: {dropped or 'none'}{'; tag: ' * bool(tag)}{tag}"
+                f"dropped: {dropped or 'none'}{'; tag: ' * bool(tag)}{tag}{'; licence: ' * bool(licence)}{licence}"
             )
     lines += _cleaning(summary.get("clean", {}))
     lines += ["", "vocabularies"]

@@ -69,7 +69,10 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
             field = _fields(kind).get(str(part))
             if field is None:
                 return path, section, None
-            kind, allowed = field.annotation, field.description or allowed  # the sides of an option have none
+            kind, allowed = (
+                field.annotation,
+                field.description or allowed,
+            )  # keep the option's if a side has no description
             kind = _strip(kind)
         elif get_origin(kind) in (dict, tuple) and part != "[key]":
             path = (*path, part)

@@ -33,7 +33,7 @@ def test_ranges_are_concatenated() -> None:
     assert vectors.spans(np.array([], np.int64), np.array([], np.int64)).tolist() == []
 
 
-def test_following_jumps_ends_with_the_vector() -> None:
+def test_the_last_jump_is_clipped_at_the_end() -> None:
     assert vectors.jumps(np.array([2, 9, 1, 5, 5])).tolist() == [2, 1, 2]
     assert vectors.jumps(np.array([], np.int64)).tolist() == []
 

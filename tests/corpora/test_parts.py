@@ -53,7 +53,9 @@ def test_reading(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_take_less_than_a_bit_each_where_few_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_numbers_take_less_than_a_bit_each_if_few_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "ROW_GROUP_BYTES", 1 << 20)
     monkeypatch.setattr(module, "PART_BYTES", 1 << 20)
     count = 60_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from nmt_prep.config.section import Amount, Count, Section
+from nmt_prep.config.section import Amount, Count, Section, default_kind
 
 Address = Annotated[str, StringConstraints(pattern=r"^[a-z]+://[^\s/]+:[0-9]{1,5}$")]
 
@@ -73,11 +73,6 @@ class DaskSettings(_Common):
         return self
 
 
-def _with_kind(value: object) -> object:
-    """Makes a section without ``kind`` one of the local engine."""
-    return {"kind": "local", **value} if isinstance(value, dict) else value
-
-
 EngineSettings: TypeAlias = Annotated[
-    Annotated[LocalSettings | DaskSettings, Field(discriminator="kind")], BeforeValidator(_with_kind)
+    Annotated[LocalSettings | DaskSettings, Field(discriminator="kind")], default_kind("local")
 ]

@@ -69,6 +69,11 @@ def checked_above(what: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def default_kind(kind: str) -> BeforeValidator:
+    """Returns a validator that gives a section without the key ``kind`` this one."""
+    return BeforeValidator(lambda value: {"kind": kind, **value} if isinstance(value, dict) else value)
+
+
 class Section(BaseModel):
     """The base class of all sections: no unknown keys, no coercion of types, immutable."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from nmt_prep.config.section import Count, Section
+from nmt_prep.config.section import Count, Section, default_kind
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -146,16 +146,11 @@ def _check_size(size: int, least: int, what: str) -> None:
         raise ValueError(f"size is {size}: it must be {least} or more, to have room for {what}")
 
 
-def _with_kind(value: object) -> object:
-    """Makes a section without ``kind`` one of the t2t dialect."""
-    return {"kind": "t2t", **value} if isinstance(value, dict) else value
-
-
 def any_of(models: tuple[type[VocabOptions], ...]) -> Any:
     """Returns the type of a ``vocab`` section that is one of several models, selected by ``kind``."""
-    return Annotated[Annotated[Union[models], Field(discriminator="kind")], BeforeValidator(_with_kind)]  # noqa: UP007
+    return Annotated[Annotated[Union[models], Field(discriminator="kind")], default_kind("t2t")]  # noqa: UP007
 
 
 Vocab: TypeAlias = Annotated[
-    Annotated[T2TVocab | ByteBPEVocab | SentencePieceVocab, Field(discriminator="kind")], BeforeValidator(_with_kind)
+    Annotated[T2TVocab | ByteBPEVocab | SentencePieceVocab, Field(discriminator="kind")], default_kind("t2t")
 ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, partial
 from pathlib import Path
 
 from nmt_prep.artefacts import write_json
@@ -132,10 +131,11 @@ class Publish(Stage[NoOutput, int]):
 
     def work(self, job: Job) -> Rounds[int]:
         settings, paths, wanted = _settings(job.config), self._paths(job), self._wanted(job)
-        place = _Place(settings)
+        store = cache(partial(_store, settings))  # contacted only when it is used
+        sizes = cache(lambda: store().sizes())
         announced = yield from ANNOUNCE.run(
             [AnnounceTask("announce", settings, job.fingerprint, wanted)],
-            valid=lambda result: is_current(place.store, result.number, job.fingerprint, wanted),
+            valid=lambda result: is_current(store(), result.number, job.fingerprint, wanted),
         )
         number, missing = announced[0].number, set(announced[0].missing)
         tasks = [
@@ -146,7 +146,7 @@ class Publish(Stage[NoOutput, int]):
         yield from PUBLISH.run(
             tasks,
             sum(task.file.size for task in tasks),
-            valid=lambda result: result.number == number and place.sizes.get(result.name) == result.size,
+            valid=lambda result: result.number == number and sizes().get(result.name) == result.size,
         )
         return number
 
@@ -174,23 +174,6 @@ class Publish(Stage[NoOutput, int]):
             for name, digest in job.manifest(stage).files.items()
         }
         return {name: PublishedFile(path.stat().st_size, digests[name]) for name, path in self._paths(job).items()}
-
-
-class _Place:
-    """The object store of a publication; contacted only when it is used."""
-
-    def __init__(self, settings: PublishSettings) -> None:
-        self._settings = settings
-
-    @cached_property
-    def store(self) -> ObjectStore:
-        """The object store."""
-        return _store(self._settings)
-
-    @cached_property
-    def sizes(self) -> Mapping[str, int]:
-        """Size of each existing object in bytes."""
-        return self.store.sizes()
 
 
 def published(settings: PublishSettings) -> tuple[type[AnyStage], ...]:

@@ -2,7 +2,7 @@
 
 ``top: {score: cometkiwi, keep: 80%}`` keeps the best 80 % of the pairs that pass all other rules. The threshold is the
 k-th best score of these pairs, where k is 80 % of their number, rounded up. A pair passes if ``score >= threshold``, so
-pairs with the same score have the same fate.
+pairs with the same score have the same fate. A pair without score is dropped.
 
 Unlike other rules it needs the whole corpus, so it is applied in rounds of its own. The threshold is exact, and found
 in bounded memory: the bits of a score are sorted like unsigned integers, and each of four passes over the scores counts

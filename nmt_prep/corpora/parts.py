@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.config.section import SIDES, Side
+from nmt_prep.corpora.batch_file import part_writer
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
@@ -33,6 +34,11 @@ _LARGEST_COLUMN = 2**31 - 1
 
 SCORE = "score:"
 """The names of the columns of scores begin with this."""
+
+
+def score_column(name: str) -> str:
+    """Returns the name of the column of a score."""
+    return f"{SCORE}{name}"
 
 
 def part_schema(scores: Iterable[str] = ()) -> pa.Schema:
@@ -50,7 +56,7 @@ def part_schema(scores: Iterable[str] = ()) -> pa.Schema:
             pa.field("target", pa.string(), nullable=False),
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
             pa.field("row", pa.int64(), nullable=False),
-            *(pa.field(f"{SCORE}{name}", pa.float64()) for name in scores),
+            *(pa.field(score_column(name), pa.float64()) for name in scores),
         ]
     )
 
@@ -80,7 +86,7 @@ def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, pref
     while group is not None:
         name = f"{prefix}-{len(parts):05d}.parquet"
         pairs = size = 0
-        with atomic_write(directory / name) as beside, _writer(beside, group.schema) as writer:
+        with atomic_write(directory / name) as beside, part_writer(beside, group.schema) as writer:
             while group is not None and size < PART_BYTES:
                 writer.write_batch(group, row_group_size=len(group))
                 pairs += len(group)
@@ -152,18 +158,6 @@ def scores_of(batch: pa.RecordBatch) -> dict[str, npt.NDArray[np.float64]]:
     """Returns the scores in a batch of a part by name: float64, shape ``[pairs]``; NaN for a pair without score."""
     columns = {name: batch.column(name) for name in batch.schema.names if name.startswith(SCORE)}
     return {name[len(SCORE) :]: column.to_numpy(zero_copy_only=False) for name, column in columns.items()}
-
-
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    return pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=["corpus"],
-        column_encoding={"row": "DELTA_BINARY_PACKED"},
-        write_statistics=False,
-    )
 
 
 def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.RecordBatch]:

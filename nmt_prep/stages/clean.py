@@ -256,7 +256,19 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
     """
     cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
     context = Context(config.languages, sides_of(corpus), base_dir)
-    return Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")
+    cleaner = Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")
+    wanted = {rule.name: rule.scores for rule in cleaner.rules}
+    if cleaning.top is not None:
+        wanted[TOP] = (top_options(cleaning.top).score,)
+    for rule, names in wanted.items():
+        for name in names:
+            if name not in corpus.scores:
+                raise CleaningError(
+                    f"{cleaning.keys[rule]}{rule}: the corpus splits.{split}.{corpus.name} has no score {name!r} (its "
+                    f"scores: {', '.join(sorted(corpus.scores)) or 'none'}); name it below scores of the corpus, or "
+                    f"set {rule}: off below clean.overrides.{corpus.name}.rules"
+                )
+    return cleaner
 
 
 def _corpora(job: Job) -> Iterator[CorpusWork]:

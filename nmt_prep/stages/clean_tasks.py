@@ -26,7 +26,7 @@ from nmt_prep.cleaning.top import EDGES, TOP, TopOptions, top_threshold
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.batch_file import BatchFile
 from nmt_prep.corpora.lines import text_bytes
-from nmt_prep.corpora.parts import part_schema
+from nmt_prep.corpora.parts import score_column, scores_of
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CleaningError
@@ -266,8 +266,9 @@ class Threshold:
 def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
     """Finds the threshold of the rule ``top`` for one corpus. Ticks are parts read, each of them four times.
 
+    A pair without score is worse than all others.
+
     Raises:
-        CleaningError: a score is not a number.
         CorpusError: a part cannot be read.
     """
 
@@ -275,12 +276,7 @@ def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
         for part in task.parts:
             for batch in iter_pairs(part, columns=[score_column(task.options.score)]):
                 values = scores_of(batch)[task.options.score]
-                if np.isnan(values).any():
-                    raise CleaningError(
-                        f"{task.of.cleaning.keys[TOP]}{TOP}: a score {task.options.score} of {task.of.name} is not a "
-                        "number"
-                    )
-                yield values
+                yield np.where(np.isnan(values), -np.inf, values)
             tick(1)
 
     found = top_threshold(scores, task.options.keep)
@@ -328,21 +324,6 @@ CLEAN = Round("clean", clean_part, PartResult, made=_made)
 THRESHOLD = Round("clean-threshold", find_threshold, Threshold, unit="parts")
 TOP_SHARE = Round("clean-top", keep_top, PartResult, made=_made)
 REJECTS = Round("clean-rejects", sample_rejects, RejectsResult, made=lambda task, _: [task.output])
-
-
-def score_column(name: str) -> str:
-    """Returns the name of the column of a score in parts."""
-    return name
-
-
-def scores_of(batch: pa.RecordBatch) -> dict[str, Values]:
-    """Returns the scores in a batch of a part by name: float64, shape ``[pairs]``."""
-    known = part_schema().names
-    return {
-        name: np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.float64)
-        for name in batch.schema.names
-        if name not in known
-    }
 
 
 def _with_text(batch: pa.RecordBatch, judged: Judged) -> pa.RecordBatch:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,40 @@ def test_rejected_pairs_of_the_user_are_left_alone(tmp_path: Path) -> None:
 def test_splits_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"clean\.splits names 'tests'; the splits are train"):
         config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={"splits": ["tests"]})
+
+
+SCORES = ["0.5", "", "0.9", "0.1", "0.7", "0.7", "", "0.3"]
+
+
+def scored_corpus(directory: Path) -> dict[str, Any]:
+    """Writes a corpus of eight pairs, the first of them too long, with a score for most of them."""
+    (directory / "s.txt").write_text("".join(f"{score}\n" for score in SCORES))
+    pairs = [("a b c d", "e"), *((f"pair {n}", f"{n}") for n in range(1, 8))]
+    return {**write(directory, "c", pairs), "scores": {"s": "s.txt"}}
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept", "threshold"),
+    [("40%", [2, 4, 5], 0.7), ("50%", [2, 4, 5, 7], 0.3), (1, [2, 3, 4, 5, 7], -math.inf)],
+)
+def test_the_best_share_by_a_score_of_the_corpus(
+    tmp_path: Path, keep: object, kept: list[int], threshold: float
+) -> None:
+    rules = {**SHORT["rules"], "top": {"score": "s", "keep": keep}}
+    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
+    run(config, until="clean")
+    assert pairs_below(config, "cleaned", "train", "row", "score:s") == [(row, float(SCORES[row])) for row in kept]
+    assert {rule: limit for _, _, _, rule, _, limit in rejected(config)} == {"length": 3.0, "top": threshold}
+    values = {row: value for _, _, row, rule, value, _ in rejected(config) if rule == "top"}
+    assert [row for row, value in values.items() if value is None] == [1, 6]
+
+
+def test_a_score_that_the_corpus_does_not_have(tmp_path: Path) -> None:
+    rules = {"top": {"score": "t", "keep": 0.5}}
+    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
+    message = (
+        r"^clean\.rules\.top: the corpus splits\.train\.c has no score 't' \(its scores: s\); name it below scores of "
+        r"the corpus, or set top: off below clean\.overrides\.c\.rules$"
+    )
+    with pytest.raises(CleaningError, match=message):
+        run(config)

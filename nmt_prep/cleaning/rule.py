@@ -25,7 +25,7 @@ from nmt_prep.config import Languages, Section, Side
 T = TypeVar("T")
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)
 
-Values: TypeAlias = npt.NDArray[np.float64]
+Values: TypeAlias = "npt.NDArray[np.float64]"
 
 
 class PerSide(Section, Generic[T]):

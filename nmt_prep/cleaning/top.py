@@ -31,7 +31,7 @@ EDGES = tuple(round(-1 + step / 20, 2) for step in range(41))
 """Edges of the histogram of scores, most of which are between 0 and 1."""
 
 _DIGITS = 16
-_SIGN = np.uint64(1 << 63)
+_SIGN = 1 << 63
 
 
 def _share(value: object) -> object:
@@ -101,10 +101,12 @@ def kept_count(pairs: int, keep: float) -> int:
 def _sortable(scores: Values) -> npt.NDArray[np.uint64]:
     """Returns integers in the order of the scores; both zeros are the same."""
     bits = (np.asarray(scores, np.float64) + 0.0).view(np.uint64)
-    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+    sign = np.uint64(_SIGN)
+    return np.where(bits & sign, ~bits, bits | sign)
 
 
 def _score(bits: np.uint64) -> float:
     """Returns the score with these sortable bits."""
-    plain = bits & ~_SIGN if bits & _SIGN else ~bits
+    sign = np.uint64(_SIGN)
+    plain = bits & ~sign if bits & sign else ~bits
     return float(np.array([plain], np.uint64).view(np.float64)[0])

@@ -12,6 +12,7 @@ import typer
 
 from nmt_prep import __version__
 from nmt_prep.cli import downloads, tasks, text
+from nmt_prep.cli.cleaning import AllowEmptyOption, ShowRulesOption, allowing_empty, rules_as_yaml
 from nmt_prep.cli.common import (
     ConfigArgument,
     ForceOption,
@@ -99,6 +100,7 @@ def run(
         bool, typer.Option("--wait/--no-wait", help="Wait for another run on the same directory to end, or fail.")
     ] = True,
     preview: Annotated[bool, typer.Option("--preview/--no-preview", help="Show a batch at the end.")] = True,
+    allow_empty: AllowEmptyOption = False,
     round_name: RoundOption = None,
     old_round_name: OldRoundOption = None,
     task_id: TaskIdOption = None,
@@ -130,7 +132,7 @@ def run(
 
     console = open_console(quiet=quiet)
     share = requested_share(round_name, old_round_name, task_id, num_tasks, others=bool(until or force or verify))
-    checked = load_config(config, overrides or ())
+    checked = allowing_empty(load_config(config, overrides or ()), allow_empty)
     if share is not None:
         with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
             outcome = run_share(
@@ -179,8 +181,12 @@ def plan(
     pairs: PairsOption = None,
     workers: WorkersOption = None,
     cores: CoresOption = None,
+    show_rules: ShowRulesOption = False,
 ) -> None:
     """List the stages: which are fresh, and which would run and why. Runs nothing.
+
+    With --show-rules, print what the section clean of CONFIG stands for: its preset written out, with all options of
+    all rules, and what differs for single corpora. It is a section that cleans in the same way.
 
     With --estimate, print the time, memory and disk space that each stage of a run from the start would need. The
     figures of earlier runs on this machine, or built-in rates, are scaled by the corpora's sizes or --pairs.
@@ -189,6 +195,11 @@ def plan(
     from nmt_prep.runner import plan as plan_stages  # noqa: PLC0415  (loads pyarrow)
 
     checked, console = load_config(config, overrides or ()), open_console()
+    if show_rules:
+        if force or verify or estimate:
+            raise typer.BadParameter("--show-rules does not go with --force, --verify and --estimate")
+        console.print(rules_as_yaml(checked), soft_wrap=True)
+        return
     if estimate:
         if force or verify:
             raise typer.BadParameter(

@@ -47,8 +47,8 @@ def test_a_round_that_does_not_exist_is_wrong_usage_and_the_others_are_listed(pa
     result = invoke("run", str(path), option, "encoding", "--task-id", "0", "--num-tasks", "2")
     assert result.exit_code == 2
     assert (
-        "there is no round 'encoding' to share; the rounds are extract, lines, rows, compile, sample, count, encode, "
-        "shuffle, publish"
+        "there is no round 'encoding' to share; the rounds are extract, lines, rows, compile, "
+        "clean-first, clean, clean-threshold, clean-top, clean-rejects, sample, count, encode, shuffle, publish"
     ) in " ".join(result.stderr.replace("│", " ").split())
 
 

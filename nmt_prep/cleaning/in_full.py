@@ -1,0 +1,71 @@
+"""The section ``clean`` of a config written out: without a preset, and with all options of all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.rules import rule_options
+from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.config import SIDES, CleanSettings, Config, Section
+
+
+def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
+    """Returns a section that cleans like the given one.
+
+    What is the same for all corpora comes first. ``overrides`` has what differs for single corpora.
+
+    Args:
+        config: the config.
+        settings: its section ``clean``.
+    """
+    common = cleaning_of(settings, config.languages, "")
+    overrides = {}
+    for name in dict.fromkeys(corpus.name for split in settings.splits for corpus in config.splits[split]):
+        own = _difference(common, cleaning_of(settings, config.languages, name))
+        if own:
+            overrides[name] = own
+    return {
+        "preset": "none",
+        "fix": [*common.fix],
+        "rules": rules_in_full(common),
+        **({"overrides": overrides} if overrides else {}),
+        "splits": [*settings.splits],
+        "rejects": settings.rejects,
+        "allow_empty": settings.allow_empty,
+    }
+
+
+def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:
+    """Returns the rules of a corpus with all their options, in order."""
+    options = {name: rule_options(name, spec) for name, spec in cleaning.rules.items()}
+    if cleaning.top is not None:
+        options[TOP] = top_options(cleaning.top)
+    return {name: _plain(given) for name, given in options.items() if given is not None}
+
+
+def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
+    """Returns what a corpus overrides; empty if nothing."""
+    difference: dict[str, Any] = {}
+    if own.fix != common.fix:
+        difference["fix"] = [*own.fix]
+    before, after = rules_in_full(common), rules_in_full(own)
+    changed = {name: options for name, options in after.items() if before.get(name) != options}
+    removed = {name: "off" for name in before if name not in after}
+    if changed or removed:
+        difference["rules"] = {**changed, **removed}
+    return difference
+
+
+def _plain(section: Section) -> Any:
+    """Returns options as YAML would give them: one value for options that are the same for both sides."""
+    return _merged(section.model_dump(mode="json", by_alias=True))
+
+
+def _merged(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if list(value) == [*SIDES] and value["source"] == value["target"]:
+            return _merged(value["source"])
+        return {key: _merged(each) for key, each in value.items()}
+    return [_merged(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt_prep.checks import check_config, load_config
+from nmt_prep.errors import ConfigError
+
+CORPUS = {"url": "c.tgz", "source": "s", "target": "t"}
+
+
+def problems(clean: Any) -> list[str]:
+    data = {
+        "name": "t",
+        "languages": {"source": "en", "target": "zh"},
+        "output_dir": "run",
+        "seed": 1,
+        "splits": {
+            "train": [{"name": "news", **CORPUS}, {"name": "web.2", **CORPUS}],
+            "dev": [{"name": "d", **CORPUS}],
+        },
+        "clean": clean,
+    }
+    try:
+        check_config(data, "test")
+    except ConfigError as error:
+        return [line.strip() for line in str(error).splitlines()[1:]]
+    return []
+
+
+@pytest.mark.parametrize(
+    "clean",
+    [
+        {},
+        {"preset": "strict", "fix": [], "rules": {"length": {"max": {"source": 3, "target": 4}}}},
+        {"rules": {"length": "off", "top": {"score": "s", "keep": "80%"}}},
+        {"overrides": {"news": {"fix": ["nfc"]}, "en-zh": {"rules": {"length": {"max": 5}}}, "pt-BR-de": {}}},
+        {"splits": ["dev"], "overrides": {"d": {}}, "rejects": "all", "allow_empty": True},
+    ],
+)
+def test_sections_without_problems(clean: Any) -> None:
+    assert problems(clean) == []
+
+
+@pytest.mark.parametrize(
+    ("clean", "expected"),
+    [
+        (
+            {"rules": {"lenght": {}}},
+            "clean.rules.lenght: there is no such rule; did you mean 'length'? (rules: length,",
+        ),
+        (
+            {"rules": {"length": {"maxi": 3}}},
+            "clean.rules.length.maxi: unknown key; did you mean 'max'? (allowed here: ",
+        ),
+        ({"rules": {"length": {"max": "x"}}}, "clean.rules.length.max: found the text 'x'; allowed: a number"),
+        ({"rules": {"length": 3}}, "clean.rules.length: "),
+        ({"rules": {"tops": {}}}, "clean.rules.tops: there is no such rule; did you mean 'top'? (rules: "),
+        (
+            {"rules": {"top": {"score": "s", "keep": 2}}},
+            "clean.rules.top.keep: found the number 2; allowed: a share such as 80%",
+        ),
+        ({"fix": ["whitspace"]}, "clean.fix: there is no fix 'whitspace'; did you mean 'whitespace'? (fixes: "),
+        (
+            {"overrides": {"nws": {}}},
+            "clean.overrides.nws: neither a corpus that is cleaned nor a language pair such as en-de; did you mean 'news'",
+        ),
+        ({"overrides": {"d": {}}}, "clean.overrides.d: neither a corpus that is cleaned nor a language pair such as"),
+        ({"overrides": {"en-xq": {}}}, "clean.overrides.en-xq: neither a corpus that is cleaned nor a language pair"),
+        (
+            {"overrides": {"web.2": {"rules": {"length": {"maxi": 3}}}}},
+            "clean.overrides.web.2.rules.length.maxi: unknown key; did you mean 'max'?",
+        ),
+        (
+            {"overrides": {"news": {"fix": ["nfd"]}}},
+            "clean.overrides.news.fix: there is no fix 'nfd'; did you mean 'nfc'",
+        ),
+        ({"overrides": {"news": {"rule": {}}}}, "clean.overrides.news.rule: unknown key; did you mean 'rules'?"),
+        ({"preset": "stric"}, "clean.preset: found the text 'stric'; allowed: none, light, standard or strict"),
+        ({"splits": ["tests"]}, "config: clean.splits names 'tests'; the splits are train, dev"),
+        ({"rejects": "some"}, "clean.rejects: found the text 'some'; allowed: none, sample or all"),
+        ({"dedupe": {}}, "clean.dedupe: unknown key"),
+    ],
+)
+def test_each_problem_names_its_key(clean: Any, expected: str) -> None:
+    (problem,) = problems(clean)
+    assert problem.startswith(expected)
+
+
+def test_all_problems_are_listed_with_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "name: t\nlanguages: {source: en, target: zh}\noutput_dir: run\nseed: 1\n"
+        "splits:\n  train: [{name: c, url: c.tgz, source: s, target: t}]\n"
+        "clean:\n  fix: [nfd]\n  rules:\n    lenght: {}\n    length:\n      max: [1]\n"
+    )
+    with pytest.raises(ConfigError) as error:
+        load_config(tmp_path / "c.yaml")
+    found = [line.strip().partition(": ")[0] for line in str(error.value).splitlines()[1:]]
+    assert found == ["clean.fix (line 8)", "clean.rules.lenght (line 10)", "clean.rules.length.max (line 12)"]

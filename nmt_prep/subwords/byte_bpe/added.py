@@ -83,7 +83,7 @@ class AddedTokenFinder:
         for found in self._names.finditer(text):
             token = self._tokens[found[0]]
             start, end = found.span()
-            if token.single_word and (regex.match(r"\w", text[start - 1 : start]) or regex.match(r"\w", text, pos=end)):
+            if token.single_word and (_word().match(text[start - 1 : start]) or _word().match(text, end)):
                 continue
             while token.lstrip and start > at and text[start - 1] in _white_space():
                 start -= 1
@@ -124,3 +124,8 @@ def _any_of(names: Collection[str]) -> re.Pattern[str]:
 @functools.cache
 def _white_space() -> frozenset[str]:
     return frozenset(regex.findall(r"\s", "".join(map(chr, range(0x3001)))))
+
+
+@functools.cache
+def _word() -> regex.Pattern[str]:
+    return regex.compile(r"\w")

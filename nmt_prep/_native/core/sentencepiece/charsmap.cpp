@@ -1,5 +1,7 @@
 #include "sentencepiece/charsmap.h"
 
+#include <algorithm>
+#include <compare>
 #include <cstring>
 
 #include "text/utf8.h"
@@ -83,18 +85,28 @@ void CharsMap::list_rules() {
         std::string key;
         std::size_t rules;  // matching rules that are prefixes of the key
     };
+    // All units by the place of their siblings, then by label: the children of a unit are next to each other.
+    struct Child {
+        std::uint32_t siblings, byte;
+        auto operator<=>(const Child&) const = default;
+    };
+    std::vector<Child> all;
+    for (std::uint32_t i = 0; i < units_.size(); ++i)
+        if (const std::uint32_t byte = label(units_[i]); byte < 256) all.push_back({i ^ byte, byte});
+    std::sort(all.begin(), all.end());
+
     std::size_t steps = 0;
     std::vector<Step> open{{offset(units_[0]), "", 0}};
     while (!open.empty()) {
         const Step step = std::move(open.back());
         open.pop_back();
-        for (std::uint32_t byte = 0; byte < 256; ++byte) {
-            const std::uint32_t node = step.children ^ byte;
-            if (label(units_[node]) != byte) continue;
+        for (auto child = std::lower_bound(all.begin(), all.end(), Child{step.children, 0});
+             child != all.end() && child->siblings == step.children; ++child) {
+            const std::uint32_t node = step.children ^ child->byte;
             // Equal suffixes share units; a table with a cycle would have infinite rules.
             if (++steps > kMaxSteps || step.key.size() > kMaxRuleBytes)
                 throw NotCovered("its normalisation table is too large");
-            Step next{node ^ offset(units_[node]), step.key + static_cast<char>(byte), step.rules};
+            Step next{node ^ offset(units_[node]), step.key + static_cast<char>(child->byte), step.rules};
             if (has_value(units_[node])) {
                 if (++next.rules > kMaxRulesAtOnce || !is_utf8(next.key) ||
                     !is_utf8(replacement_at(value(units_[next.children]))))

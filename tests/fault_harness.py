@@ -70,13 +70,14 @@ class Ground:
 
     def run(self, at: int = 0, error: int = 0, mode: int = ONCE) -> dict[str, Any]:
         """Runs in a forked process in which the at-th write fails (0: none), and returns how it ended."""
+        config = self.config()  # checking it loads the readers' modules once for all forks
         here, there = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(here)
             if at:
                 self.shim.fault_arm(os.fsencode(self.frail), at, error, mode)
-            ended = _outcome(lambda: run(self.config(), base_dir=self.place, workers=2))
+            ended = _outcome(lambda: run(config, base_dir=self.place, workers=2))
             os.write(there, json.dumps({**ended, "faults": self.shim.fault_faults()}).encode())
             os._exit(0)
         os.close(there)

@@ -31,8 +31,14 @@ slices.SLICE_BYTES, slices.COUNT_BYTES, slices.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 
 
-def prepare(place: Path, output: Path) -> None:
-    run(corpus_config(output, **CHANGES), base_dir=place, workers=2)
+def preparation(output: Path, place: Path) -> Callable[[], None]:
+    """Returns a function that runs all stages; checking the config here loads the readers once for all forks."""
+    config = corpus_config(output, **CHANGES)
+
+    def prepare() -> None:
+        run(config, base_dir=place, workers=2)
+
+    return prepare
 
 
 def in_child(work: Callable[[], None], seconds: float | None = None) -> int:
@@ -69,9 +75,9 @@ def die_at(number: int) -> None:
         setattr(os, name, wrap(getattr(os, name)))
 
 
-def check(place: Path, expected: dict[str, str], output: Path) -> bool:
+def check(prepare: Callable[[], None], expected: dict[str, str], output: Path) -> bool:
     """Returns True if a rerun in the same directory gives the same as an undisturbed run."""
-    status = in_child(lambda: prepare(place, output))
+    status = in_child(prepare)
     found = tree(output)
     same = status == 0 and found == expected
     if not same:
@@ -85,8 +91,9 @@ def main() -> None:
     place, first, step = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     write_corpus(place, pairs=200, dev=5)
     undisturbed, output = place / "undisturbed", place / "run"
+    prepare = preparation(output, place)
     began = time.monotonic()
-    assert in_child(lambda: prepare(place, undisturbed)) == 0
+    assert in_child(preparation(undisturbed, place)) == 0
     seconds = time.monotonic() - began
     expected = tree(undisturbed)
     points, wrong = 0, []
@@ -95,11 +102,11 @@ def main() -> None:
 
         def killed(number: int = number) -> None:
             die_at(number)
-            prepare(place, output)
+            prepare()
 
         status = in_child(killed)
         points += 1
-        if not check(place, expected, output):
+        if not check(prepare, expected, output):
             wrong.append(number)
         if not os.WIFSIGNALED(status):
             break
@@ -107,9 +114,9 @@ def main() -> None:
     draw = random.Random(1)
     for _ in range(int(sys.argv[4])):
         delay = draw.random() * seconds
-        in_child(lambda: prepare(place, output), delay)
+        in_child(prepare, delay)
         points += 1
-        if not check(place, expected, output):
+        if not check(prepare, expected, output):
             wrong.append(-int(delay * 1e6))
     print(json.dumps({"points": points, "wrong": wrong}))
 

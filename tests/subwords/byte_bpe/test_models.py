@@ -77,7 +77,7 @@ atexit.register(loaded.cache_clear)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(text=TEXTS)
 def test_ids(name: str, text: str) -> None:
     ours, again, theirs, saved = loaded(name)

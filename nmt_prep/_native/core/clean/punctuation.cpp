@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace nmt_prep::clean {
 namespace {
 
+std::uint8_t same(std::uint8_t byte, char mark) { return byte == static_cast<std::uint8_t>(mark) ? 1 : 0; }
+
 // Number of . ? ! and … (E2 80 A6).
 std::size_t marks(const Line& line) {
     const std::uint8_t* const bytes = line.begin;
     std::size_t count = count_where(line.size(), [bytes](std::size_t i) {
-        return static_cast<std::uint8_t>((bytes[i] == '.') | (bytes[i] == '?') | (bytes[i] == '!'));
+        const std::uint8_t byte = bytes[i];
+        return static_cast<std::uint8_t>(same(byte, '.') + same(byte, '?') + same(byte, '!'));
     });
-    if (!line.ascii && line.size() >= 3)
-        count += count_where(line.size() - 2, [bytes](std::size_t i) {
-            return static_cast<std::uint8_t>((bytes[i] == 0xE2) & (bytes[i + 1] == 0x80) & (bytes[i + 2] == 0xA6));
-        });
+    if (line.ascii) return count;
+    const auto next = [&line](const std::uint8_t* from) {
+        return static_cast<const std::uint8_t*>(std::memchr(from, 0xE2, static_cast<std::size_t>(line.end - from)));
+    };
+    for (const std::uint8_t* at = next(line.begin); at != nullptr; at = next(at + 3))
+        count += at[1] == 0x80 && at[2] == 0xA6 ? 1 : 0;
     return count;
 }
 

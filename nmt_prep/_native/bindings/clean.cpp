@@ -12,12 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "clean/copy.h"
+#include "clean/currency.h"
 #include "clean/html.h"
 #include "clean/judge.h"
 #include "clean/lengths.h"
 #include "clean/lines.h"
+#include "clean/links.h"
+#include "clean/noise.h"
+#include "clean/numbers.h"
 #include "clean/numerals.h"
 #include "clean/punctuation.h"
+#include "clean/repetition.h"
 #include "clean/scripts.h"
 #include "clean/shares.h"
 #include "text.h"
@@ -88,6 +94,13 @@ Values script_shares(const HeldLines& held, const std::vector<std::uint8_t>& scr
     });
 }
 
+Values repetitions(const HeldLines& held, std::size_t times, std::size_t min, std::size_t max) {
+    if (times < 1 || min < 1 || min > max + 1)
+        throw nb::value_error("a repetition needs 1 <= times and 1 <= min <= max");
+    return line_values(
+        held, [=](const clean::Lines& lines, double* out) { clean::repetitions(lines, {times, min, max}, out); });
+}
+
 auto judge(const ValueTable& values, const std::vector<std::tuple<double, double, bool, bool>>& bounds) {
     if (values.shape(0) != bounds.size()) throw nb::value_error("there must be bounds for each column of values");
     std::vector<clean::Bounds> columns;
@@ -149,6 +162,9 @@ void bind_line_values(nb::module_& module) {
     plain("letter_word_shares", &clean::letter_word_shares);
     plain("word_character_shares", &clean::word_character_shares);
     plain("number_shares", &clean::number_shares);
+    plain("sentence_ends", &clean::sentence_ends);
+    plain("address_shares", &clean::address_shares);
+    plain("unbalanced_brackets", &clean::unbalanced_brackets);
     module.def(
         "alphabetic_shares",
         [](const HeldLines& held, bool spaces) {
@@ -165,6 +181,51 @@ void bind_line_values(nb::module_& module) {
             });
         },
         nb::arg("lines"), nb::arg("known"));
+    module.def("repetitions", &repetitions, nb::arg("lines"), nb::arg("times"), nb::arg("shortest"),
+               nb::arg("longest"));
+    module.def(
+        "noise_kinds",
+        [](const HeldLines& held, std::uint8_t wanted) {
+            return line_values(held,
+                               [wanted](const Lines& lines, double* out) { clean::noise_kinds(lines, wanted, out); });
+        },
+        nb::arg("lines"), nb::arg("wanted"));
+}
+
+void bind_pair_options(nb::module_& module) {
+    using Lines = clean::Lines;
+    module.def(
+        "equal_letters",
+        [](const HeldLines& source, const HeldLines& target, std::size_t min_letters) {
+            return pair_values(source, target, [=](const Lines& a, const Lines& b, double* out) {
+                clean::equal_letters(a, b, min_letters, out);
+            });
+        },
+        nb::arg("source"), nb::arg("target"), nb::arg("min_letters"));
+    module.def(
+        "edit_similarity",
+        [](const HeldLines& source, const HeldLines& target, bool tokens) {
+            return pair_values(source, target, [=](const Lines& a, const Lines& b, double* out) {
+                clean::edit_similarity(a, b, tokens, out);
+            });
+        },
+        nb::arg("source"), nb::arg("target"), nb::arg("tokens"));
+    module.def(
+        "currency_similarity",
+        [](const HeldLines& source, const HeldLines& target, bool missing) {
+            return pair_values(source, target, [=](const Lines& a, const Lines& b, double* out) {
+                clean::currency_similarity(a, b, missing, out);
+            });
+        },
+        nb::arg("source"), nb::arg("target"), nb::arg("missing"));
+    module.def(
+        "number_similarity",
+        [](const HeldLines& source, const HeldLines& target, std::uint64_t small) {
+            return pair_values(source, target, [=](const Lines& a, const Lines& b, double* out) {
+                clean::number_similarity(a, b, small, out);
+            });
+        },
+        nb::arg("source"), nb::arg("target"), nb::arg("small"));
 }
 
 void bind_pair_values(nb::module_& module) {
@@ -176,6 +237,10 @@ void bind_pair_values(nb::module_& module) {
     };
     plain("terminal_punctuation", &clean::terminal_punctuation);
     plain("numerals", &clean::numerals);
+    plain("url_similarity", &clean::url_similarity);
+    plain("common_substring", &clean::common_substring);
+    plain("bracket_differences", &clean::bracket_differences);
+    bind_pair_options(module);
 }
 
 }  // namespace

@@ -13,30 +13,58 @@ from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rule import Context, Rule
 from nmt_prep.cleaning.rules.alphabetic import AlphabeticRule
 from nmt_prep.cleaning.rules.average_word_length import AverageWordLengthRule
+from nmt_prep.cleaning.rules.brackets import BracketsRule
+from nmt_prep.cleaning.rules.copy import CopyRule
+from nmt_prep.cleaning.rules.currency import CurrencyRule
 from nmt_prep.cleaning.rules.html import HtmlRule
 from nmt_prep.cleaning.rules.length import LengthRule
 from nmt_prep.cleaning.rules.length_ratio import LengthRatioRule
 from nmt_prep.cleaning.rules.longest_word import LongestWordRule
+from nmt_prep.cleaning.rules.noise import NoiseRule
+from nmt_prep.cleaning.rules.numbers import NumbersRule
 from nmt_prep.cleaning.rules.numerals import NumeralsRule
+from nmt_prep.cleaning.rules.only_digits import OnlyDigitsRule
+from nmt_prep.cleaning.rules.only_symbols import OnlySymbolsRule
 from nmt_prep.cleaning.rules.program import ProgramRule
 from nmt_prep.cleaning.rules.python import PythonRule
+from nmt_prep.cleaning.rules.regex import RegexRule
+from nmt_prep.cleaning.rules.repetition import RepetitionRule
+from nmt_prep.cleaning.rules.score import ScoreRule
 from nmt_prep.cleaning.rules.script import ScriptRule
 from nmt_prep.cleaning.rules.terminal_punctuation import TerminalPunctuationRule
 from nmt_prep.cleaning.rules.too_short import TooShortRule
+from nmt_prep.cleaning.rules.truncated import TruncatedRule
+from nmt_prep.cleaning.rules.url_only import UrlOnlyRule
+from nmt_prep.cleaning.rules.urls import UrlsRule
+from nmt_prep.cleaning.rules.word_list import WordListRule
 from nmt_prep.config import Section
 from nmt_prep.config.problems import problems_of
 
 _ALL: tuple[type[Rule[Any]], ...] = (
     LengthRule,
     TooShortRule,
-    LengthRatioRule,
+    OnlySymbolsRule,
+    OnlyDigitsRule,
+    UrlOnlyRule,
     LongestWordRule,
     AverageWordLengthRule,
     AlphabeticRule,
     ScriptRule,
+    HtmlRule,
+    NoiseRule,
+    RepetitionRule,
+    CopyRule,
+    LengthRatioRule,
+    TruncatedRule,
     TerminalPunctuationRule,
     NumeralsRule,
-    HtmlRule,
+    NumbersRule,
+    UrlsRule,
+    CurrencyRule,
+    BracketsRule,
+    RegexRule,
+    WordListRule,
+    ScoreRule,
     PythonRule,
     ProgramRule,
 )

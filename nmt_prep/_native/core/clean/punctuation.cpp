@@ -6,6 +6,9 @@
 #include <cstring>
 #include <vector>
 
+#include "text/properties.h"
+#include "text/utf8.h"
+
 namespace nmt_prep::clean {
 namespace {
 
@@ -27,6 +30,29 @@ std::size_t marks(const Line& line) {
     return count;
 }
 
+bool is_end(char32_t point) {
+    constexpr char32_t kEnds[] = {'.',    '!',    '?',    ':',    ';',    0x2026, 0x037E, 0x0589, 0x061B,
+                                  0x061F, 0x06D4, 0x0964, 0x0965, 0x1362, 0x1367, 0x1368, 0x104A, 0x104B,
+                                  0x17D4, 0x17D5, 0x203C, 0x203D, 0x2047, 0x2048, 0x2049, 0x3002, 0xFE56,
+                                  0xFE57, 0xFF01, 0xFF0E, 0xFF1A, 0xFF1B, 0xFF1F, 0xFF61};
+    return std::find(std::begin(kEnds), std::end(kEnds), point) != std::end(kEnds);
+}
+
+bool ends_sentence(const Line& line) {
+    const std::uint8_t* end = line.end;
+    while (end > line.begin) {
+        const std::uint8_t* begin = end - 1;
+        while ((*begin & 0xC0) == 0x80) --begin;
+        const std::uint8_t* at = begin;
+        const char32_t point = next_utf8(at);
+        if (is_end(point)) return true;
+        const Properties properties = Properties::of(point);
+        if (properties.letter() || properties.mark() || properties.number()) return false;
+        end = begin;
+    }
+    return false;
+}
+
 }  // namespace
 
 void terminal_punctuation(const Lines& source, const Lines& target, double* out) {
@@ -38,6 +64,10 @@ void terminal_punctuation(const Lines& source, const Lines& target, double* out)
         const std::size_t penalty = std::max(a, b) - std::min(a, b) + (a > 1 ? a - 1 : 0) + (b > 1 ? b - 1 : 0);
         out[i] = penalty < logarithms.size() ? logarithms[penalty] : -std::log(static_cast<double>(penalty + 1));
     }
+}
+
+void sentence_ends(const Lines& lines, double* out) {
+    for (std::size_t i = 0; i < lines.size(); ++i) out[i] = ends_sentence(lines[i]) ? 1.0 : 0.0;
 }
 
 }  // namespace nmt_prep::clean

@@ -1,0 +1,20 @@
+// How much one side repeats the other.
+#pragma once
+
+#include "clean/lines.h"
+
+namespace nmt_prep::clean {
+
+// Writes 1 if the letters (L*) of the sides are equal after case folding and there are at least `min_letters` of them,
+// else 0. Sides without letters are no copies.
+void equal_letters(const Lines& source, const Lines& target, std::size_t min_letters, double* out);
+
+// Writes 1 - d / max(a, b): d is the Levenshtein distance of the sides, a and b their lengths; 1 if both are empty. The
+// elements are code points, or tokens (str.split()).
+void edit_similarity(const Lines& source, const Lines& target, bool tokens, double* out);
+
+// Writes the size of the longest common substring that difflib finds, divided by the length of the shorter side in code
+// points; 0 if a side is empty.
+void common_substring(const Lines& source, const Lines& target, double* out);
+
+}  // namespace nmt_prep::clean

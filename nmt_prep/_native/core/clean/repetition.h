@@ -1,0 +1,21 @@
+// Text that is repeated at once.
+#pragma once
+
+#include "clean/lines.h"
+
+namespace nmt_prep::clean {
+
+// Which repetitions count: a string of `min` to `max` + 1 code points that begins with none of white space, followed by
+// itself `times` times or more, with or without spaces (U+0020) before each.
+struct Repetition {
+    std::size_t times;
+    std::size_t min;
+    std::size_t max;
+};
+
+// Writes how often the first such string of each line is repeated, 0 if there is none. The first is the one that begins
+// first, and of those the shortest: the match of the regular expression (\S.{min-1,max}?)(?: *\1){times,}. Requires all
+// numbers to be 1 or more, and min <= max + 1.
+void repetitions(const Lines& lines, const Repetition& wanted, double* out);
+
+}  // namespace nmt_prep::clean

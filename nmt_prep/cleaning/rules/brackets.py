@@ -1,0 +1,39 @@
+"""Rule ``brackets``: brackets that do not match.
+
+For each of ( ), [ ], { } and ⟨ ⟩, wide forms included, a side has a number of brackets that open less those that close.
+Value: the sum over the kinds of how much these differ between the sides, so that ``a)`` on both sides counts nothing;
+in a corpus of one side, of how much they differ from 0. A pair passes if ``value <= max``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from _nmt_prep_core import bracket_differences, unbalanced_brackets
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
+from nmt_prep.config import Section
+
+
+class BracketsOptions(Section):
+    """The limit of unbalanced brackets."""
+
+    max: int = Field(0, ge=0, description="an integer >= 0: the greatest number of brackets that passes")
+
+
+class BracketsRule(Rule[BracketsOptions]):
+    """The unbalanced brackets of a pair, or of a line."""
+
+    name = "brackets"
+    options = BracketsOptions
+    edges = (0, 1, 2, 3, 4, 5, 10, 20, 50)
+
+    def __init__(self, options: BracketsOptions, context: Context) -> None:
+        self._sides = context.sides
+        self.columns = ("pair",) if len(context.sides) == 2 else context.sides
+        self.bounds = (Bounds(high=options.max),)
+
+    def values(self, pairs: Pairs) -> Values:
+        lines = [pairs.lines(side) for side in self._sides]
+        found = bracket_differences(*lines) if len(lines) == 2 else unbalanced_brackets(*lines)
+        return found[np.newaxis]

@@ -1,0 +1,70 @@
+"""Rule ``copy``: a side that repeats the other instead of translating it.
+
+- ``measure: letters``: value 1.0 if the letters (L*) of the sides are equal after case folding, else 0.0, which passes.
+  Digits, punctuation and spaces may differ. Pairs without letters, or with fewer than ``min_letters``, pass.
+- ``measure: distance``: value = 1 − d / max(a, b), where d is the Levenshtein distance of the sides and a and b their
+  lengths, in code points or tokens (``unit``); 1.0 if both are empty. A pair passes if ``value < max``. This is
+  OpusFilter's SimilarityFilter with weights of 1, which is rapidfuzz's ``Levenshtein.normalized_similarity``.
+- ``measure: substring``: value = length of the longest common substring / length of the shorter side, in code points; 0
+  if a side is empty. A pair passes if ``value < max``. This is OpusFilter's LongestCommonSubstringFilter: difflib's
+  ``find_longest_match``, with its shortcut for texts of 200 or more characters ("autojunk").
+
+``lowercase: true`` compares ``str.lower()`` of the sides, for the two other measures.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pyarrow as pa
+from _nmt_prep_core import Lines, common_substring, edit_similarity, equal_letters
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import NOT_FOUND, SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import Section, Side
+
+
+class CopyOptions(Section):
+    """What makes a copy."""
+
+    measure: Literal["letters", "distance", "substring"] = Field(
+        "letters",
+        description="letters, distance or substring: equal letters, edit distance or longest common substring",
+    )
+    min_letters: int = Field(
+        1, ge=1, description="an integer >= 1: pairs with fewer letters are no copies (measure: letters)"
+    )
+    unit: Literal["char", "token"] = Field("char", description="char or token: what is compared (measure: distance)")
+    lowercase: bool = Field(False, description="true or false: whether case is ignored (distance and substring)")
+    max: float = Field(
+        0.9, description="a number from 0 to 1: this similarity does not pass (measure: distance or substring)"
+    )
+
+
+class CopyRule(PairRule[CopyOptions]):
+    """The similarity of the sides."""
+
+    name = "copy"
+    options = CopyOptions
+    edges = SHARES
+
+    def __init__(self, options: CopyOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._options = options
+        self.bounds = (NOT_FOUND if options.measure == "letters" else Bounds(high=options.max, below=True),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        if self._options.measure == "letters":
+            return equal_letters(pairs.lines("source"), pairs.lines("target"), self._options.min_letters)
+        source, target = (self._lines(pairs, side) for side in ("source", "target"))
+        if self._options.measure == "distance":
+            return edit_similarity(source, target, self._options.unit == "token")
+        return common_substring(source, target)
+
+    def _lines(self, pairs: Pairs, side: Side) -> Lines:
+        if not self._options.lowercase:
+            return pairs.lines(side)
+        lowered = [line.lower() for line in pairs.arrow(side).to_pylist()]
+        column = TextColumn.from_arrow(pa.array(lowered, pa.large_string()))
+        return Lines(column.data, column.offsets)

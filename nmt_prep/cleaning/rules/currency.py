@@ -1,0 +1,40 @@
+"""Rule ``currency``: currencies that the sides do not share.
+
+Value: 2m / (a + b), where a and b are the numbers of different currencies that the sides name by a symbol or an ISO
+code, and m is the number of those that both name; 1.0 if there are none. A pair passes if ``value >= min``. All dollars
+are one currency, and so are yen and yuan, since $ and ¥ stand for several.
+
+A currency that only one side names may be spelled out on the other, as in ``$5`` and ``5 Dollar``: with ``missing:
+false`` a side without any has the value 1.0. OpusCleaner's currency_mismatch is stricter.
+"""
+
+from __future__ import annotations
+
+from _nmt_prep_core import currency_similarity
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.config import Section
+
+
+class CurrencyOptions(Section):
+    """The least similarity of the currencies."""
+
+    min: float = Field(0.5, description="a number from 0 to 1: the least similarity that passes")
+    missing: bool = Field(False, description="true or false: whether a side may not lack what the other names")
+
+
+class CurrencyRule(PairRule[CurrencyOptions]):
+    """The similarity of the currencies of the sides."""
+
+    name = "currency"
+    options = CurrencyOptions
+    edges = SHARES
+
+    def __init__(self, options: CurrencyOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._missing = options.missing
+        self.bounds = (Bounds(low=options.min),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        return currency_similarity(pairs.lines("source"), pairs.lines("target"), self._missing)

@@ -1,0 +1,59 @@
+r"""Rule ``noise``: signs that a text is no running text.
+
+Value: how many of the wanted kinds of noise a side has; 0 passes. The kinds:
+
+- ``breadcrumbs``: three or more separators that stand alone: ``>`` ``|`` ``»`` ``›`` ``→`` ``::`` ``•`` ``·``;
+- ``glued_words``: a token of four or more capitalised words (``HomeAboutContactNews``). Fewer are names, such as
+  YouTube, McDonald's and MacBookPro. Tokens with digits or any of ``/.@#_\:=&?%`` are none;
+- ``spaced_letters``: five or more tokens of a single letter in a row (``H e l l o``), in scripts with spaces between
+  words;
+- ``escapes``: ``\u00e4``, ``\xe4``, or two or more such as ``%C3%A4``;
+- ``mojibake``: UTF-8 read as Latin-1 or Windows-1252 (``Ã¤``, ``â€™``, ``Ð¿Ñ€``), and U+FFFD;
+- ``unassigned``: unassigned and private code points, and control characters from U+0080 on.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from _nmt_prep_core import noise_kinds
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import NOT_FOUND, Context, Pairs, SideRule, Values
+from nmt_prep.config import Section, Side
+
+Kind: TypeAlias = Literal["breadcrumbs", "glued_words", "spaced_letters", "escapes", "mojibake", "unassigned"]
+_BITS: dict[Kind, int] = {
+    "breadcrumbs": 1,
+    "glued_words": 2,
+    "spaced_letters": 4,
+    "escapes": 8,
+    "mojibake": 16,
+    "unassigned": 32,
+}
+
+
+class NoiseOptions(Section):
+    """The kinds of noise that do not pass."""
+
+    kinds: list[Kind] = Field(
+        default_factory=lambda: list(_BITS),
+        min_length=1,
+        description="a list of breadcrumbs, glued_words, spaced_letters, escapes, mojibake and unassigned: what counts",
+    )
+
+
+class NoiseRule(SideRule[NoiseOptions]):
+    """The kinds of noise of each side."""
+
+    name = "noise"
+    options = NoiseOptions
+    edges = (0, 1, 2, 3, 4, 5, 6)
+
+    def __init__(self, options: NoiseOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._wanted = sum(_BITS[kind] for kind in set(options.kinds))
+        self.bounds = (NOT_FOUND,) * len(context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return noise_kinds(pairs.lines(side), self._wanted)

@@ -1,0 +1,36 @@
+"""Rule ``only_digits``: text of numbers.
+
+Value: numbers (N*) divided by letters, marks and numbers (L*, M*, N*); 0 if there are none of them. A pair passes if
+``value < max`` on both sides.
+"""
+
+from __future__ import annotations
+
+from _nmt_prep_core import number_shares
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.config import Section, Side
+
+
+class OnlyDigitsOptions(Section):
+    """The limit of the share of numbers."""
+
+    max: PerSide[float] = Field(
+        PerSide[float].both(0.6), description="a number from 0 to 1, or one a side: a share of this size does not pass"
+    )
+
+
+class OnlyDigitsRule(SideRule[OnlyDigitsOptions]):
+    """The share of numbers of each side."""
+
+    name = "only_digits"
+    options = OnlyDigitsOptions
+    edges = SHARES
+
+    def __init__(self, options: OnlyDigitsOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self.bounds = tuple(Bounds(high=options.max.of(side), below=True) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return number_shares(pairs.lines(side))

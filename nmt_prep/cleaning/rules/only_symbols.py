@@ -1,0 +1,36 @@
+"""Rule ``only_symbols``: text of punctuation and symbols.
+
+Value: letters, marks and numbers (L*, M*, N*) divided by all code points that are not white space; 1.0 for an empty
+text. A pair passes if ``value >= min`` on both sides.
+"""
+
+from __future__ import annotations
+
+from _nmt_prep_core import word_character_shares
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.config import Section, Side
+
+
+class OnlySymbolsOptions(Section):
+    """The least share of letters and numbers."""
+
+    min: PerSide[float] = Field(
+        PerSide[float].both(0.3), description="a number from 0 to 1, or one a side: the least share that passes"
+    )
+
+
+class OnlySymbolsRule(SideRule[OnlySymbolsOptions]):
+    """The share of letters and numbers of each side."""
+
+    name = "only_symbols"
+    options = OnlySymbolsOptions
+    edges = SHARES
+
+    def __init__(self, options: OnlySymbolsOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self.bounds = tuple(Bounds(low=options.min.of(side)) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return word_character_shares(pairs.lines(side))

@@ -1,0 +1,84 @@
+r"""Rule ``regex``: patterns of one's own.
+
+The rule is a mapping from names to patterns of the package regex: ``regex: {ads: 'click here', end: {pattern: '[.!?]$',
+side: target, match: keep}}``. Value, for each pattern and each side that it is for: 1.0 if ``regex.search`` finds it,
+else 0.0. With ``match: drop`` no side may have it; with ``match: keep`` every side must have it. This is OpusFilter's
+RegExpFilter, whose ``accept_match: true`` is ``match: keep``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import regex
+from pydantic import Field, field_validator, model_validator
+
+from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, Pairs, Rule, Values
+from nmt_prep.config import Section, Side
+from nmt_prep.config.section import Name
+
+
+class Pattern(Section):
+    """A pattern, the sides that it is for, and what it means."""
+
+    pattern: str = Field(description="a regular expression of the package regex: what is searched for")
+    side: Literal["source", "target", "both"] = Field(
+        "both", description="source, target or both: the sides that are searched"
+    )
+    match: Literal["drop", "keep"] = Field(
+        "drop", description="drop or keep: whether pairs with or without a match are dropped"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pattern_alone(cls, value: Any) -> Any:
+        return {"pattern": value} if isinstance(value, str) else value
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        try:
+            regex.compile(value)
+        except regex.error as error:
+            raise ValueError(f"not a regular expression: {error}") from error
+        return value
+
+
+class RegexOptions(Section):
+    """The patterns by name."""
+
+    patterns: dict[Name, Pattern] = Field(
+        min_length=1, description="a mapping from names to patterns, or to {pattern: …, side: …, match: …}"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _patterns_alone(cls, value: Any) -> Any:
+        return {"patterns": value} if isinstance(value, Mapping) and set(value) != {"patterns"} else value
+
+
+class RegexRule(Rule[RegexOptions]):
+    """Matches of patterns."""
+
+    name = "regex"
+    options = RegexOptions
+    edges = YES_OR_NO
+
+    def __init__(self, options: RegexOptions, context: Context) -> None:
+        found: list[tuple[str, Side, regex.Pattern[str], Bounds]] = [
+            (name, side, regex.compile(wanted.pattern), Bounds(low=1.0) if wanted.match == "keep" else NOT_FOUND)
+            for name, wanted in options.patterns.items()
+            for side in context.sides
+            if wanted.side in (side, "both")
+        ]
+        self._searches = [(pattern, side) for _, side, pattern, _ in found]
+        self.columns = tuple(f"{name}.{side}" for name, side, _, _ in found)
+        self.bounds = tuple(bounds for *_, bounds in found)
+
+    def values(self, pairs: Pairs) -> Values:
+        texts = {side: pairs.arrow(side).to_pylist() for side in {side for _, side in self._searches}}
+        return np.array(
+            [[pattern.search(line) is not None for line in texts[side]] for pattern, side in self._searches], np.float64
+        )

@@ -1,0 +1,47 @@
+"""Rule ``truncated``: a side that breaks off.
+
+A side seems to break off if it does not end like a sentence, but the other side does: with ``.``, ``!``, ``?``, ``…``,
+``:`` or ``;`` or their counterparts in other scripts, closing quotes and brackets after them left out. Value: how many
+times longer the other side is, in code points divided by the usual length in its language
+(:mod:`nmt_prep.cleaning.expansion`); 0 for pairs that do not seem to break off. A pair passes if ``value < max``.
+Without the evidence of the end, ``length_ratio`` needs a higher limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from _nmt_prep_core import sentence_ends
+from pydantic import Field
+
+from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.cleaning.lengths import lengths
+from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.config import SIDES, Section
+
+
+class TruncatedOptions(Section):
+    """The limit of the ratio of the lengths, if one side breaks off."""
+
+    max: float = Field(1.8, description="a number >= 1: a ratio of this size does not pass")
+
+
+class TruncatedRule(PairRule[TruncatedOptions]):
+    """The ratio of the lengths, if one side breaks off."""
+
+    name = "truncated"
+    options = TruncatedOptions
+    edges = (0, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20)
+
+    def __init__(self, options: TruncatedOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._factors = {side: expansion(context.language(side), "char") for side in SIDES}
+        self.bounds = (Bounds(high=options.max, below=True),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        source, target = (lengths(pairs, side, "char") / self._factors[side] for side in SIDES)
+        source_ends, target_ends = (sentence_ends(pairs.lines(side)) for side in SIDES)
+        longer, shorter = np.where(target_ends > source_ends, (target, source), (source, target))
+        broken = (source_ends != target_ends) & (longer > shorter)
+        ratios: Values = np.where(broken, np.inf, 0.0)
+        np.divide(longer, shorter, out=ratios, where=broken & (shorter > 0))
+        return ratios

@@ -1,0 +1,40 @@
+r"""Rule ``url_only``: text of addresses.
+
+Value: characters of URLs, e-mail addresses and host names divided by all characters that are not white space; 0 for an
+empty text. A pair passes if ``value < max`` on both sides. ``max: 0.001`` drops every pair with an address.
+
+A URL begins with http://, https://, ftp:// or www.; a host name ends with a common top-level domain. Both end at
+white space, at any of ``<>"{}|\^`` and backquotes, and at characters outside ASCII; punctuation around them is no
+part of them.
+"""
+
+from __future__ import annotations
+
+from _nmt_prep_core import address_shares
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
+from nmt_prep.config import Section, Side
+
+
+class UrlOnlyOptions(Section):
+    """The limit of the share of addresses."""
+
+    max: PerSide[float] = Field(
+        PerSide[float].both(0.6), description="a number from 0 to 1, or one a side: a share of this size does not pass"
+    )
+
+
+class UrlOnlyRule(SideRule[UrlOnlyOptions]):
+    """The share of addresses of each side."""
+
+    name = "url_only"
+    options = UrlOnlyOptions
+    edges = SHARES
+
+    def __init__(self, options: UrlOnlyOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self.bounds = tuple(Bounds(high=options.max.of(side), below=True) for side in context.sides)
+
+    def line_values(self, pairs: Pairs, side: Side) -> Values:
+        return address_shares(pairs.lines(side))

@@ -1,0 +1,35 @@
+"""Rule ``urls``: URLs that the sides do not share.
+
+Value: 2m / (a + b), where a and b are the numbers of URLs of the sides (http, https, ftp, www) and m is the number of
+those that both have; 1.0 if there are none. A pair passes if ``value >= min``. With ``min: 1`` the sides must have the
+same URLs, as in OpusCleaner's url_mismatch, in any order.
+"""
+
+from __future__ import annotations
+
+from _nmt_prep_core import url_similarity
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import SHARES, Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.config import Section
+
+
+class UrlsOptions(Section):
+    """The least similarity of the URLs."""
+
+    min: float = Field(1, description="a number from 0 to 1: the least similarity that passes")
+
+
+class UrlsRule(PairRule[UrlsOptions]):
+    """The similarity of the URLs of the sides."""
+
+    name = "urls"
+    options = UrlsOptions
+    edges = SHARES
+
+    def __init__(self, options: UrlsOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self.bounds = (Bounds(low=options.min),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        return url_similarity(pairs.lines("source"), pairs.lines("target"))

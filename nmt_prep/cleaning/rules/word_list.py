@@ -1,0 +1,78 @@
+r"""Rule ``word_list``: words of a list that only one side has.
+
+``source`` and ``target`` are files with a word or phrase on each line, for example the toxicity lists of NLLB. Value:
+the difference between the numbers of words of the lists on the two sides. A pair passes if ``value <= max``. Case is
+ignored; words begin and end where those of the text do (``\b`` of the package regex), but those of scripts without
+spaces between words are found anywhere. NLLB's toxicity filter has ``max: 2``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import regex
+from pydantic import Field
+
+from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
+from nmt_prep.config import SIDES, Section, Side
+from nmt_prep.config.section import Location
+
+_UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]",
+)
+
+
+class WordListOptions(Section):
+    """The lists, and the limit of the difference."""
+
+    source: Location = Field(description="a path: a file with a word of the source language on each line")
+    target: Location = Field(description="a path: a file with a word of the target language on each line")
+    max: int = Field(2, ge=0, description="an integer >= 0: the greatest difference that passes")
+
+
+class WordListRule(PairRule[WordListOptions]):
+    """The difference between the numbers of words of the lists."""
+
+    name = "word_list"
+    options = WordListOptions
+    edges = (0, 1, 2, 3, 4, 5, 10, 20)
+
+    def __init__(self, options: WordListOptions, context: Context) -> None:
+        super().__init__(options, context)
+        names: dict[Side, str] = {"source": options.source, "target": options.target}
+        self.files = {names[side]: context.base_dir / names[side] for side in SIDES}
+        self._words = {side: _word_pattern(context.base_dir / names[side]) for side in SIDES}
+        self.bounds = (Bounds(high=options.max),)
+
+    def pair_values(self, pairs: Pairs) -> Values:
+        source, target = (self._counts(pairs, side) for side in SIDES)
+        return np.abs(source - target)
+
+    def _counts(self, pairs: Pairs, side: Side) -> Values:
+        pattern = self._words[side]
+        lines = pairs.arrow(side).to_pylist()
+        return np.fromiter((len(pattern.findall(line)) for line in lines), np.float64, count=len(lines))
+
+
+def _word_pattern(path: Path) -> regex.Pattern[str]:
+    """Returns a pattern that finds the words of a file.
+
+    Raises:
+        ValueError: the file cannot be read, or holds no words.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the word list {path} cannot be read: {error}") from error
+    words = sorted({line.strip() for line in lines} - {""})
+    if not words:
+        raise ValueError(f"the word list {path} holds no words")
+    anywhere = [word for word in words if _UNSPACED.search(word)]
+    between = [word for word in words if not _UNSPACED.search(word)]
+    parts = [r"\L<anywhere>"] * bool(anywhere) + [r"(?<!\w)\L<between>(?!\w)"] * bool(between)
+    return regex.compile("|".join(parts), regex.IGNORECASE, **_named(anywhere=anywhere, between=between))
+
+
+def _named(**lists: list[str]) -> dict[str, list[str]]:
+    return {name: words for name, words in lists.items() if words}

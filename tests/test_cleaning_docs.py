@@ -1,0 +1,87 @@
+"""The round trip of scores that docs/cleaning.md shows runs, with programs in place of the models."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.corpus import write_tgz
+from tests.stages.runs import config_of, run
+from tests.test_docs import DOCS, corpora
+
+BICLEANER = """\
+import sys
+assert sys.argv[1:-3] == ["--scol", "2", "--tcol", "3", "--disable_hardrules"], sys.argv
+with open(sys.argv[-3]) as pairs, open(sys.argv[-2], "w") as output:
+    for line in pairs:
+        row, source, target = line.rstrip("\\n").split("\\t")
+        output.write(f"{line.strip()}\\t{len(source) / 1000:.3f}\\n")
+"""
+
+COMET = """\
+import sys
+assert sys.argv[1::2] == ["-s", "-t", "--model"], sys.argv
+sources, targets = (open(path).read().splitlines() for path in (sys.argv[2], sys.argv[4]))
+assert len(sources) == len(targets)
+for number, target in enumerate(targets):
+    print(f"{sys.argv[4]}\\tSegment {number}\\tscore: {len(target) / 10:.4f}")
+print(f"{sys.argv[4]}\\tscore: 0.5000")
+"""
+
+PAIRS = [("", "x"), ("two words", "zwei"), ("a\u2028b\tc", "vi\x85er"), ("three", " "), ("a", "b"), ("", "")]
+
+
+def test_the_round_trip_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (DOCS / "cleaning.md").read_text("utf-8")
+    [script] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "score_pairs.py").write_text(script, "utf-8")
+    sides = ["".join(f"{line}\n" for line in side).encode() for side in zip(*PAIRS, strict=True)]
+    write_tgz(tmp_path / "news.tgz", dict(zip(("news.en", "news.fr"), sides, strict=True)))
+    [corpus] = corpora("cleaning.md")
+    config = config_of(tmp_path, {key: value for key, value in corpus.items() if key != "scores"})
+    run(config, until="compile")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "enfr").symlink_to(config.run_dir)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, code in (("bicleaner-ai-classify", BICLEANER), ("comet-score", COMET)):
+        (programs / f"{name}.py").write_text(code)
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "{programs / name}.py" "$@"\n')
+    (programs / "nmt-prep").write_text("#!/bin/sh\n")  # the stage has run
+    (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(DOCS.parent)}
+    for commands in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
+        subprocess.run(["sh", "-eu", "-c", commands], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "pairs.tsv").read_text() == "1\ttwo words\tzwei\n2\ta b c\tvi er\n4\ta\tb\n"
+    run(config_of(tmp_path, corpus), until="compile")
+    [part] = (config.run_dir / "compiled" / "train").iterdir()
+    columns = pq.read_table(part).select(["row", "score:bicleaner", "score:kiwi"]).to_pydict()
+    assert columns == {"row": [1, 2, 4], "score:bicleaner": [0.009, 0.005, 0.001], "score:kiwi": [0.4, 0.5, 0.1]}
+
+
+def test_scored_lines_must_be_in_the_order_of_rows(tmp_path: Path) -> None:
+    [script] = re.findall(r"```python\n(.*?)```", (DOCS / "cleaning.md").read_text("utf-8"), re.DOTALL)
+    (tmp_path / "score_pairs.py").write_text(script, "utf-8")
+    (tmp_path / "c.tsv").write_text("a\tb\n" * 5)
+    config = config_of(tmp_path, {"name": "c", "url": "c.tsv"})
+    arguments = [sys.executable, "score_pairs.py", "import", str(config.run_dir), "compiled", "train", "c"]
+    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
+
+    def imported(lines: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            arguments, input=lines, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+        )
+
+    assert "has no output of the stage compile" in imported("").stderr
+    run(config, until="compile")
+    assert imported("1\t0.5\n3\ta\tb\t1\n").stdout == "\n0.5\n\n1\n\n"
+    assert imported("").stdout == "\n" * 5
+    assert imported("3\t1\n1\t2\n").stderr == "row 1 comes after row 3; sort the lines by row\n"

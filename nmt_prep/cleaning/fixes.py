@@ -40,6 +40,7 @@ class FixKind:
 
 FIXES: Mapping[str, FixKind] = MappingProxyType(
     {
+        "mojibake": FixKind("restores UTF-8 that was read as Windows-1252 or Latin-1"),
         "html_entities": FixKind("replaces complete HTML entities, once"),
         "control": FixKind("removes control characters, except tabs, and byte order marks"),
         "soft_hyphens": FixKind("removes soft hyphens"),

@@ -35,8 +35,13 @@ def _meaning(match: re.Match[str]) -> str:
 
 
 def control(line: str) -> str:
-    """Removes characters of category Cc but tabs, and U+FEFF."""
-    return "".join(c for c in line if c == "\t" or (unicodedata.category(c) != "Cc" and c != "\ufeff"))
+    """Removes U+FEFF and characters of category Cc, but not tabs, nor U+0080 to U+009F after other than ASCII."""
+    kept = ""
+    for c in line:
+        misread = "\x80" <= c <= "\x9f" and not kept[-1:].isascii()
+        if c == "\t" or misread or (unicodedata.category(c) != "Cc" and c != "\ufeff"):
+            kept += c
+    return kept
 
 
 def soft_hyphens(line: str) -> str:

@@ -19,6 +19,7 @@ namespace {
 
 std::unique_ptr<clean::Fix> make_fix(const std::string& name, const std::string& mode, const std::string& language,
                                      const clean::Entities& entities) {
+    if (name == "mojibake") return clean::mojibake_fix(language);
     if (name == "html_entities") return clean::html_entities_fix(entities);
     if (name == "control") return clean::control_fix();
     if (name == "soft_hyphens") return clean::soft_hyphens_fix();

@@ -12,6 +12,8 @@ namespace nmt_prep::clean {
 // Names of character references, such as "amp", and the text they stand for.
 using Entities = std::unordered_map<std::string, std::string>;
 
+// `language` is a code such as "en", here and below.
+std::unique_ptr<Fix> mojibake_fix(const std::string& language);
 std::unique_ptr<Fix> html_entities_fix(Entities entities);
 std::unique_ptr<Fix> control_fix();
 std::unique_ptr<Fix> soft_hyphens_fix();
@@ -23,7 +25,6 @@ std::unique_ptr<Fix> width_fix();
 
 // Whose punctuation normalization to match.
 enum class Punctuation : std::uint8_t { kMoses, kSacremoses };
-// `language` is a code such as "en".
 std::unique_ptr<Fix> punctuation_fix(Punctuation like, const std::string& language);
 
 }  // namespace nmt_prep::clean

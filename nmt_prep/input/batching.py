@@ -1,18 +1,25 @@
-"""Ragged columns of pairs in the ``tf.data`` graph: selects rows, and forms batches.
+"""Ragged columns of pairs in the ``tf.data`` graph: selects rows, forms batches, and pads them for training code.
 
 A column has flat ``values`` and a start and a length for each row. Dropping, reordering and truncating rows only edits
 these two small vectors; the values are copied once, when the rows are in batch order.
+
+The cost is in launching operations, not in the ids. So as much as possible is computed for many batches at once, and
+each batch only needs a slice and a padding operation per field.
 
 Tensors are compared with ``tf.equal``, since ``==`` compares identity in a TensorFlow 1 graph.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import tensorflow as tf
 
 from nmt_prep.input.tensors import spans
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 class Column(NamedTuple):
@@ -112,4 +119,207 @@ def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, fl
         rows=tf.concat([tf.cast(tf.gather(by_bucket, full_positions), tf.int64), open_rows[:flushed]], 0),
         sizes=tf.concat([tf.fill([tf.size(last_positions)], window_size), open_sizes[:flushed_windows]], 0),
         waiting=open_rows[flushed:],
+    )
+
+
+def without_autograph(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Decorates a function so that AutoGraph does not rewrite the functions that it passes to ``tf.data``.
+
+    They have no Python control flow on tensors, and rewriting them would take a third of the time to the first batch.
+    """
+    unconverted: Callable[_Arguments, _Result] = tf.autograph.experimental.do_not_convert(function)
+    return unconverted
+
+
+class BatchedInput(NamedTuple):
+    """One batch of pairs (TensorFlow 2), or the tensors that the next ``Session.run`` fills (a TensorFlow 1 graph).
+
+    ``rows`` is the number of pairs in the batch. All ids and lengths are int32.
+
+    Attributes:
+        initializer: operation that starts an epoch in a TensorFlow 1 graph; None in TensorFlow 2.
+        source: ids, shape ``[rows, longest source]``.
+        target_input: ids that the decoder reads, shape ``[rows, longest target_input]``.
+        target_output: ids that the decoder should predict, same shape as ``target_input``.
+        source_sequence_length: shape ``[rows]``.
+        target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
+
+    The three target fields are None in inference.
+    """
+
+    initializer: tf.Operation | None
+    source: tf.Tensor
+    target_input: tf.Tensor | None
+    target_output: tf.Tensor | None
+    source_sequence_length: tf.Tensor
+    target_sequence_length: tf.Tensor | None
+
+
+def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
+    """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
+
+    That is the dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their
+    initializer.
+    """
+    if tf.compat.v1.executing_eagerly_outside_functions():
+        return batches
+    iterator = tf.compat.v1.data.make_initializable_iterator(batches)
+    return iterator.get_next()._replace(initializer=iterator.initializer)
+
+
+class PackedPairs(NamedTuple):
+    """Pairs in batch order; the rows of each field are consecutive.
+
+    Attributes:
+        source: int32, flat ids.
+        target_input: int32, flat ids.
+        target_output: int32, flat ids, rows as long as those of ``target_input``.
+        source_lengths: int32, shape ``[pairs]``.
+        target_lengths: int32, shape ``[pairs]``.
+        sizes: int64, shape ``[batches]``: pairs in each batch, none of them 0.
+    """
+
+    source: tf.Tensor
+    target_input: tf.Tensor
+    target_output: tf.Tensor
+    source_lengths: tf.Tensor
+    target_lengths: tf.Tensor
+    sizes: tf.Tensor
+
+
+class _Span(NamedTuple):
+    """Arguments of ``tf.slice`` for a part of a vector: int64, shape ``[1]`` each."""
+
+    begin: tf.Tensor
+    size: tf.Tensor
+
+
+def row_splits(lengths: tf.Tensor, width: int = 1) -> tf.Tensor:
+    """Returns the row offsets, int64 ``[rows + 1]``; each item of a row takes ``width`` ids."""
+    return tf.concat([[0], tf.cumsum(tf.cast(lengths, tf.int64) * width)], 0)
+
+
+def pad(
+    values: tf.Tensor, splits: tf.Tensor, padding: tf.Tensor | int, width: tf.Tensor | int | None = None
+) -> tf.Tensor:
+    """Pads flat rows to a matrix: int32, shape ``[rows, width]``; a width of None is the length of the longest row."""
+    shape = tf.constant([-1, -1], tf.int64) if width is None else tf.stack([-1, tf.cast(width, tf.int64)])
+    matrix = tf.raw_ops.RaggedTensorToTensor(
+        shape=shape,
+        values=values,
+        default_value=padding,
+        row_partition_tensors=[splits],
+        row_partition_types=["ROW_SPLITS"],
+    )
+    matrix.set_shape([None, None])
+    return matrix
+
+
+def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
+    """Returns the values of a packed column with each (non-empty) row shifted right: ``sos`` added, last id dropped."""
+    shifted = tf.roll(target.values, 1, 0)
+    begins = tf.fill(tf.shape(target.starts), sos)
+    return tf.tensor_scatter_nd_update(shifted, target.starts[:, tf.newaxis], begins)
+
+
+def append_id(column: Column, last: tf.Tensor | int) -> Column:
+    """Returns a packed column with one id appended to each row."""
+    rows = tf.range(tf.size(column.lengths, tf.int64))
+    starts, lengths = column.starts + rows, column.lengths + 1
+    places = spans(starts, column.lengths)[:, tf.newaxis]
+    values = tf.fill([tf.size(column.values) + tf.size(column.lengths)], last)
+    return Column(tf.tensor_scatter_nd_update(values, places, column.values), starts, lengths)
+
+
+def padded_batches(
+    pairs: PackedPairs,
+    source_padding: tf.Tensor | int,
+    target_padding: tf.Tensor | int,
+    source_width: int = 1,
+    widths: tf.Tensor | None = None,
+) -> tf.data.Dataset:
+    """Cuts packed pairs into a dataset of :class:`BatchedInput`.
+
+    Args:
+        pairs: the pairs.
+        source_padding: id that pads sources.
+        target_padding: id that pads both targets.
+        source_width: ids per source item: 50 with characters.
+        widths: int64, shape ``[batches]``: ids that the rows of each batch are padded to, on both sides; None pads each
+            side to its longest row.
+    """
+    source_splits, target_splits = row_splits(pairs.source_lengths, source_width), row_splits(pairs.target_lengths)
+    rows = row_splits(pairs.sizes)
+    source_bounds, target_bounds = tf.gather(source_splits, rows), tf.gather(target_splits, rows)
+
+    def cuts(bounds: tf.Tensor) -> _Span:
+        return _Span(bounds[:-1, tf.newaxis], (bounds[1:] - bounds[:-1])[:, tf.newaxis])
+
+    def batch(rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None) -> BatchedInput:
+        own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
+        own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
+        return BatchedInput(
+            initializer=None,
+            source=pad(tf.slice(pairs.source, *source), own_source_splits, source_padding, width),
+            target_input=pad(tf.slice(pairs.target_input, *target), own_target_splits, target_padding, width),
+            target_output=pad(tf.slice(pairs.target_output, *target), own_target_splits, target_padding, width),
+            source_sequence_length=tf.slice(pairs.source_lengths, *rows),
+            target_sequence_length=tf.slice(pairs.target_lengths, *rows),
+        )
+
+    columns = (cuts(rows), cuts(source_bounds), cuts(target_bounds), *([] if widths is None else [widths]))
+    return tf.data.Dataset.from_tensor_slices(columns).map(batch)
+
+
+class _Side(NamedTuple):
+    """Flat int32 vectors of one side, and the offset of each row in them."""
+
+    ids: tf.Tensor
+    segmentation: tf.Tensor
+    position: tf.Tensor
+    splits: tf.Tensor
+
+
+def packed_batches(
+    source: Column, target: Column, row_pairs: tf.Tensor, sizes: tf.Tensor, length: int, paddings: tuple[int, int]
+) -> tf.data.Dataset:
+    """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
+
+    ``inputs`` and ``targets`` hold the ids, ``*_segmentation`` the number of the pair in its row, from 1, and
+    ``*_position`` the position in its sentence, from 0; both are 0 for padding.
+
+    Args:
+        source: the sources, row after row, packed.
+        target: the targets.
+        row_pairs: int64, shape ``[rows]``: pairs in each row.
+        sizes: int64, shape ``[batches]``: rows in each batch.
+        length: ids of a row.
+        paddings: ids that pad source and target.
+    """
+    first = tf.cumsum(row_pairs, exclusive=True)
+    segment = tf.range(tf.reduce_sum(row_pairs)) - tf.repeat(first, row_pairs) + 1
+    bounds = row_splits(row_pairs)
+    sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in (source, target)]
+
+    def features(start: tf.Tensor, size: tf.Tensor) -> dict[str, tf.Tensor]:
+        found = {}
+        for name, side, padding in zip(("inputs", "targets"), sides, paddings, strict=True):
+            splits = side.splits[start : start + size + 1]
+            for suffix, values, fill in (
+                ("", side.ids, padding),
+                ("_segmentation", side.segmentation, 0),
+                ("_position", side.position, 0),
+            ):
+                matrix = pad(values[splits[0] : splits[-1]], splits - splits[0], fill, length)
+                matrix.set_shape([None, length])
+                found[name + suffix] = matrix
+        return found
+
+    return tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)).map(features)
+
+
+def _side(column: Column, segment: tf.Tensor, bounds: tf.Tensor) -> _Side:
+    places = tf.range(tf.size(column.values)) - tf.repeat(tf.cast(column.starts, tf.int32), column.lengths)
+    return _Side(
+        column.values, tf.repeat(segment, column.lengths), places, tf.gather(row_splits(column.lengths), bounds)
     )

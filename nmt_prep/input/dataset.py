@@ -14,16 +14,20 @@ from nmt_prep.batches.options import Keywords, check_choice
 from nmt_prep.batches.plan import WindowPairs
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.input import tensors
-from nmt_prep.input.batched_input import (
+from nmt_prep.input.batching import (
     BatchedInput,
+    Column,
     PackedPairs,
     batches_or_tensors,
+    pack,
     packed_batches,
+    packed_column,
     padded_batches,
+    select_rows,
     shift_right,
+    truncate_rows,
     without_autograph,
 )
-from nmt_prep.input.batching import Column, pack, packed_column, select_rows, truncate_rows
 from nmt_prep.records import Layout, load_dataset_info
 
 Features: TypeAlias = Literal["nmt", "t2t"]

@@ -11,26 +11,24 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from nmt_prep.batches.options import check_job_shard, check_positive
-from nmt_prep.input.batched_input import (
+from nmt_prep.input.batching import (
     BatchedInput,
+    Column,
     PackedPairs,
     append_id,
     batches_or_tensors,
-    pad,
-    padded_batches,
-    row_splits,
-    shift_right,
-    without_autograph,
-)
-from nmt_prep.input.batching import (
-    Column,
     concat_columns,
     cut_windows,
     empty_column,
     pack,
     packed_column,
+    pad,
+    padded_batches,
+    row_splits,
     select_rows,
+    shift_right,
     truncate_rows,
+    without_autograph,
 )
 
 CHARACTERS_PER_WORD = 50

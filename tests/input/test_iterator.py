@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.python.ops import lookup_ops
 
 from nmt_prep.errors import NmtPrepError
-from nmt_prep.input.batched_input import BatchedInput
+from nmt_prep.input.batching import BatchedInput
 from nmt_prep.input.iterator import get_infer_iterator, get_iterator
 
 pytestmark = pytest.mark.tensorflow

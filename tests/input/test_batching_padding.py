@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from nmt_prep.input.batched_input import PackedPairs, append_id, pad, padded_batches, row_splits, shift_right
-from nmt_prep.input.batching import packed_column
+from nmt_prep.input.batching import PackedPairs, append_id, packed_column, pad, padded_batches, row_splits, shift_right
 
 pytestmark = pytest.mark.tensorflow
 

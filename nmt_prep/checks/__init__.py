@@ -4,6 +4,6 @@ The package :mod:`nmt_prep.config` defines shapes and types. This package adds t
 finds all problems of a config before any work starts, and lists them in one message.
 """
 
-from nmt_prep.checks.load import check_config, json_schema, load_config
+from nmt_prep.checks.load import check_config, json_schema, load_cleaning, load_config
 
-__all__ = ["check_config", "json_schema", "load_config"]
+__all__ = ["check_config", "json_schema", "load_cleaning", "load_config"]

@@ -14,7 +14,7 @@ from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import language_pairs
 from nmt_prep.cleaning.fixes import parse_fixes
 from nmt_prep.cleaning.presets import is_off
-from nmt_prep.cleaning.rules import RULES, rule_problems
+from nmt_prep.cleaning.rules import RULES, kind_of, rule_problems
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning
 from nmt_prep.config.problems import located
@@ -44,6 +44,22 @@ def clean_problems(config: Config, lines: Mapping[KeyPath, int]) -> Iterator[str
         yield from _problems(override, path, lines)
 
 
+def filter_problems(settings: CleanSettings, corpus: str | None, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+    """Yields the problems of a section ``clean`` that is used to filter a stream of pairs, each with its key.
+
+    Args:
+        settings: the section, whose types are right.
+        corpus: name of the corpus whose overrides apply; None for none.
+        lines: line numbers of keys, if known.
+    """
+    yield from _problems(settings, ("clean",), lines)
+    if corpus is not None and corpus not in settings.overrides:
+        near = _nearest(corpus, set(settings.overrides))
+        yield f"clean.overrides: --corpus names {corpus!r}, which has no overrides{near}"
+    for name, layer in settings.overrides.items():
+        yield from _problems(layer, ("clean", "overrides", name), lines)
+
+
 def _problems(layer: CleanSettings | CorpusCleaning, path: KeyPath, lines: Mapping[KeyPath, int]) -> Iterator[str]:
     try:
         parse_fixes(layer.fix or ())
@@ -62,7 +78,7 @@ def _rule_problems(name: str, spec: object) -> Iterator[str]:
                 top_options(spec)
         except ValueError as error:
             yield from str(error).splitlines()
-    elif name not in RULES:
+    elif kind_of(name) not in RULES:
         known = (*RULES, TOP)
         yield f"{name}: there is no such rule{_nearest(name, known)} (rules: {', '.join(known)})"
     else:

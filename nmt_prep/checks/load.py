@@ -5,7 +5,8 @@ The model of a whole config has the sections that all configs have, and those th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,12 +16,22 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep import stages, subwords
 from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_format, fill_in
-from nmt_prep.checks.clean import clean_problems
+from nmt_prep.checks.clean import clean_problems, filter_problems
 from nmt_prep.checks.languages import check_language
-from nmt_prep.config import ByteBPEVocab, Config, Section, SentencePieceVocab, T2TVocab
+from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.top import TOP
+from nmt_prep.config import (
+    ByteBPEVocab,
+    CleanSettings,
+    Config,
+    Languages,
+    Section,
+    SentencePieceVocab,
+    T2TVocab,
+)
 from nmt_prep.config.file import read_file
 from nmt_prep.config.problems import UNKNOWN_NAME, problems_of
-from nmt_prep.config.section import checked_above
+from nmt_prep.config.section import ConfigLanguages, checked_above
 from nmt_prep.config.vocab import VocabOptions, any_of
 from nmt_prep.config.yaml_text import KeyPath
 from nmt_prep.errors import ArgumentError, ConfigError, NmtPrepError
@@ -160,8 +171,61 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         problems = {*missing, *stage_problems(config), *clean_problems(config, lines or {})}
         if not problems:
             return config
+    raise _refusal(origin, problems)
+
+
+def _refusal(origin: str, problems: Collection[str]) -> ConfigError:
+    """Returns the error that lists all problems of a config."""
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    raise ConfigError("\n".join([f"{origin}: {count}", *(f"  {problem}" for problem in sorted(problems))]))
+    return ConfigError("\n".join([f"{origin}: {count}", *(f"  {problem}" for problem in sorted(problems))]))
+
+
+class FilterConfig(Section):
+    """The sections of a config that the filter ``nmt-prep clean`` reads."""
+
+    languages: ConfigLanguages = Field(description="{source: …, target: …}: the languages of the two sides")
+    clean: CleanSettings = Field(CleanSettings(), description="a mapping: the fixes and rules")
+
+
+@dataclass(frozen=True)
+class StreamCleaning:
+    """What a filter of pairs does: the languages, the fixes and rules, and remarks for the user."""
+
+    languages: Languages
+    cleaning: Cleaning
+    remarks: tuple[str, ...] = ()
+
+
+def load_cleaning(path: Path, overrides: Iterable[str] = (), corpus: str | None = None) -> StreamCleaning:
+    """Reads the languages and the section ``clean`` of a config, to filter a stream of pairs.
+
+    Args:
+        path: the YAML file; its other sections are not read.
+        overrides: as for :func:`load_config`.
+        corpus: name of the corpus whose overrides apply; None for those of the languages only.
+
+    Raises:
+        ConfigError: the file cannot be read, or one of the two sections is not valid, or asks for something that needs
+            the whole corpus; the message lists every problem.
+    """
+    data, lines = read_file(path, overrides)
+    values = _tuples({key: data[key] for key in FilterConfig.model_fields if key in data})
+    try:
+        config = FilterConfig.model_validate(values, context=CHECKS)
+    except ValidationError as error:
+        raise _refusal(str(path), problems_of(error, FilterConfig, lines)) from None
+    cleaning = cleaning_of(config.clean, config.languages, corpus or "")
+    problems = [*filter_problems(config.clean, corpus, lines)]
+    remarks: list[str] = []
+    if cleaning.top is not None:
+        key = cleaning.keys[TOP]
+        if key.startswith("clean.preset"):
+            remarks.append(f"{key}{TOP} is left out: it needs the whole corpus")
+        else:
+            problems.append(f"{key}{TOP}: needs the whole corpus, which a stream does not have; remove it")
+    if problems:
+        raise _refusal(str(path), problems)
+    return StreamCleaning(config.languages, replace(cleaning, top=None), tuple(remarks))
 
 
 def _tuples(value: object) -> object:

@@ -78,7 +78,7 @@ class Cleaner:
         except ValueError as error:
             problems = (f"{_located(cleaning, line)}, for the corpus {corpus}" for line in str(error).splitlines())
             raise CleaningError("\n".join(problems)) from error
-        self._names = (EMPTY, *(rule.name for rule in self.rules))
+        self._names = (EMPTY, *(rule.key for rule in self.rules))
         fixes = dict.fromkeys(name for fixer in self._fixers.values() for name, _ in fixer.fixes)
         self._tally = Tally(self.rules, tuple(fixes))
 
@@ -121,7 +121,7 @@ class Cleaner:
         try:
             return rule.values(pairs)
         except CleaningError as error:
-            where = f"{_located(self._cleaning, rule.name)}, for the corpus {self._corpus}"
+            where = f"{_located(self._cleaning, rule.key)}, for the corpus {self._corpus}"
             raise CleaningError(f"{where}: {error}") from error
 
     def _violations(self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask) -> tuple[Values, Values]:

@@ -112,7 +112,7 @@ class Tally:
 
     def counts(self) -> CleanCounts:
         """Returns the counts so far."""
-        names = [rule.name for rule in self._rules]
+        names = [rule.key for rule in self._rules]
         return CleanCounts(
             self._pairs_in,
             self._pairs_out,
@@ -120,7 +120,7 @@ class Tally:
             {name: dict(zip(names, row, strict=True)) for name, row in zip(names, self._failed.tolist(), strict=True)},
             dict(self._altered),
             {
-                rule.name: {
+                rule.key: {
                     column: Histogram(tuple(map(float, rule.edges)), tuple(kept), tuple(dropped))
                     for column, (dropped, kept) in zip(rule.columns, counts.tolist(), strict=True)
                 }

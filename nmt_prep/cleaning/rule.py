@@ -173,7 +173,8 @@ class Rule(ABC, Generic[O]):
     the value 1.0 for yes, and the bounds :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
 
     Attributes:
-        name: the key below ``rules``.
+        name: the name of the rule.
+        key: the key below ``rules``: the name, or the name and a label; what counts and rejects say.
         options: the type of the options, validated from the YAML below the key.
         compares: the rule compares the sides; corpora of one side are cleaned without it.
         edges: ascending edges of the histogram of the values, ends included; values outside are counted at the ends.
@@ -191,6 +192,7 @@ class Rule(ABC, Generic[O]):
     bounds: tuple[Bounds, ...]
     scores: tuple[str, ...] = ()
     files: Mapping[str, Path] = MappingProxyType({})
+    key: str
 
     @abstractmethod
     def __init__(self, options: O, context: Context) -> None:

@@ -97,8 +97,8 @@ def print_new_directory(console: SafeConsole, config: Config) -> None:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Lets Ctrl-C stop the work inside cleanly, and ends the program with a message on how to resume."""
+def interruptible(remark: str = "interrupted; run the same command again to resume") -> Iterator[None]:
+    """Lets Ctrl-C stop the work inside cleanly, and ends the program with a remark."""
     came = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -116,7 +116,7 @@ def interruptible() -> Iterator[None]:
         # A library that was loading may have replaced KeyboardInterrupt by another exception.
         if not came and not isinstance(error, KeyboardInterrupt):
             raise
-        print_remark("interrupted; run the same command again to resume")
+        print_remark(remark)
         raise typer.Exit(INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGINT, before)

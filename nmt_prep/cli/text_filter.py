@@ -61,7 +61,7 @@ def encode_stream(vocab: Path, *, tag: str | None, as_pieces: bool, id_layout: I
         raise VocabularyError(f"--tag: {vocab}: {error}") from error
     written: Callable[[Ragged], pa.Array] = PieceText(tokenizer).lines if as_pieces else id_lines
     for lines in input_lines():
-        _write(convert(lambda text: written(frame.around(tokenizer.encode_batch(text, threads))), lines))
+        write_lines(convert(lambda text: written(frame.around(tokenizer.encode_batch(text, threads))), lines))
 
 
 def decode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout) -> None:
@@ -73,7 +73,7 @@ def decode_stream(vocab: Path, *, as_pieces: bool, id_layout: IdLayout) -> None:
         return pa.array(tokenizer.decode_batch(read(lines.to_pylist())), pa.large_string())
 
     for lines in input_lines():
-        _write(convert(decoded, lines, word=_PIECE if as_pieces else _ID))
+        write_lines(convert(decoded, lines, word=_PIECE if as_pieces else _ID))
 
 
 def show_vocabulary(path: Path, text: Path | None, *, id_layout: IdLayout) -> None:
@@ -141,7 +141,12 @@ def _coverage(tokenizer: Tokenizer, blocks: Iterator[InputLines]) -> Iterator[tu
     yield "pieces used", f"{len(used):,} of {len(tokenizer):,}"
 
 
-def _write(lines: pa.Array) -> None:
+def write_lines(lines: pa.Array) -> None:
+    """Writes the lines of a ``large_string`` array to standard output. If its reader is gone, ends the program.
+
+    Raises:
+        OutputError: standard output cannot be written.
+    """
     rest = joined_lines(lines)
     try:
         while rest:

@@ -170,7 +170,7 @@ def read_bytes(path: Path) -> bytes:
         raise unreadable(path, error) from error
 
 
-def spans(data: bytearray, starts: Offsets, ends: Offsets) -> pa.Array:
+def spans(data: bytearray | npt.NDArray[np.uint8], starts: Offsets, ends: Offsets) -> pa.Array:
     """Returns the spans ``data[starts[i]:ends[i]]`` as a ``large_string`` array.
 
     ``starts[i] <= ends[i] <= starts[i + 1]`` must hold: then the spans and the gaps between them form one array of

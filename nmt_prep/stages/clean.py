@@ -257,7 +257,7 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
     cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
     context = Context(config.languages, sides_of(corpus), base_dir)
     cleaner = Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")
-    wanted = {rule.name: rule.scores for rule in cleaner.rules}
+    wanted = {rule.key: rule.scores for rule in cleaner.rules}
     if cleaning.top is not None:
         wanted[TOP] = (top_options(cleaning.top).score,)
     for rule, names in wanted.items():

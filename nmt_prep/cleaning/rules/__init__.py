@@ -73,18 +73,26 @@ RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.name: rule for rul
 """All rules by name, in the order in which they are listed."""
 
 
+def kind_of(key: str) -> str:
+    """Returns the name of the rule that a key stands for: ``length`` for ``length`` and for ``length/characters``.
+
+    With such labels, a config can have a rule several times, with different options.
+    """
+    return key.partition("/")[0]
+
+
 def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any], ...]:
     """Builds the rules for a corpus, in the order of the mapping.
 
     Rules that are off are left out, and those that do not apply to a corpus of one side.
 
     Args:
-        specs: options by name of the rule; true for a rule without options.
+        specs: options by key, the name of a rule or ``name/label``; true for a rule without options.
         context: the corpus that the rules are for.
 
     Raises:
         ValueError: a rule or an option is unknown or wrong; the message has a line for each problem, which begins with
-            the rule's name.
+            the rule's key.
     """
     problems: list[str] = []
     rules = []
@@ -101,7 +109,7 @@ def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any]
 def rule_problems(specs: Mapping[str, object]) -> Iterator[str]:
     """Yields the problems of rules and their options that can be found without building the rules.
 
-    Each begins with the rule's name.
+    Each begins with the rule's key.
     """
     for name, spec in specs.items():
         try:
@@ -116,13 +124,12 @@ def rule_options(name: str, spec: object) -> Section | None:
     Raises:
         ValueError: there is no such rule, or an option is unknown or wrong.
     """
-    if name not in RULES:
+    if (kind := RULES.get(kind_of(name))) is None:
         near = difflib.get_close_matches(name, RULES, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"{name}: there is no such rule{hint} (rules: {', '.join(RULES)})")
     if is_off(spec):
         return None
-    kind = RULES[name]
     try:
         return kind.options.model_validate({} if spec is None or spec is True else spec)
     except ValidationError as error:
@@ -132,10 +139,12 @@ def rule_options(name: str, spec: object) -> Section | None:
 
 def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
     options = rule_options(name, spec)
-    if options is None or (RULES[name].compares and len(context.sides) < 2):
+    kind = RULES[kind_of(name)]
+    if options is None or (kind.compares and len(context.sides) < 2):
         return []
     try:
-        rule = RULES[name](options, context)
+        rule = kind(options, context)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+    rule.key = name
     return [rule] if rule.columns else []

@@ -1,0 +1,245 @@
+"""Cleans tab-separated lines from standard input to standard output, one block of lines at a time."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import islice
+from operator import add
+from pathlib import Path
+from queue import SimpleQueue
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.checks import load_cleaning
+from nmt_prep.cleaning.cleaner import Cleaner, Judged
+from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.rule import Context, Values
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
+from nmt_prep.columns import TextColumn, joined_lines
+from nmt_prep.config import SIDES, Side
+from nmt_prep.corpora.lines import spans
+from nmt_prep.errors import CleaningError, CorpusError, OutputError
+from nmt_prep.progress import Progress
+from nmt_prep.runtime import available_cores
+
+_TAB = ord("\t")
+
+
+def clean_stream(
+    config: Path,
+    overrides: Iterable[str],
+    *,
+    corpus: str | None,
+    opusfilter: Path | None,
+    scores: Mapping[str, int],
+    rejected: Path | None,
+    threads: int | None,
+    console: SafeConsole,
+    progress: Progress,
+) -> None:
+    """Cleans standard input to standard output, and prints the counts.
+
+    Args:
+        config: the YAML file with the sections ``languages`` and ``clean``.
+        overrides: assignments to keys of the config.
+        corpus: name of the corpus whose overrides apply; None for those of the languages only.
+        opusfilter: an OpusFilter config whose filters replace the rules; None for those of the config.
+        scores: columns of scores by name, counted from 0.
+        rejected: file for the dropped lines; None to write none.
+        threads: that clean; None for one per core.
+        console: for remarks and counts.
+        progress: hears of the lines read.
+
+    Raises:
+        ConfigError: the config is wrong, or a rule needs more than a stream has.
+        CleaningError: a rule failed.
+        CorpusError: a line has too few columns, or a score is not a number.
+        InvalidTextError: the input is not UTF-8.
+        OutputError: the output cannot be written.
+    """
+    loaded = load_cleaning(config, overrides, corpus)
+    for remark in loaded.remarks:
+        console.print(remark, soft_wrap=True)
+    context = Context(loaded.languages, SIDES, config.parent)
+    threads = threads or available_cores()
+    cleaners = [Cleaner(loaded.cleaning, context, "standard input") for _ in range(threads)]
+    _check_scores(cleaners[0], scores)
+    idle: SimpleQueue[Cleaner] = SimpleQueue()
+    for cleaner in cleaners:
+        idle.put(cleaner)
+    with ExitStack() as stack:
+        rejects = None if rejected is None else stack.enter_context(_opened(rejected))
+        pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="clean"))
+        meter = stack.enter_context(progress.meter("cleaning", unit="pairs"))
+        work = (partial(_clean, idle, scores, lines) for lines in input_lines())
+        for block in _in_order(pool, work, ahead=2 * threads):
+            write_lines(block.kept)
+            if rejects is not None:
+                _write_rejects(rejects, block.rejected)
+            meter.advance(block.size)
+    _print_counts(console, reduce(add, (cleaner.counts for cleaner in cleaners)))
+
+
+def _check_scores(cleaner: Cleaner, scores: Mapping[str, int]) -> None:
+    for rule in cleaner.rules:
+        for name in rule.scores:
+            if name not in scores:
+                raise CleaningError(
+                    f"the rule {rule.key} needs the score {name!r}; name its column, such as --score {name}=2"
+                )
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The columns of some lines.
+
+    Attributes:
+        text: the two sides, ``large_string`` arrays.
+        rest: all further columns of each line, each with its tab before it.
+        scores: by name, float64, shape ``[lines]``.
+    """
+
+    text: Mapping[Side, pa.Array]
+    rest: pa.Array
+    scores: Mapping[str, Values]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A cleaned block: number of lines read, the lines that are kept, and those that are dropped with their reasons."""
+
+    size: int
+    kept: pa.Array
+    rejected: pa.Array
+
+
+def _clean(idle: SimpleQueue[Cleaner], scores: Mapping[str, int], lines: InputLines) -> _Block:
+    fields = _split(lines, scores)
+    cleaner = idle.get()
+    try:
+        judged = cleaner.clean(fields.text, fields.scores)
+    finally:
+        idle.put(cleaner)
+    target = _joined("", judged.text["target"], fields.rest)
+    written = _joined("\t", judged.text["source"], target)
+    dropped = pa.array(~judged.kept)
+    return _Block(
+        len(lines.text),
+        written.filter(pa.array(judged.kept)),
+        _with_reasons(written.filter(dropped), judged, lines.first),
+    )
+
+
+def _with_reasons(lines: pa.Array, judged: Judged, first: int) -> pa.Array:
+    """Returns dropped lines with four more columns: rule, value, threshold, number of the line in the input."""
+    places = np.flatnonzero(~judged.kept)
+    rules = pa.array(judged.names).take(pa.array(judged.reasons[places]))
+    numbers = (
+        pc.fill_null(pa.array(each, from_pandas=True).cast(pa.string()), "")
+        for each in (judged.values, judged.thresholds)
+    )
+    columns = [rules, *numbers, pa.array(places + first).cast(pa.string())]
+    return _joined("\t", lines, *columns)
+
+
+def _joined(separator: str, *columns: pa.Array) -> pa.Array:
+    kind = pa.large_string()
+    return pc.binary_join_element_wise(*(column.cast(kind) for column in columns), pa.scalar(separator, kind))
+
+
+def _split(lines: InputLines, scores: Mapping[str, int]) -> _Fields:
+    """Splits lines at their tabs.
+
+    Raises:
+        CorpusError: a line has too few columns, or a score is not a number.
+    """
+    column = TextColumn.from_arrow(lines.text)
+    starts, ends = column.offsets[:-1], column.offsets[1:]
+    cuts = np.flatnonzero(column.data[: ends[-1]] == _TAB)
+    first = np.searchsorted(cuts, starts)
+    found = np.searchsorted(cuts, ends) - first
+    needed = max(1, *scores.values()) if scores else 1
+    if (found < needed).any():
+        number = int((found < needed).argmax())
+        raise CorpusError(
+            f"{lines.name}, line {lines.first + number}: it has {int(found[number]) + 1} of the "
+            f"{needed + 1} columns needed, which are separated by tabs"
+        )
+    data = column.data
+    bounds = np.append(cuts, column.data.size)
+
+    def field(number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        begin = starts if number == 0 else bounds[first + number - 1] + 1
+        return begin, np.where(number < found, bounds[np.minimum(first + number, len(cuts))], ends)
+
+    text: dict[Side, pa.Array] = {side: spans(data, *field(number)) for number, side in enumerate(SIDES)}
+    rest = spans(data, field(1)[1], ends)
+    values = {
+        name: _numbers(spans(data, *field(number)), f"{lines.name}, line", lines.first, number)
+        for name, number in scores.items()
+    }
+    return _Fields(text, rest, values)
+
+
+def _numbers(texts: pa.Array, where: str, first: int, column: int) -> Values:
+    """Returns the scores of a column; NaN for an empty one."""
+    try:
+        filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+        return np.asarray(filled.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+    except pa.ArrowInvalid:
+        for number, text in enumerate(texts.to_pylist()):
+            try:
+                float(text or 0)
+            except ValueError:
+                raise CorpusError(f"{where} {first + number}: column {column} holds {text!r}, not a number") from None
+        raise
+
+
+def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ahead: int) -> Iterator[_Block]:
+    """Yields the results in the order of the work, of which at most ``ahead`` is under way."""
+    running: deque[Future[_Block]] = deque(pool.submit(each) for each in islice(work, ahead))
+    try:
+        while running:
+            yield running.popleft().result()
+            running.extend(pool.submit(each) for each in islice(work, 1))
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _write_rejects(file: BinaryIO, lines: pa.Array) -> None:
+    try:
+        file.write(joined_lines(lines))
+    except OSError as error:
+        raise OutputError(f"cannot write {file.name}: {os.strerror(error.errno or 0)}") from error
+
+
+def _print_counts(console: SafeConsole, counts: CleanCounts) -> None:
+    dropped = counts.pairs_in - counts.pairs_out
+    share = 100 * dropped / max(counts.pairs_in, 1)
+    console.print(
+        f"{counts.pairs_in:,} pairs read, {counts.pairs_out:,} kept, {dropped:,} dropped ({share:.1f}%)",
+        soft_wrap=True,
+    )
+    for title, numbers in (("dropped", counts.dropped), ("fixed lines", counts.altered)):
+        some = [f"{name} {count:,}" for name, count in numbers.items() if count]
+        if some:
+            console.print(f"{title}: {', '.join(some)}", soft_wrap=True)

@@ -41,7 +41,7 @@ def score_column(name: str) -> str:
     return f"{SCORE}{name}"
 
 
-def part_schema(scores: Iterable[str] = ()) -> pa.Schema:
+def part_schema(scores: Iterable[str] = (), *, rows: bool = True) -> pa.Schema:
     """Returns the columns of a part.
 
     ``row`` is the position of a pair in its corpus before any pair was dropped; ``score:<name>`` are the scores that
@@ -49,13 +49,14 @@ def part_schema(scores: Iterable[str] = ()) -> pa.Schema:
 
     Args:
         scores: names of the scores, sorted.
+        rows: whether there is a column ``row``.
     """
     return pa.schema(
         [
             pa.field("source", pa.string(), nullable=False),
             pa.field("target", pa.string(), nullable=False),
             pa.field("corpus", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-            pa.field("row", pa.int64(), nullable=False),
+            *([pa.field("row", pa.int64(), nullable=False)] if rows else []),
             *(pa.field(score_column(name), pa.float64()) for name in scores),
         ]
     )
@@ -74,7 +75,7 @@ class Part:
 def write_parts(batches: Iterable[PairBatch], corpus: str, directory: Path, prefix: str) -> list[Part]:
     """Writes pairs to ``<directory>/<prefix>-<number, 5 digits>.parquet``, each part published when it is whole.
 
-    The batches must have their rows, and all of them the same scores.
+    All batches must have their rows, or none of them, and the same scores.
 
     Raises:
         CorpusError: a line has 2 GiB or more.
@@ -197,11 +198,12 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
             raise _too_long(corpus)
         columns.append(pa.concat_arrays(pieces))
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
-    columns.append(pa.array(np.concatenate([pairs.rows for pairs in held if pairs.rows is not None])))
+    if rows := [pairs.rows for pairs in held if pairs.rows is not None]:
+        columns.append(pa.array(np.concatenate(rows)))
     names = sorted(held[0].scores)
     columns += [pa.concat_arrays([pairs.scores[name] for pairs in held]) for name in names]
     held.clear()
-    return pa.record_batch(columns, schema=part_schema(names))
+    return pa.record_batch(columns, schema=part_schema(names, rows=bool(rows)))
 
 
 def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:

@@ -206,7 +206,7 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     reader = open_corpus(corpus, task.slice.files, task.languages, slices)
     files = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
     rows = with_scores(reader.pairs(), files, last=task.slice.last)
-    batches = _sound(numbered(rows, task.slice.first_row), counts, tick)
+    batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows else rows, counts, tick)
     parts: list[Part] = []
     if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
@@ -303,7 +303,7 @@ class Compile(Stage[CompileOutput, Compiled]):
     reads = (Extract,)
     output = CompileOutput
     rounds = (LINES, ROWS, COMPILE)
-    version = 3
+    version = 2
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
@@ -311,6 +311,8 @@ class Compile(Stage[CompileOutput, Compiled]):
             settings[f"splits.{split}"] = [corpus.name for corpus in corpora]
             for corpus in corpora:
                 settings |= reading_settings(f"splits.{split}.{corpus.name}", corpus, config.languages)
+                if _has_rows(config, corpus):
+                    settings[f"splits.{split}.{corpus.name}.rows"] = True
                 if corpus.role == "vocab" and _is_written(config, split, corpus):
                     settings[f"splits.{split}.{corpus.name}.written"] = True
         return settings
@@ -361,6 +363,14 @@ class Compile(Stage[CompileOutput, Compiled]):
         )
 
 
+def _has_rows(config: Config, corpus: Corpus) -> bool:
+    """Returns true if the parts of a corpus have the rows of its pairs, which cleaning and scores refer to.
+
+    Other parts do not have them, so that those of a config without either keep their bytes.
+    """
+    return config.clean is not None or bool(corpus.scores)
+
+
 def _is_written(config: Config, split: str, corpus: Corpus) -> bool:
     """Returns true if the pairs of a corpus are written to parts. Otherwise, only sample reads it."""
     return corpus.role != "vocab" or config.cleans(split)
@@ -399,6 +409,7 @@ def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFile
         {directory / stored.file: stored.size for files in (*parts.values(), *scores.values()) for stored in files},
         file_names(job, split, corpus),
         {name: directory / stored.file for name, (stored,) in scores.items()},
+        _has_rows(job.config, corpus),
     )
 
 

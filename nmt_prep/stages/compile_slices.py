@@ -38,6 +38,7 @@ class CorpusFiles:
         sizes: of the files, in bytes.
         names: of the files, as the config calls them, for messages.
         scores: the files of scores by the names of the scores, each one file for the whole corpus.
+        rows: the rows of its pairs are wanted.
     """
 
     split: str
@@ -47,6 +48,7 @@ class CorpusFiles:
     sizes: Mapping[Path, int]
     names: Mapping[Path, str]
     scores: Mapping[str, Path] = field(default_factory=dict)
+    rows: bool = True
 
     @property
     def where(self) -> str:
@@ -196,7 +198,7 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
         RowsTask(_rows_key(corpus, number), corpus, slice_.files, languages)
         for corpus, slices in zip(corpora, sliced, strict=True)
         for number, slice_ in enumerate(slices[:-1])
-        if not slice_.bounds
+        if corpus.rows and not slice_.bounds
     ]
     counted = yield from ROWS.run(tasks, sum(task.source.size(files) for task in tasks for files in task.files))
     rows = {task.key: count.rows for task, count in zip(tasks, counted, strict=True)}

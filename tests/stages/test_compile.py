@@ -35,14 +35,14 @@ def compiled(config: Config, split: str = "train") -> list[tuple[str, str, str]]
 
 
 def compiled_rows(config: Config, split: str = "train") -> list[tuple[str, str, str, int]]:
-    """Returns all pairs of a split with their rows, in the order of the manifest."""
+    """Returns all pairs of a split with their rows, -1 where there are none, in the order of the manifest."""
     run(config, until="compile")
     rows: list[tuple[str, str, str, int]] = []
     for part in manifest(config, "compile").details["parts"][split]:
         read = [row for batch in iter_pairs(config.run_dir / "compiled" / part["file"]) for row in batch.to_pylist()]
         assert len(read) == part["pairs"]
         assert sum(len((row["source"] + row["target"]).encode()) for row in read) == part["bytes"]
-        rows += [(row["source"], row["target"], row["corpus"], row["row"]) for row in read]
+        rows += [(row["source"], row["target"], row["corpus"], row.get("row", -1)) for row in read]
     return rows
 
 
@@ -75,7 +75,7 @@ def test_pairs_of_all_corpora_in_order(tmp_path: Path) -> None:
 def test_pairs_with_an_empty_side_are_dropped_and_counted(tmp_path: Path) -> None:
     rows = [("a", "b"), ("", "c"), ("d", "\u3000\u2028"), (" \t\x1c", "\r"), ("\x85e\xa0", "\0"), ("\u200b", "f")]
     source, target = ("".join(f"{line}\n" for line in side).encode() for side in zip(*rows, strict=True))
-    config = config_of(tmp_path, plain(tmp_path, "c", source, target))
+    config = config_of(tmp_path, plain(tmp_path, "c", source, target), clean={})
     assert compiled_rows(config) == [("a", "b", "c", 0), ("\x85e\xa0", "\0", "c", 4), ("\u200b", "f", "c", 5)]
     reasons = {"empty_source": 1, "empty_target": 1, "empty_both": 1}
     dropped = {**dict.fromkeys(DROP_REASONS, 0), **reasons}
@@ -102,6 +102,7 @@ def test_rows_count_what_is_dropped_but_no_header(tmp_path: Path) -> None:
         {"name": "t", "url": "t.tsv", "columns": columns, "invalid": "drop"},
         {"name": "c", "url": "c.csv", "columns": columns},
         {"name": "j", "url": "j.jsonl", "fields": fields},
+        clean={},
     )
     assert compiled_rows(config) == [
         *[("c", "d", "t", 1), ("g", "h", "t", 3)],

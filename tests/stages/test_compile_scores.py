@@ -98,7 +98,7 @@ def test_a_change_of_scores_is_seen(tmp_path: Path) -> None:
     config = config_of(tmp_path, corpus)
     assert compiled(config) == [("a", "b", "c")]
     [file] = files_of(config)
-    assert pq.read_schema(config.run_dir / "compiled" / file).names == ["source", "target", "corpus", "row"]
+    assert pq.read_schema(config.run_dir / "compiled" / file).names == ["source", "target", "corpus"]
 
 
 @pytest.mark.parametrize("count", [0, 59, 61, 200])

@@ -93,7 +93,7 @@ def test_all_options_of_a_corpus_apply_to_slices(tmp_path: Path) -> None:
         {**pair, "name": "vocab", "role": "vocab"},
         {"name": "table", "url": "t.tsv", "columns": {"source": 1, "target": 0}},
     ]
-    one, many = (config_of(tmp_path / name, *corpora) for name in ("one", "many"))
+    one, many = (config_of(tmp_path / name, *corpora, clean={}) for name in ("one", "many"))
     for config in (one, many):
         config.run_dir.parent.mkdir()
         for path in tmp_path.glob("*.*"):
@@ -101,7 +101,7 @@ def test_all_options_of_a_corpus_apply_to_slices(tmp_path: Path) -> None:
     rows = compiled_rows(one)
     with small_slices():
         assert compiled_rows(many) == rows
-    assert len(files_of(one)) == 3
+    assert len(files_of(one)) == 4
     assert len(files_of(many)) > 12
     assert manifest(many, "compile").details["corpora"] == manifest(one, "compile").details["corpora"]
 
@@ -116,7 +116,7 @@ def test_large_files_of_a_pattern_are_divided_and_small_ones_grouped(tmp_path: P
         for path in tmp_path.glob("?.??"):
             archive.add(path, path.name)
     corpus = {"name": "c", "url": "x.tgz", "source": "*.en", "target": "*.zh"}
-    config = config_of(tmp_path, corpus)
+    config = config_of(tmp_path, corpus, clean={})
     with small_slices():
         rows = compiled_rows(config)
     assert [row for _, _, _, row in rows] == list(range(146))
@@ -158,7 +158,7 @@ def test_rows_count_on_through_the_files_of_a_corpus(
         document = f"<tmx><body>{body}</body></tmx>" if suffix == "tmx" else f"{head}{body}"
         contents[f"{name}.{suffix}"] = document.encode()
     corpus = members_of_a_pattern(tmp_path, contents, **options)
-    one, many = (config_of(tmp_path / name, corpus) for name in ("one", "many"))
+    one, many = (config_of(tmp_path / name, corpus, clean={}) for name in ("one", "many"))
     for config in (one, many):
         config.run_dir.parent.mkdir()
         (config.run_dir.parent / "x.tgz").write_bytes((tmp_path / "x.tgz").read_bytes())

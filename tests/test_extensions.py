@@ -22,8 +22,9 @@ from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora import PairBatch, PairBuilder, Reader, format_of, iter_pairs, registry
 from nmt_prep.corpora.lines import text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS
+from nmt_prep.corpora.scores import score_of
 from nmt_prep.engines import Tick
-from nmt_prep.errors import ConfigError, TrainingError
+from nmt_prep.errors import ConfigError, CorpusError, TrainingError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.rounds import Round, Rounds
@@ -55,6 +56,27 @@ class BarsReader(Reader):
             for number in range(len(block.starts)):
                 source, _, target = text_of(block, number).partition(separator)
                 builder.add(source, target)
+            yield from builder.full()
+        yield from builder.rest()
+
+
+class ScoredBarsReader(BarsReader):
+    """A number between the sides."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".scored",)
+
+    @classmethod
+    def has_score_at(cls, place: int | str) -> bool:
+        return place == "middle"
+
+    def pairs(self) -> Iterator[PairBatch]:
+        path = self.files["both"]
+        builder = PairBuilder(self.corpus.max_line_bytes, path, self.scores)
+        for block in self.blocks("both"):
+            for number in range(len(block.starts)):
+                source, score, target = text_of(block, number).split("|")
+                where = f"{path}:{block.first_line + number}"
+                builder.add(source, target, scores={name: score_of(score, name, where) for name in self.scores})
             yield from builder.full()
         yield from builder.rest()
 
@@ -130,9 +152,10 @@ def config(directory: Path, **more: Any) -> Config:
 
 @pytest.fixture
 def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Installs the reader as an entry point of a package."""
-    entry = EntryPoint("bars", f"{__name__}:BarsReader", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints([entry]).select(**wanted))
+    """Installs the readers as entry points of a package."""
+    kinds = {"bars": "BarsReader", "scored": "ScoredBarsReader"}
+    entries = [EntryPoint(name, f"{__name__}:{kind}", registry.GROUP) for name, kind in kinds.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda **wanted: EntryPoints(entries).select(**wanted))
     registry._installed.cache_clear()
     yield
     registry._installed.cache_clear()
@@ -149,6 +172,18 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> None:
 def compiled(directory: Path) -> list[tuple[str, str]]:
     batches = [batch for path in sorted((directory / "run/compiled/train").iterdir()) for batch in iter_pairs(path)]
     return [(pair["source"], pair["target"]) for batch in batches for pair in batch.to_pylist()]
+
+
+@pytest.mark.usefixtures("bars")
+def test_a_reader_delivers_scores(tmp_path: Path) -> None:
+    (tmp_path / "a.scored").write_text("a|0.5|b\nc||d\n")
+    corpus = {"url": str(tmp_path / "a.scored"), "scores": {"s": "middle"}}
+    nmt_prep.run(config(tmp_path, corpus=corpus), until="compile")
+    [path] = (tmp_path / "run/compiled/train").iterdir()
+    assert [pair["score:s"] for batch in iter_pairs(path) for pair in batch.to_pylist()] == [0.5, None]
+    (tmp_path / "a.scored").write_text("a|0.5|b\nc|x|d\n")
+    with pytest.raises(CorpusError, match=r"a\.scored:2: scores\.s: found 'x', which is not a number"):
+        nmt_prep.run(config(tmp_path, corpus=corpus), until="compile")
 
 
 @pytest.mark.usefixtures("bars")

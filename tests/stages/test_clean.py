@@ -357,3 +357,19 @@ def test_a_score_that_the_corpus_does_not_have(tmp_path: Path) -> None:
     )
     with pytest.raises(CleaningError, match=message):
         run(config)
+
+
+def test_a_score_of_the_corpus_and_its_bounds(tmp_path: Path) -> None:
+    rules = {"score": {"s": {"min": 0.5}}}
+    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
+    run(config, until="clean")
+    assert pairs_below(config, "cleaned", "train", "row") == [(0,), (2,), (4,), (5,)]
+    assert [(row, rule, value) for _, _, row, rule, value, _ in rejected(config)] == [
+        (1, "score", None),
+        (3, "score", 0.1),
+        (6, "score", None),
+        (7, "score", 0.3),
+    ]
+    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": {"score": {"t": {"min": 0.5}}}})
+    with pytest.raises(CleaningError, match=r"^clean\.rules\.score: the corpus splits\.train\.c has no score 't'"):
+        run(config)

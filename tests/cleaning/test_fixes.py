@@ -186,13 +186,13 @@ def test_normal_form_of_every_character() -> None:
         assert fixed(["nfc"], *lines) == [unicodedata.normalize("NFC", point) for point in points]
 
 
+# Entities are replaced once, by design: "&amp;amp;" stands for "&amp;". Moses' substitutions make each other possible.
+@pytest.mark.parametrize("name", [name for name in FIXES if name not in {"html_entities", "punctuation"}])
 @given(lines=LINES)
-@settings(max_examples=150, deadline=None)
-def test_a_second_time_nothing_is_left_to_fix(lines: list[str]) -> None:
-    names: list[FixSpec] = [name for name in FIXES if name not in {"html_entities", "punctuation"}]
-    fixer = Fixer(names, "en")
-    once = fixer.apply(pa.array(lines, pa.large_string())).lines
-    assert fixer.apply(once).lines.to_pylist() == once.to_pylist()
+@settings(max_examples=100, deadline=None)
+def test_a_second_time_nothing_is_left_to_fix(name: str, lines: list[str]) -> None:
+    once = fixed([name], *lines)
+    assert fixed([name], *once) == once
 
 
 PIECES = [*"aZ1 .,\"'`()%:;!?<„“”–—´‘’‚…«»\u00a0º\t\r\x1c\x85\u2009\u3000٣中", ' "', '."', "\u00a0cm", "nº\u00a0", "''"]

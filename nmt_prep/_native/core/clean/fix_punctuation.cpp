@@ -95,7 +95,8 @@ void replace_apostrophes(std::string& text, std::string_view quote) {
     for (std::size_t at = text.find(quote); at != std::string::npos; at = text.find(quote, at + 1)) {
         const std::size_t after = at + quote.size();
         if (at <= used || !is_letter(text[at - 1]) || after == text.size() || !is_letter(text[after])) continue;
-        text.replace(at, quote.size(), "'");
+        text.erase(at, quote.size() - 1);
+        text[at] = '\'';
         used = at + 2;
     }
 }
@@ -236,14 +237,15 @@ class Normalizer final : public Fix {
             if (at <= used || after == text.size() || !is_digit(character_before(text, at).point)) continue;
             const Character next = character_at(text, after);
             if (!is_digit(next.point)) continue;
-            text.replace(at, kNoBreak.size(), 1, decimal_sign_);
+            text.erase(at, kNoBreak.size() - 1);
+            text[at] = decimal_sign_;
             used = at + 1 + next.size;
         }
     }
 
     static void strip(std::string& text) {
         while (!text.empty() && is_space(character_before(text, text.size()).point))
-            text.resize(text.size() - character_before(text, text.size()).size);
+            text.erase(text.size() - character_before(text, text.size()).size);
         std::size_t start = 0;
         while (start < text.size() && is_space(character_at(text, start).point))
             start += character_at(text, start).size;

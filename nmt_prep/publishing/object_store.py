@@ -17,7 +17,7 @@ from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, TransientError, pause_before
+from nmt_prep.sources.timing import Clock, TransientError, pause_before
 
 _CHUNK = 1 << 20
 _BLOCK = 16 << 20

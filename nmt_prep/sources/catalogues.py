@@ -32,8 +32,7 @@ from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, DownloadError, OutputError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock
-from nmt_prep.sources.watch import Stop
+from nmt_prep.sources.timing import Clock, Stop
 from nmt_prep.sources.web import asked
 
 SERVICE = "https://opus.nlpl.eu/opusapi/"

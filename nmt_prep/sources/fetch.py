@@ -15,9 +15,8 @@ from nmt_prep.progress import Progress
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.catalogues import resolve
-from nmt_prep.sources.limits import Clock, Pace, RestartError, TransientError, pause_before
 from nmt_prep.sources.partial import Answer, Partial, check_size
-from nmt_prep.sources.watch import Stop
+from nmt_prep.sources.timing import Clock, Pace, RestartError, Stop, TransientError, pause_before
 from nmt_prep.sources.web import asked, first_words, looks_like_html
 
 _CHUNK = 1 << 20

@@ -16,7 +16,7 @@ from nmt_prep.artefacts import is_partial, parse_json, parse_json_as, write_json
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.progress import Meter
-from nmt_prep.sources.limits import Pace
+from nmt_prep.sources.timing import Pace
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.json)?")
 """Names of partial files and of their notes."""

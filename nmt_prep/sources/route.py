@@ -18,7 +18,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.watch import Stop, Watch
+from nmt_prep.sources.timing import Stop, Watch
 
 MAX_REDIRECTS = 10
 

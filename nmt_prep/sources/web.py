@@ -15,9 +15,8 @@ import urllib3
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.limits import Clock, RestartError, TransientError, retry_after
 from nmt_prep.sources.partial import Answer, Resume
-from nmt_prep.sources.watch import Stop
+from nmt_prep.sources.timing import Clock, RestartError, Stop, TransientError, retry_after
 
 if TYPE_CHECKING:
     from nmt_prep.sources.route import Route

@@ -14,7 +14,7 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
-from nmt_prep.sources.limits import Clock
+from nmt_prep.sources.timing import Clock
 from tests.guard import PATIENCE
 
 TODAY = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.supply import Supply, WantedFile, get_all
-from nmt_prep.sources.watch import FetchStoppedError
+from nmt_prep.sources.timing import FetchStoppedError
 from nmt_prep.store import Stored
 from tests.guard import PATIENCE
 from tests.sources.stalling import stalling

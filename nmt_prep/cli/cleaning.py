@@ -39,7 +39,7 @@ def allowing_empty(config: Config, allowed: bool) -> Config:
 
 def rules_as_yaml(config: Config) -> str:
     """Returns the section ``clean`` of a config in full, as YAML; a comment if it has none."""
-    import yaml  # noqa: PLC0415  (takes a while to load)
+    import yaml  # noqa: PLC0415  (yaml takes a while to load)
 
     from nmt_prep.cleaning.in_full import section_in_full  # noqa: PLC0415  (loads pyarrow)
 

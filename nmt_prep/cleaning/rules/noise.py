@@ -14,10 +14,10 @@ Value: how many of the wanted kinds of noise a side has; 0 passes. The kinds:
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from _nmt_prep_core import noise_kinds
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from nmt_prep.cleaning.rule import NOT_FOUND, Context, Pairs, SideRule, Values
 from nmt_prep.config import Section, Side
@@ -33,12 +33,15 @@ _BITS: dict[Kind, int] = {
 }
 
 
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value  # configs have tuples for lists
+
+
 class NoiseOptions(Section):
     """The kinds of noise that do not pass."""
 
-    kinds: list[Kind] = Field(
-        default_factory=lambda: list(_BITS),
-        min_length=1,
+    kinds: Annotated[tuple[Kind, ...], BeforeValidator(_tuple), Field(min_length=1)] = Field(
+        default_factory=lambda: tuple(_BITS),
         description="a list of breadcrumbs, glued_words, spaced_letters, escapes, mojibake and unassigned: what counts",
     )
 

@@ -3,6 +3,7 @@
 A seed fixes every byte of the text, whatever the Python version or PYTHONHASHSEED; memory does not grow with the size.
 
     python scripts/make_toy_corpus.py --output data/toy --force          # the bundled corpus
+    python scripts/make_toy_corpus.py --output data/toy --force --packaging dirty --pairs 600 --seed 2
     python scripts/make_toy_corpus.py --output /tmp/big --megabytes 2000 --packaging plain
 """
 
@@ -13,12 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from toy_corpus.grammar import Grammar, Pair
-from toy_corpus.writer import package_plain, package_wmt
+from toy_corpus.writer import package_dirty, package_plain, package_wmt
 
-PACKAGINGS = {"wmt": package_wmt, "plain": package_plain}
+PACKAGINGS = {"wmt": package_wmt, "plain": package_plain, "dirty": package_dirty}
 FILES = {
     "wmt": ("training-parallel-toy.tgz", "dev.tgz"),
     "plain": ("train.en", "train.zh", "dev.en", "dev.zh"),
+    "dirty": ("dirty-toy.tsv",),
 }
 
 
@@ -69,7 +71,12 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--dev-pairs", type=at_least(1), default=200, help="development pairs (default: 200)")
     parser.add_argument("--seed", type=at_least(0), default=1, help="fixes the text (default: 1)")
-    parser.add_argument("--packaging", choices=sorted(PACKAGINGS), default="wmt", help="default: wmt (tgz and SGM)")
+    parser.add_argument(
+        "--packaging",
+        choices=sorted(PACKAGINGS),
+        default="wmt",
+        help="default: wmt (tgz and SGM); dirty: a TSV file of which every third pair is damaged",
+    )
     parser.add_argument("--force", action="store_true", help="replace files that exist")
     parsed = parser.parse_args(arguments)
     if parsed.output.exists() and not parsed.output.is_dir():

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import escape
 
+from toy_corpus.defects import damaged
+
 Pair = tuple[str, str]
 
 _CHUNK_PAIRS = 4096
@@ -107,4 +109,18 @@ def package_wmt(output: Path, train: Iterable[Pair], dev: list[Pair], max_bytes:
         target.write_bytes("".join(sgm_lines([zh for _, zh in dev], reference=True)).encode())
         members = [("dev/toydev-src.en.sgm", source), ("dev/toydev-ref.zh.sgm", target)]
         write_tgz(output / "dev.tgz", members)
+    return count
+
+
+def package_dirty(output: Path, train: Iterable[Pair], dev: list[Pair], max_bytes: int | None) -> int:
+    """Writes dirty-toy.tsv under `output`, with columns en, zh, kind and quality; returns the number of pairs."""
+    del dev
+    count = written = 0
+    with (output / "dirty-toy.tsv").open("wb") as stream:
+        stream.write(b"en\tzh\tkind\tquality\n")
+        for pair in damaged(train):
+            if max_bytes is not None and written >= max_bytes:
+                break
+            written += stream.write(("\t".join(pair) + "\n").encode())
+            count += 1
     return count

@@ -35,6 +35,7 @@ def problems(clean: Any) -> list[str]:
     [
         {},
         {"preset": "strict", "fix": [], "rules": {"length": {"max": {"source": 3, "target": 4}}}},
+        {"rules": {"noise": {"kinds": ["glued_words", "escapes"]}, "program": {"command": ["cat", "-"]}}},
         {"rules": {"length": "off", "top": {"score": "s", "keep": "80%"}}},
         {"overrides": {"news": {"fix": ["nfc"]}, "en-zh": {"rules": {"length": {"max": 5}}}, "pt-BR-de": {}}},
         {"splits": ["dev"], "overrides": {"d": {}}, "rejects": "all", "allow_empty": True},

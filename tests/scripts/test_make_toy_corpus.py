@@ -22,6 +22,7 @@ BUNDLED = REPOSITORY / "data" / "toy"
 sys.path.insert(0, str(SCRIPTS))
 
 import make_toy_corpus  # noqa: E402
+from toy_corpus.defects import DEFECTS  # noqa: E402
 from toy_corpus.grammar import Grammar, Pair  # noqa: E402
 from toy_corpus.inflection import plural, verb_forms, with_article  # noqa: E402
 from toy_corpus.numbers import NUMBERS  # noqa: E402
@@ -50,6 +51,14 @@ def test_the_bundled_corpus_equals_the_output_of_the_script(tmp_path: Path) -> N
         made, bundled = (gzip.decompress((folder / archive).read_bytes()) for folder in (tmp_path, BUNDLED))
         assert made == bundled, f"regenerate data/toy: {archive} differs"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dev.tgz", "training-parallel-toy.tgz"]
+
+
+def test_the_bundled_dirty_corpus_equals_the_output_of_the_script(tmp_path: Path) -> None:
+    make_toy_corpus.main(["--output", str(tmp_path), "--packaging", "dirty", "--pairs", "600", "--seed", "2"])
+    bundled = (BUNDLED / "dirty-toy.tsv").read_bytes()
+    assert (tmp_path / "dirty-toy.tsv").read_bytes() == bundled
+    kinds = collections.Counter(line.split("\t")[2] for line in bundled.decode().splitlines()[1:])
+    assert kinds == {"clean": 400, **dict.fromkeys(DEFECTS, 17), **dict.fromkeys([*DEFECTS][-4:], 16)}
 
 
 def test_bundled_sides_are_parallel_and_clean() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep import runner
+from nmt_prep.checks import load_config
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
 from nmt_prep.errors import CleaningError, ConfigError, OutputError
@@ -19,6 +22,12 @@ from nmt_prep.stages import clean_tasks
 from tests.corpus import corpus_config, tree, write_corpus
 from tests.stages.runs import config_of, manifest, run, steps
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from toy_corpus.defects import REPAIRED  # noqa: E402
+
+COLUMNS = ("source", "target", "corpus", "row")
 NONE = {"preset": "none"}
 SHORT = {**NONE, "rules": {"length": {"unit": "token", "max": 3}}, "rejects": "all"}
 
@@ -373,3 +382,29 @@ def test_a_score_of_the_corpus_and_its_bounds(tmp_path: Path) -> None:
     config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": {"score": {"t": {"min": 0.5}}}})
     with pytest.raises(CleaningError, match=r"^clean\.rules\.score: the corpus splits\.train\.c has no score 't'"):
         run(config)
+
+
+def test_the_toy_corpus_loses_what_is_damaged_and_keeps_what_is_repaired(tmp_path: Path) -> None:
+    path = REPOSITORY / "configs" / "toy-clean.yaml"
+    config = load_config(path, [f"output_dir={tmp_path / 'run'}"])
+    nmt_prep.run(config, base_dir=path.parent, until="clean")
+    lines = (REPOSITORY / "data" / "toy" / "dirty-toy.tsv").read_text().split("\n")[1:-1]
+    rows = [line.split("\t") for line in lines]
+    kept = {row: pair for *pair, corpus, row in pairs_below(config, "cleaned", "train", *COLUMNS) if corpus == "dirty"}
+    reasons = {row: rule for _, corpus, row, rule, *_ in rejected(config) if corpus == "dirty"}
+    empty = {number for number, row in enumerate(rows) if row[2] == "empty_side"}
+    assert kept.keys() | reasons.keys() | empty == {*range(600)}
+    assert not kept.keys() & reasons.keys()
+    left = Counter(rows[number][2] for number in kept)
+    assert {kind for kind in left if kind not in REPAIRED} == {"clean"}
+    assert left["clean"] >= 0.8 * 400
+    for number, (source, target) in kept.items():
+        assert source == " ".join(source.split())
+        assert not any(character < " " for character in source + target)
+        assert (rows[number][0] == source) == (rows[number][2] not in REPAIRED)
+    scores = [float(rows[number][3]) for number, rule in reasons.items() if rule == "top"]
+    assert max(scores) < min(float(rows[number][3]) for number in kept)
+    assert len(scores) == (len(kept) + len(scores)) // 10
+    summary = manifest(config, "clean").details["corpora"]["train"]["dirty"]
+    assert summary["dropped"]["top"] == len(scores)
+    assert summary["altered"] == {"control": 32, "nfc": 0, "whitespace": 32}

@@ -163,7 +163,8 @@ class Corpus(Section):
     licence: str | None = Field(
         None,
         min_length=1,
-        description="a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in the report",
+        description="a text such as CC-BY-4.0, or null: the licence of the corpus, recorded in dataset.json and the "
+        "report",
     )
     swap: bool = Field(False, description="true or false: exchange the two sides after reading")
     tag: Tag | None = Field(

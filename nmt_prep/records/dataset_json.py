@@ -141,16 +141,18 @@ class CorpusInfo(_Model):
         name: name of the corpus.
         pairs: number of its pairs.
         tag: for each side with a tag, the piece whose id begins every row; omitted from the file if there is none.
+        licence: that the config states; omitted from the file if it states none.
     """
 
     name: str
     pairs: NonNegativeInt
     tag: dict[Literal["source", "target"], str] = {}
+    licence: str | None = None
 
     @model_serializer(mode="wrap")
-    def _without_empty_tag(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_empty_values(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
         values: dict[str, Any] = fields(self)
-        return {key: value for key, value in values.items() if key != "tag" or value}
+        return {key: value for key, value in values.items() if key not in ("tag", "licence") or value}
 
 
 class IndexInfo(_Model):

@@ -209,7 +209,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class EncodeOutput:
-    """The settings of the ``input`` section that ``dataset.json`` records, by dotted key."""
+    """The settings that only ``dataset.json`` records, by dotted key: the ``input`` section and the licences."""
 
     input: dict[str, Any]
 
@@ -239,9 +239,9 @@ class Encode(Stage[EncodeOutput, Encoded]):
         }
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
-        # The input section changes only dataset.json, so it is not part of the settings.
+        # The input section and licences change only dataset.json, so they are not part of the settings.
         recorded = replace(manifest, settings=manifest.details.get("input", {}))
-        return "; ".join(differences(recorded, self.version, _input_settings(config), manifest.inputs))
+        return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
 
     def renew(self, job: Job, earlier: Manifest) -> Result[EncodeOutput] | None:
         records = job.root / self.directory
@@ -252,10 +252,12 @@ class Encode(Stage[EncodeOutput, Encoded]):
                 path.unlink(missing_ok=True)
                 if not link_or_copy(records / name, path):
                     return None
-        info = load_dataset_info(records).model_copy(update={"input": _input_info(job.config)})
+        info = load_dataset_info(records)
+        corpora = {split: _with_licences(job.config.splits[split], listed) for split, listed in info.corpora.items()}
+        info = info.model_copy(update={"input": _input_info(job.config), "corpora": corpora})
         write_dataset_info(job.directory, info)
         digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
-        return Result(EncodeOutput(_input_settings(job.config)), earlier.counts, digests=digests)
+        return Result(EncodeOutput(_recorded_settings(job.config)), earlier.counts, digests=digests)
 
     def work(self, job: Job) -> Rounds[Encoded]:
         parts = pair_parts(job)
@@ -287,7 +289,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
             if shard.index is not None:
                 digests[str(index_path(shard.file))] = shard.index.sha256
         counts = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
-        return Result(EncodeOutput(_input_settings(job.config)), counts, digests=digests)
+        return Result(EncodeOutput(_recorded_settings(job.config)), counts, digests=digests)
 
 
 def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
@@ -369,8 +371,20 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
     )
 
 
-def _input_settings(config: Config) -> dict[str, object]:
-    return {f"input.{name}": value for name, value in config.input.model_dump().items()}
+def _recorded_settings(config: Config) -> dict[str, object]:
+    """Returns the settings that only ``dataset.json`` records, by dotted key."""
+    return {f"input.{name}": value for name, value in config.input.model_dump().items()} | licence_settings(config)
+
+
+def licence_settings(config: Config) -> dict[str, object]:
+    """Returns the setting of a stage that records the licences of corpora; empty if no corpus states one."""
+    licences = {
+        f"{split}.{corpus.name}": corpus.licence
+        for split, corpora in config.splits.items()
+        for corpus in corpora
+        if corpus.licence is not None
+    }
+    return {"licences": licences} if licences else {}
 
 
 def _input_info(config: Config) -> InputInfo:
@@ -386,4 +400,10 @@ def _corpora(corpora: Sequence[Corpus], parts: Sequence[PairPart]) -> tuple[Corp
     for part in parts:
         pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs
     tags = {corpus.name: corpus.tags for corpus in corpora}
-    return tuple(CorpusInfo(name=name, pairs=count, tag=tags[name]) for name, count in pairs.items())
+    listed = tuple(CorpusInfo(name=name, pairs=count, tag=tags[name]) for name, count in pairs.items())
+    return _with_licences(corpora, listed)
+
+
+def _with_licences(corpora: Sequence[Corpus], listed: Sequence[CorpusInfo]) -> tuple[CorpusInfo, ...]:
+    licences = {corpus.name: corpus.licence for corpus in corpora}
+    return tuple(corpus.model_copy(update={"licence": licences[corpus.name]}) for corpus in listed)

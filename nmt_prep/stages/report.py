@@ -11,7 +11,7 @@ from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
-from nmt_prep.stages.encode import Encode
+from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary, size_warnings
 
@@ -27,13 +27,7 @@ class Report(Stage[NoOutput, None]):
         return self.reads if config.clean is None else (*self.reads, Clean)
 
     def settings(self, config: Config) -> dict[str, object]:
-        licences = {
-            f"splits.{split}.{corpus.name}.licence": corpus.licence
-            for split, corpora in config.splits.items()
-            for corpus in corpora
-            if corpus.licence is not None
-        }
-        return {"name": config.name, **licences}
+        return {"name": config.name, **licence_settings(config)}
 
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))

@@ -235,6 +235,7 @@ def test_vocabularies_and_records_do_not_depend_on_scores_or_licence(tmp_path: P
         nmt_prep.run(config, base_dir=tmp_path)
     described = [json.loads((tmp_path / name / "records/dataset.json").read_bytes()) for name in ("without", "with")]
     assert [description.pop("config_fingerprint") != "" for description in described] == [True, True]
+    assert described[1]["corpora"]["train"][0].pop("licence") == "CC-BY-4.0"
     assert described[0] == described[1]
     for name in ("without", "with"):
         (tmp_path / name / "records" / "dataset.json").unlink()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import nmt_prep
+from nmt_prep.config import Config
 from nmt_prep.engines import local
 from nmt_prep.errors import VocabularyError
 from nmt_prep.records import InputInfo, check_records, load_dataset_info, read_shard
@@ -128,6 +129,33 @@ def test_changed_input_options_rewrite_only_dataset_json(place: Path, monkeypatc
     assert {path: path.read_bytes() for path in shards} == shards
     assert all(step.fresh for step in nmt_prep.plan(changed, base_dir=place))
     nmt_prep.run(corpus_config(place / "anew", input={"max_length": 64}), base_dir=place)
+    assert tree(place / "run") == tree(place / "anew")
+
+
+def test_a_licence_rewrites_only_dataset_json_and_the_report(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def licensed(name: str, licence: str | None) -> Config:
+        train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "licence": licence}
+        dev = {"name": "y", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}
+        return corpus_config(place / name, splits={"train": [train], "dev": [dev]})
+
+    nmt_prep.run(licensed("run", None), base_dir=place)
+    records = place / "run" / "records"
+    assert b"licence" not in (records / "dataset.json").read_bytes()
+    info = load_dataset_info(records)
+    changes = 'unset → {"train.x": "CC0-1.0"}', '{"train.x": "CC0-1.0"} → {"train.x": "CC-BY-4.0"}'
+    for licence, change in zip(("CC0-1.0", "CC-BY-4.0"), changes, strict=True):
+        config = licensed("run", licence)
+        assert [(step.stage, step.reason) for step in nmt_prep.plan(config, base_dir=place) if not step.fresh] == [
+            ("encode", f"config licences changed {change}"),
+            ("report", f"follows encode; config licences changed {change}"),
+        ]
+        with monkeypatch.context() as patch:
+            patch.setattr(Encode, "work", None)
+            nmt_prep.run(config, base_dir=place)
+    renewed = check_records(records)
+    assert [corpus.licence for corpus in (*renewed.corpora["train"], *renewed.corpora["dev"])] == ["CC-BY-4.0", None]
+    assert renewed.model_copy(update={"corpora": info.corpora}) == info
+    nmt_prep.run(licensed("anew", "CC-BY-4.0"), base_dir=place)
     assert tree(place / "run") == tree(place / "anew")
 
 

@@ -1,0 +1,60 @@
+"""Rule ``html``: tags in the text, those of Python's html.parser."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cleaning.rules.values import decisions, lines, rule_of, values
+from tests.reference import cleaning as reference
+
+PARTS = [
+    *("<", ">", "</", "/>", "<!", "<![", "]]>", "]>", "<!--", "-->", "--", "<?", "?>", "<!doctype", "&", "&#", ";"),
+    *("<b>", "</b>", "<br/>", "<script>", "</script>", "<a href=", "'", '"', "=", "/", "if", "cdata[", "x", " ", "\0"),
+    *("&#65;", "&#x4a", "&amp;", "<p", "<p ", "a=", "\xa0", "\x0c", "\x1f", "ä", "<ſ>", "<!x>", "<style>", "!"),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "any_tag", "known"),
+    [
+        ("plain", False, False),
+        ("1 < 2 > 0", False, False),
+        ("x <y z> w", True, False),
+        ("List<String> a", True, False),
+        ("<b>x", True, True),
+        ("x</p>", False, True),
+        ("x</foo>", False, False),
+        ("<br/>", True, True),
+        ("<a href='x>y'>z", True, True),
+        ("<a href='x>y", False, False),
+        ("<p class", False, False),
+        ("<!-- <b> -->", False, False),
+        ("<!doctype html>", False, False),
+        ("<![foo]> <b>", False, False),
+        ("<b> <![foo]>", False, False),
+        ("a & b <i>", True, True),
+        ("&#; &#; <i>", False, False),
+        ("<script><b></script><![x]", False, False),
+        ("<H1>", True, True),
+    ],
+)
+def test_tags(line: str, any_tag: bool, known: bool) -> None:
+    assert values(rule_of("html", {"tags": "any"}), (line, "")) == [[any_tag, 0]]
+    assert values(rule_of("html"), ("", line)) == [[0, known]]
+
+
+def test_a_side_with_a_tag_does_not_pass() -> None:
+    assert decisions("html", True, ("a", "<p>b</p>"), ("a", "b")) == [False, True]
+
+
+PARSER_HAS_CHANGED = bool(reference.html_tags("<b><![foo]>"))
+
+
+@pytest.mark.skipif(PARSER_HAS_CHANGED, reason="newer releases of Python parse comments and the like in other ways")
+@settings(max_examples=500)
+@given(st.lists(st.one_of(lines(PARTS, 20), st.lists(st.sampled_from(PARTS), max_size=20).map("".join)), max_size=4))
+def test_values(batch: list[str]) -> None:
+    expected = [[float(bool(reference.html_tags(line)))] * 2 for line in batch]
+    assert values(rule_of("html", {"tags": "any"}), *[(line, line) for line in batch]) == expected

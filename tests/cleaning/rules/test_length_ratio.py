@@ -1,0 +1,48 @@
+"""Rule ``length_ratio``: sides of very different lengths."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cleaning.rules.values import decisions, lines, rule_of, values
+
+BATCH = st.lists(st.tuples(lines(), lines()), max_size=4)
+
+
+def test_linear() -> None:
+    rule = rule_of("length_ratio", {"unit": "token"})
+    pairs = [("a", "b c d"), ("a b", "c d e"), ("", ""), ("", "a")]
+    assert values(rule, *pairs) == [[3.0], [1.5], [0.0], [math.inf]]
+    assert decisions("length_ratio", {"unit": "token"}, *pairs) == [False, True, True, False]
+
+
+def test_factors_of_the_languages() -> None:
+    rule = rule_of("length_ratio", {"factors": "auto"}, languages=("en", "zh"))
+    assert values(rule, ("x" * 100, "字" * 32), ("x" * 50, "字" * 32)) == [[1.0], [2.0]]
+
+
+def test_given_factors() -> None:
+    rule = rule_of("length_ratio", {"factors": {"source": 1, "target": 2}})
+    assert values(rule, ("ab", "abcd"), ("ab", "ab")) == [[1.0], [2.0]]
+
+
+def test_log() -> None:
+    rule = rule_of("length_ratio", {"unit": "token", "formula": "log"})
+    found = values(rule, ("a b c d e f g h i", "a b c"), ("", ""), ("a", ""))
+    assert found == [[math.log10(4)], [1.0], [0.0]]
+    assert decisions("length_ratio", {"unit": "token", "formula": "log"}, ("a", "a b c d"), ("a", "b c")) == [
+        False,
+        True,
+    ]
+
+
+@given(BATCH)
+def test_values(batch: list[tuple[str, str]]) -> None:
+    def ratio(source: str, target: str) -> float:
+        shorter, longer = sorted([len(source), len(target)])
+        return longer / shorter if shorter else math.inf if longer else 0.0
+
+    assert values(rule_of("length_ratio"), *batch) == [[ratio(*pair)] for pair in batch]

@@ -1,0 +1,38 @@
+"""Rule ``repetition``: text that is repeated at once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cleaning.rules.values import decisions, lines, rule_of, values
+from tests.reference import cleaning as reference
+
+PARTS = ["ab", "abc ", "ab  ", "ä", "字", "\u3000", "\x1c"] * 2
+BATCH = st.lists(st.tuples(lines(PARTS), lines(PARTS)), max_size=4)
+
+
+def test_repetitions() -> None:
+    rule = rule_of("repetition")
+    assert values(rule, ("abcabcabc", "abc abc  abc abc"), ("abcabc", "aa aa aa"), ("......", ".........")) == [
+        [2, 3],
+        [0, 0],
+        [0, 2],
+    ]
+    assert decisions("repetition", {"times": 1}, ("abcabc", ""), ("abcab", "")) == [False, True]
+
+
+def test_first_and_shortest_string_counts() -> None:
+    assert values(rule_of("repetition", {"times": 1, "min": 1}), ("xaabbbb", "aaaa")) == [[1, 3]]
+
+
+@given(BATCH, st.integers(1, 3), st.integers(1, 5), st.integers(5, 8))
+def test_values(batch: list[tuple[str, str]], times: int, shortest: int, longest: int) -> None:
+    rule = rule_of("repetition", {"times": times, "min": shortest, "max": longest})
+    expected = [[reference.repetitions(line, times, shortest, longest) for line in pair] for pair in batch]
+    assert values(rule, *batch) == expected
+
+
+def test_time_is_bounded() -> None:
+    line = "ab" * 20_000 + "c" + "x " * 20_000
+    assert values(rule_of("repetition", {"times": 30_000}), (line, line)) == [[0, 0]]

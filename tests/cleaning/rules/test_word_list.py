@@ -1,0 +1,35 @@
+"""Rule ``word_list``: words of a list that only one side has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cleaning.rules.values import passed, rule_of, values
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "en.txt").write_text("damn\nbloody hell\n\n", encoding="utf-8")
+    (tmp_path / "zh.txt").write_text("该死\nok\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_difference(directory: Path) -> None:
+    rule = rule_of("word_list", {"source": "en.txt", "target": "zh.txt", "max": 1}, base_dir=directory)
+    batch = [
+        ("Damn! Damnation.", "真该死了"),
+        ("bloody Hell, damn", "OK了"),
+        ("damn damn damn", "ok ok"),
+        ("hell", "joke"),
+    ]
+    assert values(rule, *batch) == [[0], [2], [1], [0]]
+    assert passed(rule, *batch) == [True, False, True, True]
+    assert rule.files == {"en.txt": directory / "en.txt", "zh.txt": directory / "zh.txt"}
+
+
+def test_an_empty_list_is_refused(directory: Path) -> None:
+    (directory / "en.txt").write_text("\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"word_list: the word list .*en\.txt holds no words"):
+        rule_of("word_list", {"source": "en.txt", "target": "zh.txt"}, base_dir=directory)

@@ -1,0 +1,29 @@
+"""The presets, and how a config changes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.cleaning.presets import PRESETS, Preset, effective_rules
+from nmt_prep.cleaning.rule import Context
+from nmt_prep.cleaning.rules import make_rules
+from nmt_prep.config import Languages
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("languages", [("en", "de"), ("zh", "en"), ("ja", "th")])
+def test_presets_are_rules(preset: Preset, languages: tuple[str, str]) -> None:
+    specs = {name: spec for name, spec in PRESETS[preset].items() if name != "language"}
+    context = Context(Languages(source=languages[0], target=languages[1]), ("source", "target"), Path())
+    assert [rule.name for rule in make_rules(specs, context)] == list(specs)
+
+
+def test_layers_replace_add_and_remove() -> None:
+    rules = effective_rules("light", {"length": {"max": 9}, "urls": True}, {"url_only": False, "copy": "off"})
+    assert rules["length"] == {"max": 9}
+    assert next(iter(rules)) == "length"
+    assert list(rules)[-1] == "urls"
+    assert not {"url_only", "copy"} & set(rules)
+    assert effective_rules("none") == {}

@@ -1,0 +1,107 @@
+"""The interface of rules: bounds, options per side, batches."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide
+from nmt_prep.cleaning.rules import RULES, make_rules
+from nmt_prep.config import Languages
+from tests.cleaning.pairs import pairs
+from tests.cleaning.rules.values import rule_of
+
+
+def test_bounds() -> None:
+    assert [Bounds(1, 2).passes(value) for value in (0.9, 1, 2, 2.1, math.nan)] == [False, True, True, False, False]
+    assert [Bounds(1, 2, above=True, below=True).passes(value) for value in (1, 1.5, 2)] == [False, True, False]
+    assert Bounds().passes(math.nan)
+
+
+def test_threshold_is_the_bound_that_is_violated() -> None:
+    assert Bounds(1, 2).threshold(0) == 1
+    assert Bounds(1, 2).threshold(3) == 2
+    assert Bounds(high=2, below=True).threshold(2) == 2
+    assert Bounds(high=2).threshold(math.nan) == 2
+
+
+def test_option_per_side() -> None:
+    assert PerSide[int].model_validate(3) == PerSide[int](source=3, target=3)
+    assert PerSide[int].model_validate({"source": 1, "target": 2}).of("target") == 2
+
+
+def test_pairs_must_fit() -> None:
+    with pytest.raises(ValueError, match=r"equally long, but have \[1, 2\] lines"):
+        pairs(["a"], ["b", "c"])
+    with pytest.raises(ValueError, match="equally long"):
+        Pairs({"source": pa.array(["a"])}, {"score": np.zeros(2)})
+
+
+def test_pairs_share_results() -> None:
+    batch = pairs(["a"], ["b"])
+    calls: list[int] = []
+    for _ in range(2):
+        batch.keep("key", lambda: calls.append(1))
+    assert calls == [1]
+    assert batch.lines("source") is batch.lines("source")
+
+
+CONTEXT = Context(Languages(source="en", target="de"), ("source", "target"), Path())
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        ({"lenght": {}}, "lenght: there is no such rule; did you mean 'length'?"),
+        ({"length": {"mix": 1}}, "length.mix: unknown key; did you mean 'min'?"),
+        ({"length": {"min": "a"}}, "length.min: found the text 'a'; allowed: a number, or one a side"),
+        ({"length": {"min": {"source": 1}}}, "length.min.target: this key is required"),
+        ({"length_ratio": {"factors": "auto", "unit": "word"}}, "length_ratio: factors: auto needs the unit char"),
+        ({"script": {"script": "Latim"}}, "script: there is no script 'Latim'"),
+        ({"noise": {"kinds": ["noise"]}}, "noise.kinds: found the text 'noise'"),
+        ({"repetition": {"min": 5, "max": 4}}, "repetition: min is greater than max"),
+        ({"regex": {"a": "("}}, "regex.patterns.a.pattern: found the text '('"),
+        ({"score": {"laser": {}}}, "a score needs min, max, or both"),
+        ({"word_list": {"source": "no", "target": "no"}}, "word_list: the word list no cannot be read"),
+    ],
+)
+def test_wrong_options_are_named(specs: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=r"\w") as error:
+        make_rules(specs, CONTEXT)
+    assert message in str(error.value)
+
+
+def test_all_problems_are_listed() -> None:
+    with pytest.raises(ValueError, match=r"\w") as error:
+        make_rules({"a": {}, "length": {"b": 1, "c": 2}}, CONTEXT)
+    assert [line.partition(":")[0] for line in str(error.value).splitlines()] == ["a", "length.b", "length.c"]
+
+
+def test_rules_that_are_off_are_left_out() -> None:
+    rules = make_rules({"html": True, "length": False, "copy": "off", "noise": None}, CONTEXT)
+    assert [rule.name for rule in rules] == ["html", "noise"]
+
+
+def test_rules_that_compare_need_both_sides() -> None:
+    one = Context(Languages(source="en", target="de"), ("target",), Path())
+    rules = make_rules({"length": True, "copy": True, "brackets": True}, one)
+    assert [(rule.name, rule.columns) for rule in rules] == [("length", ("target",)), ("brackets", ("target",))]
+
+
+BUILT_IN = [name for name in RULES if name not in ("python", "program", "regex", "score", "word_list", "language")]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_edges_and_values_of_every_rule(name: str) -> None:
+    rule = rule_of(name)
+    assert list(rule.edges) == sorted(set(rule.edges))
+    assert len(rule.bounds) == len(rule.columns)
+    values = rule.values(pairs(["", "a", "I saw 3 men."], ["", "b", "Ich sah 3 Männer."]))
+    assert values.shape == (len(rule.columns), 3)
+    assert values.dtype == np.float64
+    assert not np.isnan(values).any()
+    assert rule.values(pairs([], [])).shape == (len(rule.columns), 0)

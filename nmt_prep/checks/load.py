@@ -19,6 +19,8 @@ from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_f
 from nmt_prep.checks.clean import clean_problems, filter_problems
 from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.opusfilter import opusfilter_rules
+from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import (
     ByteBPEVocab,
@@ -196,16 +198,20 @@ class StreamCleaning:
     remarks: tuple[str, ...] = ()
 
 
-def load_cleaning(path: Path, overrides: Iterable[str] = (), corpus: str | None = None) -> StreamCleaning:
+def load_cleaning(
+    path: Path, overrides: Iterable[str] = (), corpus: str | None = None, opusfilter: Path | None = None
+) -> StreamCleaning:
     """Reads the languages and the section ``clean`` of a config, to filter a stream of pairs.
 
     Args:
         path: the YAML file; its other sections are not read.
         overrides: as for :func:`load_config`.
         corpus: name of the corpus whose overrides apply; None for those of the languages only.
+        opusfilter: an OpusFilter config. Its filters replace preset and rules, and only the fixes that the section
+            itself names are applied.
 
     Raises:
-        ConfigError: the file cannot be read, or one of the two sections is not valid, or asks for something that needs
+        ConfigError: a file cannot be read, or one of the two sections is not valid, or asks for something that needs
             the whole corpus; the message lists every problem.
     """
     data, lines = read_file(path, overrides)
@@ -214,6 +220,8 @@ def load_cleaning(path: Path, overrides: Iterable[str] = (), corpus: str | None 
         config = FilterConfig.model_validate(values, context=CHECKS)
     except ValidationError as error:
         raise _refusal(str(path), problems_of(error, FilterConfig, lines)) from None
+    if opusfilter is not None:
+        return _like_opusfilter(config, opusfilter)
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")
     problems = [*filter_problems(config.clean, corpus, lines)]
     remarks: list[str] = []
@@ -235,3 +243,17 @@ def _tuples(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _tuples(item) for key, item in value.items()}
     return value
+
+
+def _like_opusfilter(config: FilterConfig, path: Path) -> StreamCleaning:
+    data, _ = read_file(path)
+    try:
+        found = opusfilter_rules(data)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if problems := [*rule_problems(found.rules)]:
+        raise _refusal(str(path), problems)
+    cleaning = Cleaning(config.clean.fix or (), found.rules, keys=dict.fromkeys(found.rules, f"{path}: "))
+    return StreamCleaning(
+        config.languages, cleaning, tuple(f"{path}: not taken over: {each}" for each in found.left_out)
+    )

@@ -68,7 +68,7 @@ def clean_stream(
         InvalidTextError: the input is not UTF-8.
         OutputError: the output cannot be written.
     """
-    loaded = load_cleaning(config, overrides, corpus)
+    loaded = load_cleaning(config, overrides, corpus, opusfilter)
     for remark in loaded.remarks:
         console.print(remark, soft_wrap=True)
     context = Context(loaded.languages, SIDES, config.parent)

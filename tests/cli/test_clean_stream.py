@@ -76,6 +76,19 @@ def test_the_last_line_needs_no_newline(config: Path) -> None:
     assert cleaned(config, "a\tb", "--quiet") == ("a\tb\n", "")
 
 
+def test_scores_come_from_columns(config: Path) -> None:
+    rule = "clean.rules.score={quality: {min: 0.5}}"
+    text = "a\tb\tx\t0.4\nc\td\tx\t0.6\n"
+    assert cleaned(config, text, "--set", rule, "--score", "quality=3", "--quiet") == ("c\td\tx\t0.6\n", "")
+    assert refused(config, text.encode(), "--set", rule) == (
+        "nmt-prep: error: the rule score needs the score 'quality'; name its column, such as --score quality=2"
+    )
+    assert refused(config, text.encode(), "--set", rule, "--score", "quality=2") == (
+        "nmt-prep: error: standard input, line 1: column 2 holds 'x', not a number"
+    )
+    assert "expected NAME=COLUMN" in refused(config, b"", "--score", "quality=one", status=2)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -108,4 +121,45 @@ def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:
 def test_an_output_that_cannot_be_written(config: Path, tmp_path: Path) -> None:
     assert refused(config, b"a\tb\n", "--rejected", tmp_path / "no" / "file") == (
         f"nmt-prep: error: cannot write {tmp_path / 'no' / 'file'}: No such file or directory"
+    )
+
+
+OPUSFILTER = """
+common: {output_directory: work}
+steps:
+  - type: remove_duplicates
+    parameters: {inputs: [a, b], outputs: [c, d]}
+  - type: filter
+    parameters:
+      inputs: [c, d]
+      outputs: [e, f]
+      filters:
+        - LengthFilter: {unit: word, min_length: 1, max_length: 3}
+        - LengthFilter: {unit: [char, char], max_length: [9, 12], name: chars}
+        - LongWordFilter:
+        - LangidFilter: {languages: [en, de]}
+        - MyFilter: {}
+          module: mine
+"""
+
+
+def test_the_filters_of_an_opusfilter_config_replace_the_rules(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "opus.yaml").write_text(OPUSFILTER)
+    text = "a  b\tc\nabcdefghij\tx\nk\tabcdefghij\na b c d\te\n"
+    output, messages = cleaned(config, text, "--opusfilter", tmp_path / "opus.yaml", "--set", "clean.fix=[]")
+    assert output == "a  b\tc\nk\tabcdefghij\n"
+    left_out = f"{tmp_path}/opus.yaml: not taken over:"
+    assert messages.splitlines() == [
+        f"{left_out} step 1, remove_duplicates: only steps of type filter are taken over",
+        f"{left_out} step 2, LangidFilter: decides otherwise than the rule language; name that in the section clean",
+        f"{left_out} step 2, MyFilter: a filter of the module mine; use the rule python",
+        "4 pairs read, 2 kept, 2 dropped (50.0%)",
+        "dropped: length 1, length/chars 1",
+    ]
+
+
+def test_a_file_that_is_no_opusfilter_config(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "opus.yaml").write_text("steps: 3")
+    assert refused(config, b"", "--opusfilter", tmp_path / "opus.yaml") == (
+        f"nmt-prep: error: {tmp_path}/opus.yaml: it has no list 'steps'; is this an OpusFilter config?"
     )

@@ -1,0 +1,233 @@
+"""Reads the filters of an OpusFilter config as rules.
+
+A filter that has a rule with the same score and decision becomes that rule; :data:`_READERS` lists them. Everything
+else, other steps included, is named, with the reason for which it is left out. The format is that of OpusFilter 3.3.1
+(``docs/filters`` of Helsinki-NLP/OpusFilter).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from nmt_prep.config import SIDES
+from nmt_prep.errors import ConfigError
+
+Options: TypeAlias = "Mapping[str, Any]"
+Spec: TypeAlias = "dict[str, Any]"
+
+_UNITS = {"word": "token", "char": "char", "character": "char"}
+_IDENTIFIERS = "decides otherwise than the rule language; name that in the section clean"
+_MODELS = "needs a model, and no model runs within cleaning; score the pairs and use the rule score"
+_UNKNOWN: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            (
+                "Cld2Filter",
+                "FastTextFilter",
+                "HeliportConfidenceFilter",
+                "HeliportProbabilityFilter",
+                "HeliportRawScoreFilter",
+                "HeliportSimpleFilter",
+                "LangidFilter",
+                "LanguageIDFilter",
+                "LinguaFilter",
+            ),
+            _IDENTIFIERS,
+        ),
+        **dict.fromkeys(
+            (
+                "CrossEntropyDifferenceFilter",
+                "CrossEntropyFilter",
+                "LMClassifierFilter",
+                "SentenceEmbeddingFilter",
+                "WordAlignFilter",
+            ),
+            _MODELS,
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class OpusFilterRules:
+    """What is taken over from an OpusFilter config, and what is not.
+
+    Attributes:
+        rules: options by key of the rule, in the order of the filters.
+        left_out: a line for each filter, option or step that is not taken over, with the reason.
+    """
+
+    rules: Spec
+    left_out: tuple[str, ...]
+
+
+def opusfilter_rules(config: object) -> OpusFilterRules:
+    """Returns the rules of all steps ``filter`` of a config.
+
+    Args:
+        config: the parsed YAML.
+
+    Raises:
+        ConfigError: it is no OpusFilter config, or an option of a filter has no valid value.
+    """
+    steps = config.get("steps") if isinstance(config, Mapping) else None
+    if not isinstance(steps, Sequence) or isinstance(steps, str):
+        raise ConfigError("it has no list 'steps'; is this an OpusFilter config?")
+    rules: Spec = {}
+    left_out: list[str] = []
+    for number, step in enumerate(steps, 1):
+        kind = step.get("type") if isinstance(step, Mapping) else None
+        if kind != "filter":
+            left_out.append(f"step {number}, {kind}: only steps of type filter are taken over")
+            continue
+        for where, name, options in _filters(step, f"step {number}", left_out):
+            reader = _READERS.get(name)
+            if reader is None:
+                left_out.append(f"{where}: {_UNKNOWN.get(name, 'there is no such rule')}")
+                continue
+            rule, spec = reader(_Given(where, options, left_out))
+            rules[_free_key(rule, options.get("name"), rules)] = spec
+    return OpusFilterRules(rules, tuple(left_out))
+
+
+def _filters(step: Options, where: str, left_out: list[str]) -> Iterator[tuple[str, str, Options]]:
+    """Yields the filters of a step: the place, the name, and the options."""
+    parameters = step.get("parameters")
+    filters = parameters.get("filters") if isinstance(parameters, Mapping) else None
+    if not isinstance(parameters, Mapping) or not isinstance(filters, Sequence):
+        raise ConfigError(f"{where}: it has no list parameters.filters")
+    if parameters.get("filterfalse"):
+        raise ConfigError(f"{where}: filterfalse keeps what filters refuse, and rules cannot; remove the step")
+    for entry in filters:
+        names = [name for name in entry if name != "module"] if isinstance(entry, Mapping) else []
+        if len(names) != 1 or not isinstance(entry[names[0]] or {}, Mapping):
+            raise ConfigError(f"{where}: expected a filter and its options, found {entry!r}")
+        if "module" in entry:
+            left_out.append(f"{where}, {names[0]}: a filter of the module {entry['module']}; use the rule python")
+        else:
+            yield f"{where}, {names[0]}", names[0], entry[names[0]] or {}
+
+
+def _free_key(rule: str, label: object, taken: Options) -> str:
+    """Returns a key for a rule: its name, or with the label of the filter, or with a number."""
+    key = f"{rule}/{re.sub('[^A-Za-z0-9_-]', '-', label)}" if isinstance(label, str) else rule
+    number = 2
+    while key in taken:
+        key, number = f"{rule}/{number}", number + 1
+    return key
+
+
+class _Given:
+    """The options of a filter."""
+
+    def __init__(self, where: str, options: Options, left_out: list[str]) -> None:
+        self._where, self._options, self._left_out = where, options, left_out
+
+    def value(self, name: str, default: Any) -> Any:
+        """Returns an option: a value for both sides, or a mapping by side.
+
+        Raises:
+            ConfigError: it is a list, but not of two values.
+        """
+        value = self._options.get(name, default)
+        if not isinstance(value, list | tuple):
+            return value
+        if len(value) != len(SIDES):
+            raise ConfigError(f"{self._where}: {name} has {len(value)} values; a pair has two sides")
+        return value[0] if value[0] == value[1] else dict(zip(SIDES, value, strict=True))
+
+    def unit(self, default: str = "word") -> Any:
+        """Returns the option ``unit`` in the terms of rules.
+
+        Raises:
+            ConfigError: there is no such unit.
+        """
+        unit = self.value("unit", default)
+        try:
+            return {side: _UNITS[each] for side, each in unit.items()} if isinstance(unit, Mapping) else _UNITS[unit]
+        except KeyError as error:
+            raise ConfigError(f"{self._where}: there is no unit {error.args[0]!r}") from None
+
+    def ignore(self, name: str, reason: str, default: object = None) -> None:
+        """Notes that an option is not taken over, if it differs from its default."""
+        if self._options.get(name, default) != default:
+            self._left_out.append(f"{self._where}: {name}: {reason}")
+
+
+def _length(given: _Given) -> tuple[str, Spec]:
+    given.ignore("pass_empty", "pairs with an empty side are always dropped", default=False)
+    limits = {"min": given.value("min_length", 1), "max": given.value("max_length", 100)}
+    return "length", {"unit": given.unit(), **limits}
+
+
+def _average_word_length(given: _Given) -> tuple[str, Spec]:
+    given.ignore("pass_empty", "pairs with an empty side are always dropped", default=False)
+    return "average_word_length", {
+        "unit": "token",
+        "min": given.value("min_length", 2),
+        "max": given.value("max_length", 20),
+    }
+
+
+def _regex(given: _Given) -> tuple[str, Spec]:
+    patterns = given.value("regexps", None)
+    match = "keep" if given.value("accept_match", default=False) else "drop"
+    if isinstance(patterns, Mapping):
+        specs: Spec = {side: {"pattern": patterns[side], "side": side, "match": match} for side in SIDES}
+    else:
+        specs = {"pattern": {"pattern": patterns, "match": match}}
+    return "regex", {"patterns": specs}
+
+
+def _script(given: _Given) -> tuple[str, Spec]:
+    return "script", {"script": given.value("scripts", None), "min": given.value("thresholds", 1)}
+
+
+def _similarity(given: _Given) -> tuple[str, Spec]:
+    given.ignore("weights", "all edits weigh 1", default=[1, 1, 1])
+    return "copy", {
+        "measure": "distance",
+        "unit": given.unit("char"),
+        "lowercase": given.value("lowercase", default=False),
+        "max": given.value("threshold", 0.9),
+    }
+
+
+_READERS: Mapping[str, Callable[[_Given], tuple[str, Spec]]] = MappingProxyType(
+    {
+        "AlphabetRatioFilter": lambda given: (
+            "alphabetic",
+            {"spaces": not given.value("exclude_whitespace", default=False), "min": given.value("threshold", 0.75)},
+        ),
+        "AverageWordLengthFilter": _average_word_length,
+        "CharacterScoreFilter": _script,
+        "HtmlTagFilter": lambda given: ("html", {"tags": "any"}),
+        "LengthFilter": _length,
+        "LengthRatioFilter": lambda given: (
+            "length_ratio",
+            {"unit": given.unit(), "max": given.value("threshold", 3)},
+        ),
+        "LongWordFilter": lambda given: ("longest_word", {"unit": "token", "max": given.value("threshold", 40)}),
+        "LongestCommonSubstringFilter": lambda given: (
+            "copy",
+            {"measure": "substring", "max": given.value("threshold", 0.9)},
+        ),
+        "NonZeroNumeralsFilter": lambda given: ("numerals", {"min": given.value("threshold", 0.5)}),
+        "RegExpFilter": _regex,
+        "RepetitionFilter": lambda given: (
+            "repetition",
+            {
+                "times": given.value("threshold", 2),
+                "min": given.value("min_length", 3),
+                "max": given.value("max_length", 100),
+            },
+        ),
+        "SimilarityFilter": _similarity,
+        "TerminalPunctuationFilter": lambda given: ("terminal_punctuation", {"min": given.value("threshold", -2)}),
+    }
+)
+"""The rule of each filter, and its options."""

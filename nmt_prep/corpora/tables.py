@@ -122,13 +122,11 @@ _TAB = "\t"
 _FIELD = re.compile(r'(?:"([^"]*+(?:""[^"]*+)*+)"|([^,"]*+))(,|\Z)')
 
 
-class CsvReader(Reader):
-    """Reads comma-separated columns by number or name; a quoted field may hold commas, quotes and line breaks."""
+class _TableReader(Reader):
+    """Base class of the readers of tables, which find columns by number or name."""
 
-    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     parts: ClassVar[tuple[str, ...]] = ("both",)
     lines_apart: ClassVar[bool] = True
-    quote: ClassVar[bytes] = b'"'
     options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
 
     @classmethod
@@ -140,6 +138,13 @@ class CsvReader(Reader):
     def header_lines(cls, corpus: Corpus) -> int:
         """Returns 1 if the first line names the columns."""
         return int(_has_header(corpus))
+
+
+class CsvReader(_TableReader):
+    """Reads comma-separated columns by number or name; a quoted field may hold commas, quotes and line breaks."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    quote: ClassVar[bytes] = b'"'
 
     def pairs(self) -> Iterator[PairBatch]:
         """Yields the pairs of all records, without the header.
@@ -250,23 +255,10 @@ def _fields(record: _Record, path: Path) -> list[str]:
     )
 
 
-class TsvReader(Reader):
+class TsvReader(_TableReader):
     """Reads tab-separated columns by number or name. A field is the raw text between tabs: there is no quoting."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".tsv",)
-    parts: ClassVar[tuple[str, ...]] = ("both",)
-    lines_apart: ClassVar[bool] = True
-    options: ClassVar[frozenset[str]] = TEXT_OPTIONS | {"columns", "header"}
-
-    @classmethod
-    def has_score_at(cls, place: int | str) -> bool:
-        """Returns True: a score may be in any column."""
-        return True
-
-    @classmethod
-    def header_lines(cls, corpus: Corpus) -> int:
-        """Returns 1 if the first line names the columns."""
-        return int(_has_header(corpus))
 
     def row_count(self) -> int:
         """Returns the number of lines of the file without the header."""

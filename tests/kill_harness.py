@@ -23,7 +23,10 @@ from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 
-CHANGES = {"records": {"shards": {"train": 3}}}
+CHANGES = {
+    "records": {"shards": {"train": 3}},
+    "clean": {"preset": "none", "rules": {"length": {"max": 7}}, "fix": ["whitespace"]},
+}
 
 
 # Several slices and parts, so that a stage has several tasks.

@@ -105,9 +105,9 @@ class Cleaner:
         values = [self._values(rule, pairs) for rule in self.rules]
         failed = np.array([~judge(each, rule.bounds) for each, rule in zip(values, self.rules, strict=True)], np.bool_)
         failed = failed.reshape(len(self.rules), len(pairs))
-        kept: Mask = ~np.logical_or.reduce(failed, axis=0)
-        reasons[filled] = np.where(kept, -1, 1 + failed.argmax(axis=0)) if len(self.rules) else -1
+        reasons[filled] = _first_reasons(failed)
         self._tally.judged(reasons, failed)
+        kept = reasons[filled] < 0
         for number, (each, rule) in enumerate(zip(values, self.rules, strict=True)):
             self._tally.valued(number, histogram(each, rule.edges, kept))
         return Judged(fixed, reasons, self._names, *self._violations(values, reasons, filled))
@@ -137,6 +137,15 @@ class Cleaner:
                 thresholds[pairs[refused]] = [bounds.threshold(value) for value in own[refused].tolist()]
         dropped = reasons >= 0
         return found[dropped], thresholds[dropped]
+
+
+def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:
+    """Returns the reason of each pair: 1 for the first rule, and so on, or -1; ``failed`` is ``[rules, pairs]``."""
+    reasons = np.full(failed.shape[1], -1, np.int16)
+    dropped = np.flatnonzero(failed.any(axis=0))
+    if len(dropped):
+        reasons[dropped] = 1 + failed[:, dropped].argmax(axis=0)
+    return reasons
 
 
 def _filled(text: Mapping[Side, pa.Array]) -> Mask:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from pathlib import Path
 
+from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import Config
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora.parts import PART_BYTES
@@ -126,11 +127,17 @@ def _unpacked(path: Path) -> float:
     return size * _UNPACKED_RATIO
 
 
-_RATES = {"extract": 175e6, "compile": 112e6, "sample": 180e6}
+_RATES = {"extract": 175e6, "compile": 112e6, "clean": 45e6, "sample": 180e6}
 """Bytes per second and worker; the rate of encode depends on the dialect."""
 
 _DIGESTING = 1.3e9
-_WORKER_MEMORY = {"extract": 3_000_000, "compile": 65_000_000, "sample": 70_000_000, "encode": 60_000_000}
+_WORKER_MEMORY = {
+    "extract": 3_000_000,
+    "compile": 65_000_000,
+    "clean": 110_000_000,
+    "sample": 70_000_000,
+    "encode": 60_000_000,
+}
 
 _TRAINING_GROWTH = 0.85
 """Exponent p such that training time and memory grow as sample size ** p; below 1, because words repeat."""
@@ -204,6 +211,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     rows = {
         "extract": (text, 0.0, file),
         "compile": (_COMPILED * text, 0.0, part),
+        **_cleaning(config, corpora),
         "sample": (sample, sample, file),
         "vocab": (0.0, 0.0, text),
         "encode": (_RECORDS * text, _SPILLED * text, PART_BYTES),
@@ -215,7 +223,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         note = _nearest(read_notes(kind_of(name, config)), work)
         if note is not None:
             origin = f"measured {note.made} on {note.work / 1e6:,.0f} MB"
-            if name in ("compile", "encode"):
+            if name in ("compile", "clean", "encode"):
                 output = note.written / note.work * text
         if name == "vocab":
             seconds, memory = _training(config, work, note)
@@ -225,6 +233,16 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
             seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
         stages.append(StageEstimate(name, seconds, memory, scratch, output, origin))
     return [*stages, StageEstimate("report", 0.1)]
+
+
+def _cleaning(config: Config, corpora: Sequence[CorpusSize]) -> dict[str, tuple[float, float, float]]:
+    """Returns the row of the stage clean, as if it kept everything; none if the config does not clean."""
+    if config.clean is None:
+        return {}
+    written = _COMPILED * sum(total(corpora, split) for split in config.clean.splits)
+    rules = [config.clean.rules, *(override.rules for override in config.clean.overrides.values())]
+    waits = any(TOP in layer for layer in rules)  # the pairs of a corpus are first written to scratch
+    return {"clean": (written, written if waits else 0.0, PART_BYTES)}
 
 
 def peak_disk(stages: Sequence[StageEstimate]) -> float:

@@ -64,6 +64,17 @@ def test_built_in_rates() -> None:
     assert round(peak_disk(list(found.values())) / 1e6) == 1000 + 300 + 277 + 860 + 760
 
 
+def test_cleaning_is_estimated_for_the_splits_that_are_cleaned() -> None:
+    note("clean-strict", seconds=4.0)
+    found = predicted(clean={})
+    assert list(found)[2:5] == ["compile", "clean", "sample"]
+    assert round(found["clean"].seconds, 2) == 5.56
+    assert (found["clean"].scratch, found["clean"].output) == (0.0, 0.3 * 1e9)
+    assert predicted(clean={"rules": {"top": {"score": "s", "keep": 0.5}}})["clean"].scratch == 0.3 * 1e9
+    assert predicted(clean={"preset": "strict"})["clean"].seconds == 20.0  # 8 s of one worker for 100 MB
+    assert "clean" not in predicted()
+
+
 def test_measurements_are_scaled_by_bytes_and_workers() -> None:
     note("compile")
     note("encode-t2t-example", workers=4, memory=800_000_000)

@@ -30,7 +30,7 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener
 from nmt_prep.subwords import dialect_of
 
-MEASURED = ("extract", "compile", "sample", "vocab", "encode")
+MEASURED = ("extract", "compile", "clean", "sample", "vocab", "encode")
 """The stages that are measured. Downloads depend on the network, and the others take almost no time."""
 
 LEAST_WORK = 10_000_000
@@ -74,7 +74,10 @@ def _notes() -> TypeAdapter[list[StageNote]]:
 def kind_of(stage: str, config: Config) -> str:
     """Returns the key of a stage's notes: its name, and the options that its speed depends on."""
     dialect = dialect_of(config.vocab).variant(config.vocab)
-    return {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}.get(stage, stage)
+    kinds = {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}
+    if config.clean is not None:
+        kinds["clean"] = f"clean-{config.clean.preset}"
+    return kinds.get(stage, stage)
 
 
 def work_of(stage: str, text: float, sample: float) -> float:

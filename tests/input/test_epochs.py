@@ -79,7 +79,8 @@ def expected(pairs: list[tuple[list[int], list[int]]]) -> Counter[Pair]:
 
 
 @pytest.mark.parametrize(
-    ("layout", "workers"), [("chunk", 1), ("chunk", 3), ("chunk", 8), ("example", 3), ("packed", 3)]
+    ("layout", "workers"),
+    [("chunk", 1), ("chunk", 3), pytest.param("chunk", 8, marks=pytest.mark.slow), ("example", 2), ("packed", 2)],
 )
 def test_an_epoch_gives_every_pair_once(encode_run: EncodeRun, layout: str, workers: int) -> None:
     pairs = make_pairs(1500)
@@ -106,7 +107,7 @@ def test_an_epoch_resumes_at_any_batch(encode_run: EncodeRun, layout: str, argum
     whole = batches_of(run, batch_tokens=400, seed=2, **arguments)
     assert len(whole) > 20
     rng = random.Random(1)
-    for step in [len(whole), rng.randrange(len(whole)), rng.randrange(len(whole))]:
+    for step in [len(whole), rng.randrange(len(whole))]:
         assert batches_of(run, batch_tokens=400, seed=2, skip_batches=step, **arguments) == whole[step:]
 
 
@@ -121,14 +122,15 @@ def test_an_epoch_resumes_at_fifty_batches(encode_run: EncodeRun) -> None:
 
 def test_equal_numbers_of_batches_per_worker(encode_run: EncodeRun) -> None:
     run = encode_run({"all": make_pairs(1500)})
-    parts = [
-        batches_of(run, batch_tokens=200, num_shards=3, shard_index=worker, equal_batches=True) for worker in range(3)
-    ]
-    free = [batches_of(run, batch_tokens=200, num_shards=3, shard_index=worker) for worker in range(3)]
-    assert [len(part) for part in parts] == [min(map(len, free))] * 3
-    assert all(part == rest[: len(part)] for part, rest in zip(parts, free, strict=True))
-    resumed = batches_of(run, batch_tokens=200, num_shards=3, shard_index=2, equal_batches=True, skip_batches=5)
-    assert resumed == parts[2][5:]
+
+    def part(worker: int, **arguments: Any) -> list[Any]:
+        return batches_of(run, batch_tokens=200, seed=2, num_shards=2, shard_index=worker, **arguments)
+
+    longer, shorter = part(0), part(1)
+    assert len(longer) == len(shorter) + 2
+    assert part(0, equal_batches=True) == longer[:-2]
+    assert part(1, equal_batches=True) == shorter
+    assert part(0, equal_batches=True, skip_batches=5) == longer[5:-2]
 
 
 def test_corpora_are_mixed_exactly(encode_run: EncodeRun) -> None:

@@ -86,7 +86,7 @@ def check_drawn_training(data: st.DataObject) -> None:
     )
 
 
-@examples(10)
+@examples(8)
 @given(st.data())
 def test_training_batches(data: st.DataObject) -> None:
     check_drawn_training(data)

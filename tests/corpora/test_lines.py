@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,9 +61,9 @@ def test_only_newline_ends_a_line(tmp_path: Path, separator: str) -> None:
     most=st.integers(1, 4),
 )
 def test_blocks_of_any_size_give_the_same_lines(
-    tmp_path_factory: pytest.TempPathFactory, text: str, block: int, most: int
+    new_directory: Callable[[], Path], text: str, block: int, most: int
 ) -> None:
-    path = tmp_path_factory.mktemp("lines") / "a"
+    path = new_directory() / "a"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_BYTES", block)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -79,13 +80,13 @@ def test_a_row_group_of_short_lines_is_read_in_batches_of_few_pairs(
 @settings(deadline=None)
 @given(data=st.data(), lengths=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=30))
 def test_bytes_do_not_depend_on_the_batches(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, lengths: list[tuple[int, int]]
+    new_directory: Callable[[], Path], data: st.DataObject, lengths: list[tuple[int, int]]
 ) -> None:
     sources, targets = ["a" * source for source, _ in lengths], ["b" * target for _, target in lengths]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lengths)), max_size=5)))
     bounds = [0, *cuts, len(lengths)]
     batches = [batch(sources[i:j], targets[i:j], i) for i, j in pairwise(bounds)]
-    whole, pieces = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("pieces")
+    whole, pieces = new_directory(), new_directory()
     assert write_parts([batch(sources, targets)], "c", whole, "p") == write_parts(batches, "c", pieces, "p")
     names = sorted(path.name for path in whole.iterdir())
     assert [(whole / name).read_bytes() for name in names] == [(pieces / name).read_bytes() for name in names]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,12 @@ def test_empty_files(tmp_path: Path) -> None:
     pairs=st.lists(st.tuples(st.text("ab中\r", max_size=9), st.text("x\x85", max_size=30))), block=st.integers(1, 40)
 )
 def test_sides_of_different_lengths_stay_paired(
-    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], block: int
+    new_directory: Callable[[], Path], pairs: list[tuple[str, str]], block: int
 ) -> None:
     sides = [("".join(f"{line}\n" for line in side)).encode() for side in zip(*pairs, strict=True)] or [b"", b""]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_BYTES", block)
-        found = read(tmp_path_factory.mktemp("plain"), "plain", *sides, crlf="keep")
+        found = read(new_directory(), "plain", *sides, crlf="keep")
     assert found == list(zip(*map(reference.lines, sides), strict=True)) == pairs
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,9 @@ def test_literal_lines(tmp_path: Path, content: bytes, stride: int, expected: li
     window=st.integers(1, 20),
 )
 def test_lines_equal_those_of_the_reader(
-    tmp_path_factory: pytest.TempPathFactory, text: str, stride: int, read: int, window: int
+    new_directory: Callable[[], Path], text: str, stride: int, read: int, window: int
 ) -> None:
-    directory = tmp_path_factory.mktemp("strides")
+    directory = new_directory()
     opened = reader(directory, "plain", text.encode(), b"", crlf="keep")
     expected = [line for array in every(opened.lines("source"), stride) for line in array.to_pylist()]
     with pytest.MonkeyPatch.context() as patch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_invalid_lines_are_dropped_on_both_sides(
     newline=st.booleans(),
 )
 def test_long_lines_are_dropped_on_both_sides(
-    tmp_path_factory: pytest.TempPathFactory, lengths: list[tuple[int, int]], limit: int, block: int, newline: bool
+    new_directory: Callable[[], Path], lengths: list[tuple[int, int]], limit: int, block: int, newline: bool
 ) -> None:
     lines = [("s" * first, "t" * second) for first, second in lengths]
     sides = ["\n".join([*side, ""]).encode() for side in zip(*lines, strict=True)] or [b"", b""]
@@ -104,7 +105,7 @@ def test_long_lines_are_dropped_on_both_sides(
         sides[0] = sides[0][:-1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "BLOCK_BYTES", block)
-        opened = reader(tmp_path_factory.mktemp("long"), "plain", *sides, max_line_bytes=limit)
+        opened = reader(new_directory(), "plain", *sides, max_line_bytes=limit)
         assert faults_of(opened) == [Fault.TOO_LONG * (max(pair) > limit) for pair in lengths]
         assert pairs_of(opened) == [pair for pair, sizes in zip(lines, lengths, strict=True) if max(sizes) <= limit]
 

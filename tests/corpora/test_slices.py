@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ def joined(lines: list[bytes], ended: bool, mark: bool) -> bytes:
     policy=st.fixed_dictionaries(POLICIES),
 )
 def test_plain(
-    tmp_path_factory: pytest.TempPathFactory,
+    new_directory: Callable[[], Path],
     pairs: list[tuple[bytes, bytes]],
     ended: tuple[bool, bool],
     mark: bool,
@@ -130,7 +130,7 @@ def test_plain(
         for side, end in zip(columns, ended, strict=True)
     ]
     with sizes(**cuts, block=block):
-        whole, sliced, count = both_ways(tmp_path_factory.mktemp("plain"), "plain", contents, **policy)
+        whole, sliced, count = both_ways(new_directory(), "plain", contents, **policy)
         if sliced is None:
             assert "lines, but" in whole[2] or "not UTF-8" in whole[2]
         elif count:
@@ -150,7 +150,7 @@ def test_plain(
     policy=st.fixed_dictionaries(POLICIES),
 )
 def test_one_file(
-    tmp_path_factory: pytest.TempPathFactory,
+    new_directory: Callable[[], Path],
     kind: str,
     rows: list[list[bytes]],
     ended: bool,
@@ -175,7 +175,7 @@ def test_one_file(
             options["columns"] = {"source": "two", "target": "one"}
     with sizes(**cuts, block=block):
         content = joined(lines, ended or not (lines and lines[-1].strip(MARK)), mark)
-        whole, sliced, count = both_ways(tmp_path_factory.mktemp("one"), kind, [content], **options)
+        whole, sliced, count = both_ways(new_directory(), kind, [content], **options)
         if sliced is None:
             assert kind == "csv"
             assert quoted == 3

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,13 +33,13 @@ def test_columns_by_name(tmp_path: Path) -> None:
     block=st.integers(1, 60),
 )
 def test_rows_equal_those_of_the_standard_library(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], block: int
+    new_directory: Callable[[], Path], rows: list[list[str]], block: int
 ) -> None:
     written = io.StringIO(newline="")
     csv.writer(written, lineterminator="\n").writerows(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "BLOCK_BYTES", block)
-        found = read(tmp_path_factory.mktemp("csv"), "csv", written.getvalue().encode())
+        found = read(new_directory(), "csv", written.getvalue().encode())
     expected = [[" ".join(filter(None, (p.strip(" ") for p in text.split("\n")))) for text in row[:2]] for row in rows]
     plain = [
         [text if "\n" not in text else joined for text, joined in zip(row, lines, strict=False)]

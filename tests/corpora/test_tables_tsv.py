@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,13 +38,13 @@ def test_header_only(tmp_path: Path) -> None:
     block=st.integers(1, 50),
 )
 def test_columns_equal_those_of_the_twin(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], wanted: list[int], header: bool, block: int
+    new_directory: Callable[[], Path], rows: list[list[str]], wanted: list[int], header: bool, block: int
 ) -> None:
     content = "".join("\t".join(row) + "\n" for row in rows).encode()
     options = {"columns": {"source": wanted[0], "target": wanted[1]}, "header": header, "crlf": "keep"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_BYTES", block)
-        found = read(tmp_path_factory.mktemp("tsv"), "tsv", content, **options)
+        found = read(new_directory(), "tsv", content, **options)
     source, target = reference.columns(content, wanted[:2], header)
     assert found == list(zip(source, target, strict=True))
 

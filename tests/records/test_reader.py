@@ -148,25 +148,25 @@ def test_a_cut_within_a_record_names_its_byte(tmp_path: Path, written: Written) 
 
 @settings(deadline=None)
 @given(st.data())
-def test_damaged_bytes_read_like_the_reference(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_damaged_bytes_read_like_the_reference(new_directory: Callable[[], Path], data: st.DataObject) -> None:
     content = bytearray(b"".join(frame(serialize_example(a, b)) for a, b in make_pairs(4)))
     for at, byte in data.draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=3)):
         content[at] = byte
     del content[data.draw(st.integers(0, len(content))) : data.draw(st.integers(0, len(content)))]
-    compare(tmp_path_factory.mktemp("damaged") / "shard", bytes(content))
+    compare(new_directory() / "shard", bytes(content))
 
 
 @settings(deadline=None)
 @given(st.data())
 def test_damaged_examples_in_valid_frames_read_like_the_reference(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    new_directory: Callable[[], Path], data: st.DataObject
 ) -> None:
     content = bytearray(serialize_example([5, 300, -1, 1], [70_000, 1]))
     for at, byte in data.draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=3)):
         content[at] = byte
     for at, more in data.draw(st.lists(st.tuples(st.integers(0, len(content)), st.binary(max_size=3)), max_size=2)):
         content[at:at] = more
-    compare(tmp_path_factory.mktemp("damaged") / "shard", frame(bytes(content)))
+    compare(new_directory() / "shard", frame(bytes(content)))
 
 
 def compare(path: Path, content: bytes) -> None:

@@ -69,7 +69,7 @@ IDS = st.lists(st.one_of(st.integers(0, 300), st.integers(-(2**31), 2**31 - 1)),
     st.sampled_from([1, 500, 1 << 20]),
 )
 def test_equals_the_reference_however_the_work_is_divided(
-    tmp_path_factory: pytest.TempPathFactory,
+    new_directory: Callable[[], Path],
     pairs: Pairs,
     shards: int,
     buckets: int,
@@ -78,7 +78,7 @@ def test_equals_the_reference_however_the_work_is_divided(
     buffer_bytes: int,
 ) -> None:
     done = write_split(
-        tmp_path_factory.mktemp("split"),
+        new_directory(),
         pairs,
         shards=shards,
         buckets=buckets,

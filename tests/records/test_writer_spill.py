@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -108,8 +109,8 @@ def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
 
 @settings(deadline=None)
 @given(st.data())
-def test_no_damage_to_a_spill_file_crashes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    directory = tmp_path_factory.mktemp("spill")
+def test_no_damage_to_a_spill_file_crashes(new_directory: Callable[[], Path], data: st.DataObject) -> None:
+    directory = new_directory()
     path = directory / "spill"
     with SpillWriter(path, plan(6, 1, 2)) as spill:
         spill.add(0, *columns(make_pairs(6)))

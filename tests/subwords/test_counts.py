@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,8 @@ def test_columns() -> None:
 @given(
     lines=st.lists(st.text("ab ,中🙂2", max_size=12), max_size=12), cut=st.integers(0, 12), threads=st.integers(1, 3)
 )
-def test_slices_add_up(tmp_path_factory: pytest.TempPathFactory, lines: list[str], cut: int, threads: int) -> None:
-    directory = tmp_path_factory.mktemp("counts")
+def test_slices_add_up(new_directory: Callable[[], Path], lines: list[str], cut: int, threads: int) -> None:
+    directory = new_directory()
     for kind in (TokenCounts, PretokenCounts):
         whole, added = kind(), kind()
         whole.add(lines, threads=1)

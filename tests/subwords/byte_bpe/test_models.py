@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -71,9 +70,6 @@ def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, To
         for peer in theirs:
             peer.encode_special_tokens = True  # names of special tokens are ordinary text, as in our tokenizer
         return ours, ByteBPETokenizer.load(again), theirs[0], theirs[1]
-
-
-atexit.register(loaded.cache_clear)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gzip
 import json
 import tarfile
@@ -42,9 +41,6 @@ def peers(path: Path) -> tuple[ByteBPETokenizer, tiktoken.Encoding, Tokenizer]:
     ranks = {bytes_of(token) or b"": rank for token, rank in vocabulary.items()}
     encoding = tiktoken.Encoding("gpt2", pat_str=GPT2_PATTERN, mergeable_ranks=ranks, special_tokens=specials)
     return ByteBPETokenizer.load(path), encoding, Tokenizer.from_file(str(path))
-
-
-atexit.register(peers.cache_clear)
 
 
 @pytest.fixture

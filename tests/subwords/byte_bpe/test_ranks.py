@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import atexit
 import base64
 import sys
 import tempfile
@@ -59,8 +58,6 @@ def loaded(pattern: str) -> tuple[tiktoken.Encoding, ByteBPETokenizer]:
         ours = ByteBPETokenizer.load(write(Path(directory) / "made"), pattern=pattern, specials={"<e>": 500})
     return tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks(), special_tokens={"<e>": 500}), ours
 
-
-atexit.register(loaded.cache_clear)
 
 PATTERNS = [
     *(str(TIKTOKEN_ENCODINGS[f"{name}.tiktoken"].pattern) for name in NAMES),

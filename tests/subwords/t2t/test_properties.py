@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -113,19 +116,19 @@ def test_decoding(pieces: list[str], rows: list[list[int]]) -> None:
 
 @given(content=st.lists(st.text("ab'\" \u3000\x0b\x1c\u2028\r\n", max_size=8), max_size=10))
 @settings(deadline=None, max_examples=200)
-def test_loading(tmp_path_factory: pytest.TempPathFactory, content: list[str]) -> None:
+def test_loading(new_directory: Callable[[], Path], content: list[str]) -> None:
     data = "\n".join(["'<pad>_'", '"<EOS>_"', *content]).encode()
-    path = tmp_path_factory.mktemp("vocabulary") / "v.subwords"
+    path = new_directory() / "v.subwords"
     path.write_bytes(data)
     assert list(T2TTokenizer.load(path).pieces) == reference.load(data).pieces
 
 
 @given(lines=lines_of_one_alphabet)
 @settings(deadline=None, max_examples=100)
-def test_saving(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+def test_saving(new_directory: Callable[[], Path], lines: list[str]) -> None:
     assume(any(lines))
     tokenizer = T2TTokenizer.train(lines, 50)
-    path = tmp_path_factory.mktemp("vocabulary") / "v.subwords"
+    path = new_directory() / "v.subwords"
     tokenizer.save(path)
     assert path.read_bytes() == "".join(f"'{piece}'\n" for piece in tokenizer.pieces).encode()
     if not {"\n", "\r"} & set("".join(lines)):

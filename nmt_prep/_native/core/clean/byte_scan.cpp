@@ -1,6 +1,6 @@
 #include "clean/byte_scan.h"
 
-#include <bit>
+#include <algorithm>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,20 +14,26 @@ ByteScan::ByteScan(const ByteSet& set, bool double_spaces) : set_(set), double_s
         auto& table = byte < 0x80 ? ascii_ : high_;
         table[byte & 15] = static_cast<std::uint8_t>(table[byte & 15] | 1 << (byte >> 4 & 7));
     }
-}
-
-std::size_t ByteScan::find(const std::uint8_t* data, std::size_t at, std::size_t size) const {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("ssse3")) at = find_ssse3(data, at, size);
+    by_blocks_ = __builtin_cpu_supports("ssse3");
 #endif
-    while (at < size && !found(data, at, size)) ++at;
-    return at;
+}
+
+std::uint64_t ByteScan::hits(const std::uint8_t* data, std::size_t size) const {
+#if defined(__x86_64__)
+    // One byte more than a block, for the byte after a space.
+    if (by_blocks_ && size > 64) return hits_ssse3(data);
+#endif
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(size, 64); ++i) {
+        const bool doubled = double_spaces_ && data[i] == ' ' && i + 1 < size && data[i + 1] == ' ';
+        bits |= std::uint64_t{set_[data[i]] || doubled} << i;
+    }
+    return bits;
 }
 
 #if defined(__x86_64__)
-// Returns the first position found, or a position near the end before which there is none.
-__attribute__((target("ssse3"))) std::size_t ByteScan::find_ssse3(const std::uint8_t* data, std::size_t at,
-                                                                  std::size_t size) const {
+__attribute__((target("ssse3"))) std::uint64_t ByteScan::hits_ssse3(const std::uint8_t* data) const {
     const auto load = [](const std::uint8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
     const __m128i ascii = load(ascii_.data());
     const __m128i high = load(high_.data());
@@ -37,8 +43,8 @@ __attribute__((target("ssse3"))) std::size_t ByteScan::find_ssse3(const std::uin
     const __m128i half = _mm_set1_epi8(0x0F);
     const __m128i space = _mm_set1_epi8(' ');
     const __m128i pairs = _mm_set1_epi8(static_cast<char>(double_spaces_ ? 0xFF : 0));
-    // One byte more than a block, for the byte after a space.
-    for (; size - at > 16; at += 16) {
+    std::uint64_t result = 0;
+    for (unsigned at = 0; at < 64; at += 16) {
         const __m128i block = load(data + at);
         // A shuffle gives 0 where the index has its highest bit, so that one of the two tables counts for each byte.
         const __m128i low = _mm_and_si128(block, index);
@@ -47,10 +53,11 @@ __attribute__((target("ssse3"))) std::size_t ByteScan::find_ssse3(const std::uin
         const __m128i upper = _mm_shuffle_epi8(bits, _mm_and_si128(_mm_srli_epi16(block, 4), half));
         const __m128i in_set = _mm_cmpeq_epi8(_mm_and_si128(halves, upper), upper);
         const __m128i doubled = _mm_and_si128(_mm_cmpeq_epi8(block, space), _mm_cmpeq_epi8(load(data + at + 1), space));
-        const auto hits = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(in_set, _mm_and_si128(doubled, pairs))));
-        if (hits != 0) return at + static_cast<std::size_t>(std::countr_zero(hits));
+        const auto found =
+            static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(in_set, _mm_and_si128(doubled, pairs))));
+        result |= std::uint64_t{found} << at;
     }
-    return at;
+    return result;
 }
 #endif
 

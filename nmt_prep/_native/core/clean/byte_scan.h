@@ -1,4 +1,4 @@
-// Searches text for bytes of a set, sixteen bytes at a time.
+// Searches text for bytes of a set, 64 bytes at a time.
 #pragma once
 
 #include <array>
@@ -15,17 +15,15 @@ class ByteScan {
     // Finds the bytes of `set`, and with `double_spaces` also a space before another space.
     ByteScan(const ByteSet& set, bool double_spaces);
 
-    // Returns the first such position in [at, size), or `size`.
-    std::size_t find(const std::uint8_t* data, std::size_t at, std::size_t size) const;
+    // Returns a bit for each of the first 64 bytes, 1 where one is found. Requires size > 0.
+    std::uint64_t hits(const std::uint8_t* data, std::size_t size) const;
 
    private:
-    bool found(const std::uint8_t* data, std::size_t at, std::size_t size) const {
-        return set_[data[at]] || (double_spaces_ && data[at] == ' ' && at + 1 < size && data[at + 1] == ' ');
-    }
-    std::size_t find_ssse3(const std::uint8_t* data, std::size_t at, std::size_t size) const;
+    std::uint64_t hits_ssse3(const std::uint8_t* data) const;
 
     ByteSet set_;
     bool double_spaces_ = false;
+    bool by_blocks_ = false;  // the processor has the instructions
     // By the lower half of a byte: one bit for each upper half, 0 to 7 and 8 to 15.
     std::array<std::uint8_t, 16> ascii_{};
     std::array<std::uint8_t, 16> high_{};

@@ -32,7 +32,7 @@ class Fix {
     Fix& operator=(const Fix&) = delete;
     virtual ~Fix() = default;
 
-    // First bytes of the characters for which `suspects` is asked.
+    // First bytes of the characters for which `suspects` is asked; never a space.
     virtual ByteSet triggers() const = 0;
 
     // True if a line with two spaces in a row, or with a space at an end, may be altered.

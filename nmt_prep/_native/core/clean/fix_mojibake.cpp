@@ -240,15 +240,19 @@ class Mojibake final : public Fix {
         : portuguese_(language == "pt"), final_a_(portuguese_ || language == "fr" || language == "it") {}
 
     ByteSet triggers() const override { return ByteSet().set(0xC2).set(0xC3); }
-    // True for a control character, and for the first two characters of a sequence.
+    // True for a control character, and at the start of what may be a sequence.
     bool suspects(const Place& place) const override {
         const std::uint8_t* at = place.at;
         const char32_t lead = next_utf8(at);
         if (lead < 0xC2) return is_control(lead);
         if (lead > 0xF4 || at == place.end) return false;
-        const char32_t next = next_utf8(at);
-        const std::uint8_t byte = byte_of(next);
-        return (byte >= 0x80 && byte < 0xC0) || (final_a_ && lead == U'Ã' && next == ' ');
+        if (final_a_ && lead == U'Ã' && *at == ' ') return true;
+        for (std::size_t left = character_size(static_cast<std::uint8_t>(lead)) - 1; left > 0; --left) {
+            if (at == place.end || *at < 0x80) return false;
+            const std::uint8_t byte = byte_of(next_utf8(at));
+            if (byte < 0x80 || byte > 0xBF) return false;
+        }
+        return true;
     }
     void apply(std::string_view line, std::string& fixed) const override {
         Points points;

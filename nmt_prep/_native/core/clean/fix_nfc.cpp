@@ -123,13 +123,6 @@ class Nfc final : public Fix {
     void apply(std::string_view line, std::string& fixed) const override {
         const auto* const begin = reinterpret_cast<const std::uint8_t*>(line.data());
         const std::uint8_t* const end = begin + line.size();
-        bool suspect = false;
-        for (const std::uint8_t* at = begin; at < end && !suspect; at += character_size(*at))
-            suspect = *at >= 0x80 && suspects({begin, at, end});
-        if (!suspect) {
-            fixed = line;
-            return;
-        }
         std::vector<char32_t> points;
         for (const std::uint8_t* at = begin; at < end;) decompose(next_utf8(at), points);
         reorder(points);

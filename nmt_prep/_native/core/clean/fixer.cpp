@@ -14,6 +14,7 @@ Fixer::Fixer(std::vector<std::unique_ptr<Fix>> fixes) : fixes_(std::move(fixes))
             if (triggers[byte]) fixes_of_byte_[byte] |= std::uint32_t{1} << i;
         all |= triggers;
         checks_spaces_ |= fixes_[i]->checks_spaces();
+        scans_.emplace_back(triggers, fixes_[i]->checks_spaces());
     }
     scan_ = ByteScan(all, checks_spaces_);
 }
@@ -31,17 +32,36 @@ std::vector<std::uint8_t> Fixer::suspect_lines(const TextView& text) const {
     const std::uint8_t* const begin = text.line(0);
     const std::uint8_t* const end = text.line(text.lines);
     const auto size = static_cast<std::size_t>(end - begin);
-    const auto end_of = [&](std::size_t i) { return static_cast<std::size_t>(text.line(i + 1) - begin); };
     std::size_t line = 0;
-    for (std::size_t at = scan_.find(begin, 0, size); at < size;) {
-        while (end_of(line) <= at) ++line;
-        const bool found = suspects({begin, begin + at, end});
-        suspect[line] |= static_cast<std::uint8_t>(found);
-        at = scan_.find(begin, found ? end_of(line) : at + 1, size);
+    for (std::size_t at = 0, next; at < size; at = next) {
+        next = at + 64;
+        for (std::uint64_t hits = scan_.hits(begin + at, size - at); hits != 0;) {
+            const std::uint8_t* const hit = begin + at + std::countr_zero(hits);
+            hits &= hits - 1;
+            while (text.line(line + 1) <= hit) ++line;
+            if (!suspects({begin, hit, end})) continue;
+            suspect[line] = 1;
+            const auto past = static_cast<std::size_t>(text.line(line + 1) - begin) - at;  // the rest of the line
+            hits = past < 64 ? hits & ~std::uint64_t{0} << past : 0;
+            next = at + std::max<std::size_t>(past, 64);
+        }
     }
     for (std::size_t i = 0; checks_spaces_ && i < text.lines; ++i)
         if (text.size(i) != 0 && (text.line(i)[0] == ' ' || text.line(i + 1)[-1] == ' ')) suspect[i] = 1;
     return suspect;
+}
+
+// Returns false if the fix is sure to leave the line as it is.
+bool Fixer::may_alter(std::size_t fix, std::string_view line) const {
+    if (fixes_[fix]->checks_spaces() && (line.starts_with(' ') || line.ends_with(' '))) return true;
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(line.data());
+    for (std::size_t at = 0; at < line.size(); at += 64)
+        for (std::uint64_t hits = scans_[fix].hits(begin + at, line.size() - at); hits != 0; hits &= hits - 1) {
+            const std::uint8_t* const hit = begin + at + std::countr_zero(hits);
+            // No fix has a space as trigger: it is the first of two.
+            if (*hit == ' ' || fixes_[fix]->suspects({begin, hit, begin + line.size()})) return true;
+        }
+    return false;
 }
 
 // Writes the fixed line to `fixed`; returns whether it differs from the line.
@@ -49,6 +69,7 @@ bool Fixer::apply_line(std::string_view line, std::string& fixed, std::string& s
                        std::vector<std::int64_t>& altered) const {
     fixed = line;
     for (std::size_t i = 0; i < fixes_.size(); ++i) {
+        if (!may_alter(i, fixed)) continue;
         scratch.clear();
         fixes_[i]->apply(fixed, scratch);
         if (scratch == fixed) continue;

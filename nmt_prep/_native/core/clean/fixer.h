@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clean/byte_scan.h"
@@ -34,13 +35,15 @@ class Fixer {
    private:
     std::vector<std::uint8_t> suspect_lines(const TextView& text) const;
     bool suspects(const Place& place) const;
+    bool may_alter(std::size_t fix, std::string_view line) const;
     bool apply_line(std::string_view line, std::string& fixed, std::string& scratch,
                     std::vector<std::int64_t>& altered) const;
 
     std::vector<std::unique_ptr<Fix>> fixes_;
     std::array<std::uint32_t, 256> fixes_of_byte_{};
     bool checks_spaces_ = false;
-    ByteScan scan_;
+    ByteScan scan_;                // for the triggers of all fixes
+    std::vector<ByteScan> scans_;  // for those of each
 };
 
 }  // namespace nmt_prep::clean

@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from tests.corpus import write_tgz
 from tests.stages.runs import config_of, run
-from tests.test_docs import DOCS, corpora
+from tests.test_docs import DOCS, blocks, corpora
 
 BICLEANER = """\
 import sys
@@ -37,15 +36,21 @@ print(f"{sys.argv[4]}\\tscore: 0.5000")
 PAIRS = [("", "x"), ("two words", "zwei"), ("a\u2028b\tc", "vi\x85er"), ("three", " "), ("a", "b"), ("", "")]
 
 
-def test_the_round_trip_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_round_trip_of_scores(tmp_path: Path) -> None:
     page = (DOCS / "cleaning.md").read_text("utf-8")
     [script] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "score_pairs.py").write_text(script, "utf-8")
     sides = ["".join(f"{line}\n" for line in side).encode() for side in zip(*PAIRS, strict=True)]
     write_tgz(tmp_path / "news.tgz", dict(zip(("news.en", "news.fr"), sides, strict=True)))
     [corpus] = corpora("cleaning.md")
-    config = config_of(tmp_path, {key: value for key, value in corpus.items() if key != "scores"})
+    unscored = {key: value for key, value in corpus.items() if key != "scores"}
+    config = config_of(tmp_path, unscored)
     run(config, until="compile")
+    arguments = [sys.executable, "score_pairs.py", "export", str(config.run_dir), "compiled", "train", "news"]
+    environment = {**os.environ, "PYTHONPATH": str(DOCS.parent)}
+    refused = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert refused.stderr == "the pairs have no rows; add a section clean to the config and run it again\n"
+    run(config_of(tmp_path, unscored, clean={"preset": "none"}), until="compile")
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "enfr").symlink_to(config.run_dir)
     programs = tmp_path / "bin"
@@ -57,11 +62,15 @@ def test_the_round_trip_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     for program in programs.iterdir():
         program.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(DOCS.parent)}
+    environment["PATH"] = f"{programs}:{os.environ['PATH']}"
     for commands in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
         subprocess.run(["sh", "-eu", "-c", commands], cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "pairs.tsv").read_text() == "1\ttwo words\tzwei\n2\ta b c\tvi er\n4\ta\tb\n"
-    run(config_of(tmp_path, corpus), until="compile")
+    [clean] = [block["clean"] for block in blocks("cleaning.md") if "clean" in block]
+    config = config_of(tmp_path, corpus, clean={**clean, "preset": "none"})
+    assert config.clean is not None
+    assert config.clean.rules == {"score": {"bicleaner": {"min": 0.5}}, "top": {"score": "kiwi", "keep": "80%"}}
+    run(config, until="compile")
     [part] = (config.run_dir / "compiled" / "train").iterdir()
     columns = pq.read_table(part).select(["row", "score:bicleaner", "score:kiwi"]).to_pydict()
     assert columns == {"row": [1, 2, 4], "score:bicleaner": [0.009, 0.005, 0.001], "score:kiwi": [0.4, 0.5, 0.1]}

@@ -164,7 +164,7 @@ def _read_index(
     trailer = bytearray(_TRAILER.size)
     _read_exactly(file, size - len(trailer), memoryview(trailer))
     entries = _TRAILER.unpack(trailer)[5]
-    if trailer != _trailer(plan, entries):
+    if entries < 0 or trailer != _trailer(plan, entries):
         raise ValueError("it was not written under this plan")
     index = size - len(trailer) - 16 * entries - 8 * (plan.buckets + 1)
     starts = np.empty(plan.buckets_per_shard + 1, "<i8")

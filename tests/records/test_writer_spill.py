@@ -97,7 +97,8 @@ def test_damaged_spill_files_are_named(tmp_path: Path) -> None:
     for other in (plan(10, seed=2), plan(11), plan(10, shards=3), plan(10, buckets=1)):
         with pytest.raises(RecordsError, match="spill: not a usable spill file: it was not written under this plan"):
             write_shard(out, other, 0, [path])
-    for damaged in (whole[:-1], whole[1:], whole[: len(whole) // 2], b"", whole[:-10] + b"x" * 10):
+    negative = whole[:-97] + b"\x80" + whole[-96:]  # the number of entries
+    for damaged in (whole[:-1], whole[1:], whole[: len(whole) // 2], b"", whole[:-10] + b"x" * 10, negative):
         path.write_bytes(damaged)
         with pytest.raises(RecordsError, match="spill"):
             write_shard(out, plan(10), 0, [path])

@@ -44,6 +44,14 @@ int han_unit(char32_t point) {
     }
 }
 
+// Han numerals begin and continue with digits and units; 兆 (10^12) is a unit after digits only.
+constexpr int kLargestUnit = 8;
+
+bool is_han_numeral(char32_t point) {
+    const int unit = han_unit(point);
+    return han_digit(point) != kNoDigit || (unit != 0 && unit <= kLargestUnit);
+}
+
 enum class Separator : std::uint8_t { kNone, kPoint, kComma, kSpace, kApostrophe };
 
 Separator separator_of(char32_t point) {
@@ -85,7 +93,7 @@ class Reader {
             if (digit_value(point) != kNoDigit) {
                 at_ = begin;
                 read_digits();
-            } else if (point >= 0x3007 && (han_digit(point) != kNoDigit || han_unit(point) != 0)) {
+            } else if (point >= 0x3007 && is_han_numeral(point)) {
                 at_ = begin;
                 read_han();
             }
@@ -190,7 +198,7 @@ class Reader {
             if (const int digit = han_digit(point); digit != kNoDigit) {
                 digits = digits * 10 + static_cast<std::uint64_t>(digit);
                 has_digits = true;
-            } else if (const int unit = han_unit(point); unit != 0 && unit <= 8) {
+            } else if (const int unit = han_unit(point); unit != 0 && unit <= kLargestUnit) {
                 std::uint64_t factor = 1;
                 for (int i = 0; i < unit; ++i) factor *= 10;
                 if (unit < 4) {
@@ -212,7 +220,6 @@ class Reader {
         for (std::uint64_t rest = value; rest != 0; rest /= 10)
             reversed.push_back(static_cast<std::uint8_t>(rest % 10));
         add({reversed.rbegin(), reversed.rend()}, 0, true);
-        if (peek() == U'兆') next_utf8(at_);
     }
 
     const std::uint8_t* at_;

@@ -18,9 +18,7 @@ from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
 from nmt_prep.config import SIDES, Section, Side
 from nmt_prep.config.section import Location
 
-_UNSPACED = regex.compile(
-    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]",
-)
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
 
 
 class WordListOptions(Section):
@@ -68,8 +66,8 @@ def _word_pattern(path: Path) -> regex.Pattern[str]:
     words = sorted({line.strip() for line in lines} - {""})
     if not words:
         raise ValueError(f"the word list {path} holds no words")
-    anywhere = [word for word in words if _UNSPACED.search(word)]
-    between = [word for word in words if not _UNSPACED.search(word)]
+    anywhere = [word for word in words if regex.search(_UNSPACED, word)]
+    between = [word for word in words if not regex.search(_UNSPACED, word)]
     parts = [r"\L<anywhere>"] * bool(anywhere) + [r"(?<!\w)\L<between>(?!\w)"] * bool(between)
     return regex.compile("|".join(parts), regex.IGNORECASE, **_named(anywhere=anywhere, between=between))
 

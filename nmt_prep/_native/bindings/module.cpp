@@ -10,4 +10,5 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_records(module);
     nmt_prep::bind_fixes(module);
     nmt_prep::bind_clean(module);
+    nmt_prep::bind_fasttext(module);
 }

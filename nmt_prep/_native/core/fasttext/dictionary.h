@@ -1,0 +1,76 @@
+// Rows of the input matrix that belong to a word and to n-grams: the dictionary of a fastText model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fasttext/file.h"
+
+namespace nmt_prep::fasttext {
+
+constexpr std::string_view kLineEnd = "</s>";           // the token that ends a line
+constexpr std::string_view kLabelPrefix = "__label__";  // unknown tokens that begin with it are no words
+
+// fastText's hash: FNV-1a over bytes that are sign-extended, so texts beyond ASCII differ from the standard one.
+constexpr std::uint32_t kHashStart = 2166136261U;
+constexpr std::uint32_t add_to_hash(std::uint32_t hash, std::uint8_t byte) {
+    return (hash ^ static_cast<std::uint32_t>(static_cast<std::int8_t>(byte))) * 16777619U;
+}
+std::uint32_t hash_word(std::string_view word);
+
+// Remainders of a fixed divisor without a division (Lemire, Kaser and Kurz 2019, "Faster remainder by direct
+// computation").
+class Remainder {
+   public:
+    explicit Remainder(std::uint32_t divisor)
+        : divisor_(divisor), factor_(divisor == 0 ? 0 : (~std::uint64_t{0} / divisor) + 1) {}
+
+    std::uint32_t of(std::uint32_t value) const {
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::uint32_t>(static_cast<Wide>(factor_ * value) * divisor_ >> 64);
+    }
+    std::uint32_t of_wide(std::uint64_t value) const { return static_cast<std::uint32_t>(value % divisor_); }
+
+   private:
+    std::uint32_t divisor_;
+    std::uint64_t factor_;
+};
+
+class Dictionary {
+   public:
+    explicit Dictionary(const ModelFile& file);
+
+    enum class Kind : std::uint8_t { kWord, kLabel };
+
+    // Returns whether a token counts as a word, and appends the rows of a word: its own, then those of its n-grams of
+    // characters. `bracketed` is scratch space.
+    Kind append_rows(std::string_view token, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
+
+    // Appends the rows of the n-grams of a line's words, given their hashes.
+    void append_ngrams(const std::vector<std::uint32_t>& hashes, std::vector<std::uint32_t>& rows) const;
+
+    bool has_word_ngrams() const { return word_ngrams_ > 1; }
+
+   private:
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+    std::uint32_t find(std::string_view token) const;
+    std::size_t slot(std::string_view token) const;
+    void append_characters(std::string_view word, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
+    void replace_buckets(std::vector<std::uint32_t>& rows, std::size_t first) const;
+
+    std::vector<std::string_view> texts_;  // of words, then labels
+    std::vector<std::uint32_t> slots_;     // hash table of indexes of texts
+    std::uint32_t words_;
+    std::int32_t word_ngrams_, min_chars_, max_chars_;
+    Remainder bucket_;
+    bool pruned_;
+    std::vector<std::uint64_t> kept_bits_;    // a bit for each bucket
+    std::vector<std::uint32_t> kept_before_;  // for each word of bits, how many buckets are kept before it
+    std::vector<std::uint32_t> kept_rows_;    // of the kept buckets, ascending
+};
+
+}  // namespace nmt_prep::fasttext

@@ -1,0 +1,68 @@
+// Matrices of a fastText model: sums of rows of the input matrix, products of rows of the output matrix.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fasttext/file.h"
+
+namespace nmt_prep::fasttext {
+
+// Adds `dim` values. Compilers turn it into vector instructions, wholly unrolled if the number is a constant.
+template <std::size_t kDim>
+inline void add_values(float* __restrict sum, const float* __restrict values, std::size_t dim) {
+    const std::size_t size = kDim != 0 ? kDim : dim;
+    for (std::size_t i = 0; i < size; ++i) sum[i] += values[i];
+}
+
+// Input matrix. A small one is expanded to floats in memory; otherwise rows are read from the file's bytes.
+class InputMatrix {
+   public:
+    explicit InputMatrix(const MatrixData& data);
+
+    std::size_t dim() const { return data_.dim; }
+
+    // Adds rows to a sum of `dim` values, in order.
+    template <std::size_t kDim>
+    void add_rows(const std::vector<std::uint32_t>& rows, float* sum) const {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (i + kAhead < rows.size()) prefetch(rows[i + kAhead]);
+            if (!expanded_.empty())
+                add_values<kDim>(sum, expanded_.data() + rows[i] * data_.dim, data_.dim);
+            else
+                add_row(rows[i], sum);
+        }
+    }
+
+   private:
+    static constexpr std::size_t kMaxExpanded = std::size_t{1} << 26;  // bytes
+
+    static constexpr std::size_t kAhead = 8;  // rows, for the memory to answer
+
+    void prefetch(std::uint32_t row) const {
+        if (!expanded_.empty()) __builtin_prefetch(expanded_.data() + row * data_.dim);
+    }
+    void add_row(std::uint32_t row, float* sum) const;
+
+    MatrixData data_;
+    std::vector<float> expanded_;  // all rows, or empty
+};
+
+// Output matrix, one row for each label, or for each inner node of the tree.
+class OutputMatrix {
+   public:
+    explicit OutputMatrix(const MatrixData& data);
+
+    std::size_t rows() const { return data_.rows; }
+
+    // Product of a row and a vector. With `in_order`, terms are added one by one as fastText does; otherwise faster.
+    float product(std::size_t row, const float* vector, bool in_order) const;
+
+   private:
+    MatrixData data_;
+    std::vector<float> values_;  // without norms
+    std::vector<float> norms_;   // empty if there are none
+};
+
+}  // namespace nmt_prep::fasttext

@@ -1,0 +1,112 @@
+// Cache of the vector sums of words, bounded, for one thread at a time. A new word replaces an old one of its bucket.
+// What is cached changes results by rounding at most: a word's rows are summed before they are added to those of its
+// line.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "text/byte_hash.h"
+
+namespace nmt_prep::fasttext {
+
+class WordCache {
+   public:
+    static constexpr std::size_t kMaxBytes = 23;
+
+    // A word of at most kMaxBytes bytes; its size is in the last byte.
+    struct Key {
+        std::uint64_t words[3];
+
+        bool operator==(const Key& other) const {
+            return ((words[0] ^ other.words[0]) | (words[1] ^ other.words[1]) | (words[2] ^ other.words[2])) == 0;
+        }
+    };
+
+    struct Entry {
+        Key key = {};  // of size 0 if the entry is free
+        std::uint32_t rows = 0;
+        std::uint32_t hash = 0;
+    };
+
+    explicit WordCache(std::size_t dim) : dim_(dim), shift_(64) {
+        std::size_t buckets = 1;
+        for (; 4 * buckets * dim * sizeof(float) <= kBytes && shift_ > 64 - kMaxBits; buckets *= 2) --shift_;
+        entries_.resize(kWays * buckets);
+        vectors_.resize(kWays * buckets * dim);
+    }
+
+    // `readable`: bytes from the beginning of the word that may be read, at least its size.
+    static Key key(std::string_view word, std::size_t readable) {
+        Key key = {};
+        if (readable >= sizeof key) {
+            std::memcpy(&key, word.data(), sizeof key);
+            const Key& mask = kMasks[word.size()];
+            for (std::size_t i = 0; i < 3; ++i) key.words[i] &= mask.words[i];
+        } else {
+            std::memcpy(&key, word.data(), word.size());
+        }
+        key.words[2] |= static_cast<std::uint64_t>(word.size()) << 56;
+        return key;
+    }
+
+    // Prefetches the memory that `find` reads, and the vectors that it may lead to.
+    void prefetch(const Key& key) const {
+        const std::size_t first = bucket(key);
+        __builtin_prefetch(&entries_[first]);
+        __builtin_prefetch(&vectors_[first * dim_]);
+        __builtin_prefetch(&vectors_[(first + 1) * dim_]);
+    }
+
+    // Returns the entry of a word, or null.
+    Entry* find(const Key& key) {
+        const std::size_t first = bucket(key);
+        for (std::size_t i = first; i < first + kWays; ++i)
+            if (entries_[i].key == key) return &entries_[i];
+        return nullptr;
+    }
+
+    // Returns the entry that a new word takes, all of it to be written. Words of a bucket are replaced in turn.
+    Entry* place(const Key& key) {
+        const std::size_t first = bucket(key);
+        turn_ = (turn_ + 1) % kWays;
+        std::size_t i = first;
+        while (i < first + kWays && entries_[i].key.words[2] != 0) ++i;
+        if (i == first + kWays) i = first + turn_;
+        entries_[i].key = key;
+        return &entries_[i];
+    }
+
+    float* vector(const Entry* entry) {
+        return vectors_.data() + static_cast<std::size_t>(entry - entries_.data()) * dim_;
+    }
+
+   private:
+    static constexpr std::size_t kWays = 2, kMaxBits = 15;
+    static constexpr std::size_t kBytes = std::size_t{1} << 23;
+
+    static constexpr std::array<Key, kMaxBytes + 1> kMasks = [] {
+        std::array<Key, kMaxBytes + 1> masks{};
+        for (std::size_t size = 0; size <= kMaxBytes; ++size)
+            for (std::size_t byte = 0; byte < size; ++byte)
+                masks[size].words[byte / 8] |= std::uint64_t{0xFF} << (8 * (byte % 8));
+        return masks;
+    }();
+
+    std::size_t bucket(const Key& key) const {
+        if (shift_ == 64) return 0;
+        const std::uint64_t low = mix_bits(key.words[0] ^ 0x9E3779B97F4A7C15U, key.words[1] ^ 0xD1B54A32D192ED03U);
+        return kWays * (((low ^ key.words[2]) * 0x9E3779B97F4A7C15U) >> shift_);
+    }
+
+    std::size_t dim_, shift_;
+    std::size_t turn_ = 0;
+    std::vector<Entry> entries_;
+    std::vector<float> vectors_;
+};
+
+}  // namespace nmt_prep::fasttext

@@ -1,6 +1,6 @@
 #include "fasttext/matrix.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace nmt_prep::fasttext {
 namespace {
@@ -41,29 +41,41 @@ void InputMatrix::add_row(std::uint32_t row, float* sum) const {
     }
 }
 
-OutputMatrix::OutputMatrix(const MatrixData& data) : data_(data), values_(data.rows * data.dim) {
-    for (std::size_t row = 0; row < data.rows; ++row) {
-        float* const values = values_.data() + row * data.dim;
+OutputMatrix::OutputMatrix(const MatrixData& data, Layout layout)
+    : rows_(data.rows), dim_(data.dim), values_(data.rows * data.dim) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+        const auto put = [&](std::size_t i, float value) {
+            values_[layout == Layout::kRows ? row * dim_ + i : i * rows_ + row] = value;
+        };
         if (data.quantized)
-            for_each_value(data, row, [&](std::size_t i, float value) { values[i] = value; });
+            for_each_value(data, row, put);
         else
-            std::memcpy(values, data.dense.bytes + row * data.dim * sizeof(float), data.dim * sizeof(float));
+            for (std::size_t i = 0; i < dim_; ++i) put(i, data.dense.real(row * dim_ + i));
         if (data.norm_codes != nullptr) norms_.push_back(norm_of(data, row));
     }
 }
 
 float OutputMatrix::product(std::size_t row, const float* vector, bool in_order) const {
-    const float* const values = values_.data() + row * data_.dim;
+    const float* const values = values_.data() + row * dim_;
     float sum = 0;
     std::size_t i = 0;
     if (!in_order) {
         float lanes[4] = {};
-        for (; i + 4 <= data_.dim; i += 4)
+        for (; i + 4 <= dim_; i += 4)
             for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] += values[i + lane] * vector[i + lane];
         sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
     }
-    for (; i < data_.dim; ++i) sum += values[i] * vector[i];
+    for (; i < dim_; ++i) sum += values[i] * vector[i];
     return norms_.empty() ? sum : sum * norms_[row];
+}
+
+void OutputMatrix::products(const float* __restrict vector, float* __restrict result) const {
+    std::fill_n(result, rows_, 0.0F);
+    for (std::size_t i = 0; i < dim_; ++i) {
+        const float* const column = values_.data() + i * rows_;
+        for (std::size_t row = 0; row < rows_; ++row) result[row] += column[row] * vector[i];
+    }
+    for (std::size_t row = 0; row < norms_.size(); ++row) result[row] *= norms_[row];
 }
 
 }  // namespace nmt_prep::fasttext

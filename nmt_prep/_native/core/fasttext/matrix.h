@@ -52,15 +52,19 @@ class InputMatrix {
 // Output matrix, one row for each label, or for each inner node of the tree.
 class OutputMatrix {
    public:
-    explicit OutputMatrix(const MatrixData& data);
+    // By columns, if `products` is used; by rows, if `product` is.
+    enum class Layout : std::uint8_t { kRows, kColumns };
 
-    std::size_t rows() const { return data_.rows; }
+    OutputMatrix(const MatrixData& data, Layout layout);
 
     // Product of a row and a vector. With `in_order`, terms are added one by one as fastText does; otherwise faster.
     float product(std::size_t row, const float* vector, bool in_order) const;
 
+    // Products of all rows and a vector, each with its terms added one by one.
+    void products(const float* vector, float* result) const;
+
    private:
-    MatrixData data_;
+    std::size_t rows_, dim_;
     std::vector<float> values_;  // without norms
     std::vector<float> norms_;   // empty if there are none
 };

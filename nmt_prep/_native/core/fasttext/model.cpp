@@ -67,7 +67,12 @@ Model::Scratch::Scratch(const Model& model) : cache(model.dim()), hidden(model.d
 
 Model::Model(const std::uint8_t* data, std::size_t size) : Model(read_model(data, size)) {}
 
-Model::Model(ModelFile file) : loss_(file.loss), dictionary_(file), input_(file.input), output_(file.output) {
+Model::Model(ModelFile file)
+    : loss_(file.loss),
+      dictionary_(file),
+      input_(file.input),
+      output_(file.output,
+              loss_ == Loss::kHierarchicalSoftmax ? OutputMatrix::Layout::kRows : OutputMatrix::Layout::kColumns) {
     std::transform(file.labels.begin(), file.labels.end(), std::back_inserter(labels_),
                    [](const Entry& label) { return label.text; });
     if (loss_ == Loss::kHierarchicalSoftmax) tree_.emplace(file.labels);
@@ -185,8 +190,7 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
 
 // Probabilities of all labels, of models without a tree.
 void Model::compute_outputs(Scratch& scratch) const {
-    for (std::size_t i = 0; i < labels_.size(); ++i)
-        scratch.outputs[i] = output_.product(i, scratch.hidden.data(), scratch.in_order);
+    output_.products(scratch.hidden.data(), scratch.outputs.data());
     if (is_logistic())
         for (float& value : scratch.outputs) value = logistic(logistic_, value);
     else
@@ -277,7 +281,7 @@ void Model::probabilities(const TextView& text, const std::vector<std::uint32_t>
         float* const row = result + line * labels.size();
         for (std::size_t i = 0; i < labels.size(); ++i) row[i] = known ? label_probability(labels[i], scratch) : 0;
     };
-    for_each_line(text, threads, false, write, poll);
+    for_each_line(text, threads, true, write, poll);
 }
 
 void Model::top(const TextView& text, std::size_t most, std::int32_t* labels, float* result, std::size_t threads,
@@ -297,7 +301,7 @@ void Model::top(const TextView& text, std::size_t most, std::int32_t* labels, fl
             result[line * most + i] = found ? std::exp(heap[i].first) : 0;
         }
     };
-    for_each_line(text, threads, most > 1, write, poll);
+    for_each_line(text, threads, true, write, poll);
 }
 
 void Model::contest(const TextView& text, const std::vector<Role>& roles, float least, Contest* result,

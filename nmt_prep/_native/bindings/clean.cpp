@@ -101,6 +101,16 @@ Values repetitions(const HeldLines& held, std::size_t times, std::size_t min, st
         held, [=](const clean::Lines& lines, double* out) { clean::repetitions(lines, {times, min, max}, out); });
 }
 
+// Returns the weights and the shares of letters.
+std::pair<Values, Values> script_weights(const HeldLines& held, const std::vector<std::uint8_t>& scripts) {
+    const std::size_t size = held.lines.size();
+    auto shares = std::make_unique<double[]>(size);
+    Values weights = values_of(size, [&](double* out) {
+        clean::script_weights(held.lines, scripts.data(), scripts.size(), out, shares.get());
+    });
+    return {std::move(weights), own_by_numpy(std::move(shares), size)};
+}
+
 auto judge(const ValueTable& values, const std::vector<std::tuple<double, double, bool, bool>>& bounds) {
     if (values.shape(0) != bounds.size()) throw nb::value_error("there must be bounds for each column of values");
     std::vector<clean::Bounds> columns;
@@ -173,6 +183,7 @@ void bind_line_values(nb::module_& module) {
         },
         nb::arg("lines"), nb::arg("spaces"));
     module.def("script_shares", &script_shares, nb::arg("lines"), nb::arg("scripts"));
+    module.def("script_weights", &script_weights, nb::arg("lines"), nb::arg("scripts"));
     module.def(
         "html_tags",
         [](const HeldLines& held, bool known) {

@@ -17,6 +17,7 @@ from nmt_prep.cleaning.rules.brackets import BracketsRule
 from nmt_prep.cleaning.rules.copy import CopyRule
 from nmt_prep.cleaning.rules.currency import CurrencyRule
 from nmt_prep.cleaning.rules.html import HtmlRule
+from nmt_prep.cleaning.rules.language import LanguageRule
 from nmt_prep.cleaning.rules.length import LengthRule
 from nmt_prep.cleaning.rules.length_ratio import LengthRatioRule
 from nmt_prep.cleaning.rules.longest_word import LongestWordRule
@@ -56,6 +57,7 @@ _ALL: tuple[type[Rule[Any]], ...] = (
     CopyRule,
     LengthRatioRule,
     TruncatedRule,
+    LanguageRule,
     TerminalPunctuationRule,
     NumeralsRule,
     NumbersRule,

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "clean/scripts.h"
 #include "text/properties.h"
 #include "text/utf8.h"
 
@@ -54,6 +55,29 @@ void alphabetic_shares(const Lines& lines, bool spaces, double* out) {
         std::size_t alphabetic = ascii_letters(line);
         for_each_beyond_ascii(line, [&](Properties properties) { alphabetic += properties.alphabetic() ? 1 : 0; });
         out[i] = share(alphabetic, lines.characters(line) - (spaces ? 0 : regex_spaces(lines, line)));
+    }
+}
+
+void script_weights(const Lines& lines, const std::uint8_t* scripts, std::size_t count, double* weights,
+                    double* shares) {
+    std::array<std::uint8_t, 256> wanted{};
+    for (std::size_t i = 0; i < count; ++i) wanted[scripts[i]] = 1;
+    const bool latin = wanted[Properties::of('a').script()] != 0;
+    std::array<std::uint8_t, 256> weight{};
+    for (std::size_t script = 0; script < kScripts; ++script)
+        weight[script] = tenths_per_word(static_cast<std::uint8_t>(script)) != 0 ? 4 : 1;
+    weight[static_cast<std::size_t>(script_of_name("Hangul"))] = 2;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const Line line = lines[i];
+        std::size_t all = ascii_letters(line);
+        std::size_t found = latin ? all : 0;
+        for_each_beyond_ascii(line, [&](Properties properties) {
+            const std::size_t one = properties.letter() ? weight[properties.script()] : 0;
+            all += one;
+            found += wanted[properties.script()] != 0 ? one : 0;
+        });
+        weights[i] = static_cast<double>(all);
+        shares[i] = share(found, all);
     }
 }
 

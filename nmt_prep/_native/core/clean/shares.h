@@ -10,6 +10,11 @@ namespace nmt_prep::clean {
 // Alphabetic code points among all; without white space (\s of the package regex) if `spaces` is false.
 void alphabetic_shares(const Lines& lines, bool spaces, double* out);
 
+// Letters (L*), each of which counts for as many letters of an alphabet as it tells about the language: 4 in scripts
+// without spaces between words, 2 in Hangul. And the share of those in one of the scripts, 1 without letters.
+void script_weights(const Lines& lines, const std::uint8_t* scripts, std::size_t count, double* weights,
+                    double* shares);
+
 // Tokens that hold a letter (L*) among all tokens.
 void letter_word_shares(const Lines& lines, double* out);
 

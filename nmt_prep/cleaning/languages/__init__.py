@@ -1,0 +1,8 @@
+"""Language identification: how probable languages are for lines of text, by a model."""
+
+from __future__ import annotations
+
+from nmt_prep.cleaning.languages.identifier import Contest, LanguageIdentifier
+from nmt_prep.cleaning.languages.loading import load_identifier, model_file
+
+__all__ = ["Contest", "LanguageIdentifier", "load_identifier", "model_file"]

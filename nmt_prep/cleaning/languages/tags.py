@@ -1,0 +1,91 @@
+"""Which labels of a model stand for a language of the config.
+
+Models spell languages as ISO 639-1 or 639-3, with or without a script: ``__label__en``, ``eng_Latn``, ``zho_Hans``. The
+config has BCP 47 tags. Both are reduced to a language, with ISO 639-1 codes where there are any and macrolanguages in
+place of their usual member (``cmn`` is ``zh``, ``arb`` is ``ar``), and a script if the label or tag names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_PREFIX = "__label__"
+
+_NOT_ISO = {"als": "gsw", "bh": "bho", "eml": "egl", "nah": "nhn"}
+"""Codes of Wikipedias that are other languages in ISO 639, in models whose labels name no scripts."""
+
+SIMILAR: tuple[frozenset[str], ...] = tuple(
+    frozenset(group.split())
+    for group in (
+        "bs hr sr cnr",
+        "no nb nn da",
+        "cs sk",
+        "bg mk",
+        "id ms",
+        "es gl ast an",
+        "pt gl mwl",
+        "ca oc",
+        "es ca",
+        "de gsw bar nds ksh pfl",
+        "de lb",
+        "nl li vls zea",
+        "nl af",
+        "it lmo vec scn nap pms lij egl co",
+        "en sco",
+        "zh yue wuu lzh",
+        "ar arz apc ary arb acm",
+        "fa prs mzn",
+        "ur lah",
+        "tr azb az",
+        "hi mai bho hif",
+        "ne dty",
+        "ru rue",
+        "uk rue",
+        "lv ltg",
+        "et vro",
+        "chm mrj",
+        "ku ckb",
+    )
+)
+"""Languages that models take for one another in ordinary text: each group is accepted for each of its members."""
+
+
+class Spoken(NamedTuple):
+    """A language, and its script if that is named."""
+
+    language: str
+    script: str | None
+
+
+def spoken_of_tag(tag: str) -> Spoken | None:
+    """Returns the language of a BCP 47 tag, or of a code with an underscore; None if it is not one."""
+    import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
+
+    try:
+        language = langcodes.Language.get(langcodes.standardize_tag(tag.replace("_", "-"), macro=True))
+        named = langcodes.Language.get(tag.replace("_", "-"), normalize=False).script
+    except langcodes.LanguageTagError:
+        return None
+    return None if language.language is None else Spoken(language.language, named)
+
+
+def languages_of_labels(labels: Sequence[str]) -> list[Spoken | None]:
+    """Returns the language of each label of a model; None for labels that are no languages."""
+    codes = [label.removeprefix(_PREFIX) for label in labels]
+    with_scripts = any("_" in code for code in codes)
+    return [spoken_of_tag(code if with_scripts else _NOT_ISO.get(code, code)) for code in codes]
+
+
+def same(asked: Spoken, label: Spoken | None) -> bool:
+    """Returns whether a label stands for a language; a script counts if both name one."""
+    if label is None or label.language != asked.language:
+        return False
+    return asked.script is None or label.script is None or asked.script == label.script
+
+
+def similar(asked: Spoken, label: Spoken | None) -> bool:
+    """Returns whether a label's language is in a group of similar languages with another one."""
+    if label is None or label.language == asked.language:
+        return False
+    return any(asked.language in group and label.language in group for group in SIMILAR)

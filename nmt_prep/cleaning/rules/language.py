@@ -1,0 +1,125 @@
+"""Rule ``language``: the expected language of each side against its rivals.
+
+Value: how much more probable the best rival is than the expected language, from -1 to 1: the difference of their
+probabilities divided by their sum, or by 0.5 if the sum is less. A pair passes if ``value <= margin`` on both sides. So
+a pair is dropped if another language beats the expected one clearly, and not if the model merely prefers another one of
+its 176 languages.
+
+- The expected language counts together with those that models take for it
+  (:data:`~nmt_prep.cleaning.languages.tags.SIMILAR`), except for the language of the other side. The other languages
+  that are written in one of its scripts are rivals. One that needs more scripts, as Japanese needs kana, is a rival
+  only where a tenth of the letters is of these.
+- Letters of other scripts are a rival by themselves: the value is at least ``1 - 2 s``, where ``s`` is the share of
+  letters of the language's scripts.
+- Text with less than ``min_letters`` letters (L*) is not judged, its value is -1. A letter of a script without spaces
+  between words (Han, kana, Thai, …) counts as four, one of Hangul as two. Up to twice as many, the value shrinks in
+  proportion, except if the rival is the language of the other side: swapped sides and text that was not translated are
+  the likeliest errors.
+- Rivals with a probability of 0.05 or less are not looked for, and count as 0.
+- A text is unknown if neither the expected language nor a rival has a probability above ``margin``. With ``unknown:
+  drop``, its value is 1.
+
+A side whose language the model does not know is not judged; that is logged once.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from _nmt_prep_core import script_weights
+from pydantic import Field
+
+from nmt_prep.cleaning.languages import load_identifier, model_file
+from nmt_prep.cleaning.languages.rivals import Expected
+from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
+from nmt_prep.config import Section, Side
+
+_log = logging.getLogger(__name__)
+
+_NOT_JUDGED, _WRONG = -1.0, 1.0
+_LEAST_RIVAL = 0.05
+_LEAST_SUM = 0.5
+_LEAST_OF_SCRIPT = 0.1
+
+
+class LanguageOptions(Section):
+    """How clearly another language must beat the expected one."""
+
+    model: str = Field(
+        "lid.176",
+        min_length=1,
+        description="lid.176, eldc, or a path: the model; lid.176 and eldc need the extras clean and eldc, a path names a "
+        "supervised fastText model (.bin or .ftz) such as OpenLID, GlotLID or NLLB's",
+    )
+    margin: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        description="a number from 0 to 1: drop a pair if another language is more probable than the expected one by more "
+        "than this",
+    )
+    min_letters: int = Field(
+        20, ge=0, description="an integer, 0 or more: text with fewer letters is kept; a Han character counts as four"
+    )
+    similar: bool = Field(
+        True, description="true or false: also accept languages that models take for the expected one, such as sk for cs"
+    )
+    unknown: Literal["keep", "drop"] = Field(
+        "keep", description="keep or drop: what happens to text of which the model is not sure"
+    )
+
+
+class LanguageRule(Rule[LanguageOptions]):
+    """The expected language of each side against its rivals."""
+
+    name = "language"
+    options = LanguageOptions
+    edges = tuple(round(number / 10, 1) for number in range(-10, 11))
+
+    def __init__(self, options: LanguageOptions, context: Context) -> None:
+        self._options = options
+        self._identifier = load_identifier(options.model, context.base_dir)
+        languages = context.languages
+        tags = {"source": (languages.source, languages.target), "target": (languages.target, languages.source)}
+        self._expected = {
+            side: Expected(self._identifier.labels, *tags[side], accept_similar=options.similar)
+            for side in context.sides
+        }
+        for side in context.sides:
+            if not self._expected[side].own:
+                _warn_of_unknown(options.model, context.language(side))
+        self.sides: tuple[Side, ...] = tuple(side for side in context.sides if self._expected[side].own)
+        self.columns = self.sides
+        self.bounds = (Bounds(high=options.margin),) * len(self.sides)
+        path = model_file(options.model, context.base_dir)
+        self.files = {} if path is None else {f"model {options.model}": path}
+
+    def values(self, pairs: Pairs) -> Values:
+        return np.stack([self._line_values(pairs, side) for side in self.sides])
+
+    def _line_values(self, pairs: Pairs, side: Side) -> Values:
+        options, expected = self._options, self._expected[side]
+        contest = self._identifier.contest(pairs.side(side), expected.own, expected.rivals, _LEAST_RIVAL)
+        own, rival = contest.own.astype(np.float64), contest.rival.astype(np.float64)
+        for scripts, lines in expected.needing_scripts(contest.label):
+            rival[lines & (script_weights(pairs.lines(side), scripts)[1] < _LEAST_OF_SCRIPT)] = 0.0
+        letters, shares = script_weights(pairs.lines(side), expected.scripts or [])
+
+        values = (rival - own) / np.maximum(rival + own, _LEAST_SUM)
+        certainty = np.minimum(letters / max(2 * options.min_letters, 1), 1.0)
+        values *= np.where(expected.is_other(contest.label), 1.0, certainty)
+        if expected.scripts is not None:
+            np.maximum(values, 1.0 - 2.0 * shares, out=values)
+        if options.unknown == "drop":
+            values[np.maximum(own, rival) <= options.margin] = _WRONG
+        values[letters < options.min_letters] = _NOT_JUDGED
+        return np.clip(values, -1.0, 1.0)
+
+
+@lru_cache(maxsize=256)
+def _warn_of_unknown(model: str, language: str) -> None:
+    """Logs, once, that a model does not know a language."""
+    _log.warning("the language model %s does not know the language %s; the rule language keeps that side", model, language)

@@ -62,7 +62,7 @@ class EldcIdentifier(LanguageIdentifier):
         table = np.zeros((len(text), len(self.labels)), np.float64)
         for row, line in enumerate(text.to_bytes()):
             for label, similarity in self._detector.detect_details(line.decode("utf-8")).scores.items():
-                similarity = min(similarity, _HIGHEST)
-                table[row, self._numbers[label]] = (similarity / (1 - similarity)) ** _SHARPNESS
+                capped = min(similarity, _HIGHEST)
+                table[row, self._numbers[label]] = (capped / (1 - capped)) ** _SHARPNESS
         table /= np.maximum(table.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return table.astype(np.float32)

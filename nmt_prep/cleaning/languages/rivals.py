@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.cleaning.languages.tags import Spoken, languages_of_labels, same, similar, spoken_of_tag
-from nmt_prep.cleaning.rules.script import script_number, scripts_of_language
+from nmt_prep.cleaning.scripts import script_number, scripts_of_language
 
-_SEVERAL_SCRIPTS = frozenset("az bs ha kk ku ky mn ms pa sd sr tg tk tt ug uz".split())
+_SEVERAL_SCRIPTS = {*["az", "bs", "ha", "kk", "ku", "ky", "mn", "ms", "pa", "sd", "sr", "tg", "tk", "tt", "ug", "uz"]}
 """Languages that are written in more scripts than their tag implies: Latin, Cyrillic or Arabic."""
 
 

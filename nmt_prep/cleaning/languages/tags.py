@@ -2,7 +2,8 @@
 
 Models spell languages as ISO 639-1 or 639-3, with or without a script: ``__label__en``, ``eng_Latn``, ``zho_Hans``. The
 config has BCP 47 tags. Both are reduced to a language, with ISO 639-1 codes where there are any and macrolanguages in
-place of their usual member (``cmn`` is ``zh``, ``arb`` is ``ar``), and a script if the label or tag names one.
+place of their usual member (``cmn`` is ``zh``, ``arb`` is ``ar``, Bokmål is ``no``), and a script if the label or tag
+names one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SIMILAR: tuple[frozenset[str], ...] = tuple(
     frozenset(group.split())
     for group in (
         "bs hr sr cnr",
-        "no nb nn da",
+        "no nn da",
         "cs sk",
         "bg mk",
         "id ms",
@@ -67,7 +68,9 @@ def spoken_of_tag(tag: str) -> Spoken | None:
         named = langcodes.Language.get(tag.replace("_", "-"), normalize=False).script
     except langcodes.LanguageTagError:
         return None
-    return None if language.language is None else Spoken(language.language, named)
+    if language.language is None:
+        return None
+    return Spoken("no" if language.language == "nb" else language.language, named)
 
 
 def languages_of_labels(labels: Sequence[str]) -> list[Spoken | None]:

@@ -16,8 +16,8 @@ its 176 languages.
   proportion, except if the rival is the language of the other side: swapped sides and text that was not translated are
   the likeliest errors.
 - Rivals with a probability of 0.05 or less are not looked for, and count as 0.
-- A text is unknown if neither the expected language nor a rival has a probability above ``margin``. With ``unknown:
-  drop``, its value is 1.
+- A text is unknown if neither the expected language nor a rival has a probability above ``margin``. Its value is the
+  difference of the probabilities, which passes; with ``unknown: drop`` it is 1.
 
 A side whose language the model does not know is not judged; that is logged once.
 """
@@ -51,21 +51,22 @@ class LanguageOptions(Section):
     model: str = Field(
         "lid.176",
         min_length=1,
-        description="lid.176, eldc, or a path: the model; lid.176 and eldc need the extras clean and eldc, a path names a "
-        "supervised fastText model (.bin or .ftz) such as OpenLID, GlotLID or NLLB's",
+        description="lid.176, eldc, or a path: the model; lid.176 and eldc need the extras clean and eldc, a path "
+        "names a supervised fastText model (.bin or .ftz) such as OpenLID, GlotLID or NLLB's",
     )
     margin: float = Field(
         0.3,
         ge=0,
         le=1,
-        description="a number from 0 to 1: drop a pair if another language is more probable than the expected one by more "
-        "than this",
+        description="a number from 0 to 1: drop a pair if another language is more probable than the expected one by "
+        "more than this",
     )
     min_letters: int = Field(
         20, ge=0, description="an integer, 0 or more: text with fewer letters is kept; a Han character counts as four"
     )
     similar: bool = Field(
-        True, description="true or false: also accept languages that models take for the expected one, such as sk for cs"
+        True,
+        description="true or false: also accept languages that models take for the expected one, such as sk for cs",
     )
     unknown: Literal["keep", "drop"] = Field(
         "keep", description="keep or drop: what happens to text of which the model is not sure"
@@ -111,10 +112,10 @@ class LanguageRule(Rule[LanguageOptions]):
         values = (rival - own) / np.maximum(rival + own, _LEAST_SUM)
         certainty = np.minimum(letters / max(2 * options.min_letters, 1), 1.0)
         values *= np.where(expected.is_other(contest.label), 1.0, certainty)
+        unknown = np.maximum(own, rival) <= options.margin
+        values[unknown] = (rival - own)[unknown] if options.unknown == "keep" else _WRONG
         if expected.scripts is not None:
             np.maximum(values, 1.0 - 2.0 * shares, out=values)
-        if options.unknown == "drop":
-            values[np.maximum(own, rival) <= options.margin] = _WRONG
         values[letters < options.min_letters] = _NOT_JUDGED
         return np.clip(values, -1.0, 1.0)
 
@@ -122,4 +123,6 @@ class LanguageRule(Rule[LanguageOptions]):
 @lru_cache(maxsize=256)
 def _warn_of_unknown(model: str, language: str) -> None:
     """Logs, once, that a model does not know a language."""
-    _log.warning("the language model %s does not know the language %s; the rule language keeps that side", model, language)
+    _log.warning(
+        "the language model %s does not know the language %s; the rule language keeps that side", model, language
+    )

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.cleaning.languages import load_identifier, model_file
+from nmt_prep.cleaning.languages.fasttext import FastTextIdentifier
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import CleaningError
+from tests.cleaning.languages.models import KINDS, LINES, LOSSES, best, byte_column, model, trained, written
+from tests.reference import fasttext as twin
+
+TEXTS = [line for _, line in LINES] + [
+    "",
+    " ",
+    "unseen wörds",
+    "__label__en __label__zz",
+    "cat </s> Leute",
+    "a\vb\fc\0d\re\tf",
+]
+PIECES = [
+    b" ",
+    b"\t",
+    b"\0",
+    b"cat",
+    b"Leute",
+    b"</s>",
+    b"__label__en",
+    b"__label__",
+    "süß".encode(),
+    "的".encode(),
+    b"\xff\x80",
+]
+SEVERAL = [("softmax", "dense", 1), ("hs", "pruned_all", 3), ("ova", "output", 2), ("ns", "norms", 1)]
+random_lines = st.lists(
+    st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=6)), max_size=8).map(b"".join),
+    min_size=1,
+    max_size=4,
+)
+
+
+def test_probabilities_of_the_published_model() -> None:
+    identifier = load_identifier("lid.176")
+    assert len(identifier.labels) == 176
+    lines = [
+        "Hello, my dear friend, how are you?",
+        "我们去吃饭吧。",
+        "Ein Mann sitzt auf einer Bank.",
+        "Ceci n'est pas une pipe.",
+    ]
+    found = [[(label, round(value, 6)) for label, value in line] for line in best(identifier, lines, 2)]
+    assert found == [
+        [("__label__en", 0.996586), ("__label__es", 0.000456)],
+        [("__label__zh", 0.986665), ("__label__wuu", 0.0074)],
+        [("__label__de", 0.999786), ("__label__en", 7.9e-05)],
+        [("__label__fr", 0.999113), ("__label__oc", 0.000808)],
+    ]
+
+
+@pytest.mark.parametrize("word_ngrams", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_same_as_the_twin(loss: str, kind: str, word_ngrams: int, tmp_path: Path) -> None:
+    made = model(loss, kind, word_ngrams)
+    identifier = FastTextIdentifier(written(made, tmp_path))
+    names = [name.decode() for name, _ in made.labels]
+    assert list(identifier.labels) == names
+    for line, found in zip(TEXTS, best(identifier, TEXTS, len(names)), strict=True):
+        wanted = twin.probabilities(made, line.encode())
+        assert dict(found) == pytest.approx({names[label]: value for label, value in wanted.items()}, abs=1e-6)
+        assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
+
+
+@pytest.mark.parametrize("dim", [6, 16])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_same_as_fasttext(loss: str, kind: str, dim: int, tmp_path: Path) -> None:
+    fasttext = pytest.importorskip("fasttext", reason="fasttext-predict is not installed")
+    path = written(model(loss, kind, word_ngrams=2, dim=dim), tmp_path)
+    theirs, ours = fasttext.load_model(str(path)), FastTextIdentifier(path)
+    for most in (1, 4):
+        for line, found in zip(TEXTS, best(ours, TEXTS, most), strict=True):
+            labels, values = theirs.predict(line, k=most)
+            assert [label for label, _ in found] == list(labels), line
+            assert [value for _, value in found] == pytest.approx(list(values), abs=1e-7)
+
+
+@pytest.mark.parametrize(("loss", "kind", "word_ngrams"), SEVERAL)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=random_lines)
+def test_any_bytes(loss: str, kind: str, word_ngrams: int, lines: list[bytes], tmp_path: Path) -> None:
+    made = model(loss, kind, word_ngrams)
+    identifier = FastTextIdentifier(written(made, tmp_path))
+    labels, values = identifier.top(byte_column(lines), len(identifier.labels))
+    for line, row, found in zip(lines, labels, values, strict=True):
+        wanted = twin.probabilities(made, line)
+        assert {
+            int(label): float(value) for label, value in zip(row, found, strict=True) if label >= 0
+        } == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "kind", "word_ngrams"), SEVERAL)
+def test_contests_follow_from_the_probabilities(loss: str, kind: str, word_ngrams: int, tmp_path: Path) -> None:
+    identifier = FastTextIdentifier(written(model(loss, kind, word_ngrams), tmp_path))
+    text = TextColumn.from_strings(TEXTS * 3)
+    own, rivals = [0, 2], [1, 3, 4]
+    table = identifier.probabilities(text, range(len(identifier.labels)))
+    for least in (0.0, 0.2):
+        contest = identifier.contest(text, own, rivals, least)
+        np.testing.assert_allclose(contest.own, table[:, own].sum(axis=1), atol=3e-6)
+        highest = table[:, rivals].max(axis=1)
+        clear = np.abs(highest - least) > 1e-5
+        np.testing.assert_allclose(contest.rival[clear], np.where(highest > least, highest, 0)[clear], atol=3e-6)
+        for row in np.flatnonzero(contest.label >= 0):
+            assert contest.label[row] in rivals
+            assert table[row, contest.label[row]] == pytest.approx(highest[row], abs=3e-6)
+
+
+def test_threads_and_batches_change_nothing(tmp_path: Path) -> None:
+    path = written(model("hs", "pruned_all", 2), tmp_path)
+    lines = [f"{line} {number % 50}" for number in range(300) for _, line in LINES]
+    text = TextColumn.from_strings(lines)
+    labels, values = FastTextIdentifier(path).top(text, 3)
+    many_labels, many_values = FastTextIdentifier(path, threads=3).top(text, 3)
+    assert (labels == many_labels).all()
+    assert values.tobytes() == many_values.tobytes()
+    one = FastTextIdentifier(path)
+    for row in (0, 17, 4000):
+        assert one.top(TextColumn.from_strings(lines[row : row + 1]), 3)[1].tobytes() == values[row].tobytes()
+
+
+def test_a_line_of_which_the_model_knows_nothing(tmp_path: Path) -> None:
+    made = trained("softmax")
+    words = tuple(entry for entry in made.words if entry[0] != twin.END)
+    made = twin.indexed(replace(made, words=words, buckets=0, max_chars=0))
+    identifier = FastTextIdentifier(written(made, tmp_path))
+    text = TextColumn.from_strings(["", "cat", "unseen"])
+    labels, values = identifier.top(text)
+    assert labels[[0, 2]].tolist() == [[-1], [-1]]
+    assert values[[0, 2]].tolist() == [[0.0], [0.0]]
+    assert identifier.probabilities(text, [0, 1])[[0, 2]].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    contest = identifier.contest(text, [0], [1, 2], 0.0)
+    assert contest.own[[0, 2]].tolist() == [0.0, 0.0]
+    assert contest.label[[0, 2]].tolist() == [-1, -1]
+
+
+def test_a_model_with_one_label(tmp_path: Path) -> None:
+    made = twin.train([("en", "a b c")], "hs", epochs=1)
+    assert best(FastTextIdentifier(written(made, tmp_path)), ["a"], 5) == [[("__label__en", 1.0)]]
+
+
+def failure(data: bytes, directory: Path) -> str:
+    path = directory / "model.bin"
+    path.write_bytes(data)
+    with pytest.raises(CleaningError) as caught:
+        FastTextIdentifier(path)
+    return str(caught.value).replace(str(path), "PATH")
+
+
+def test_files_that_are_no_model(tmp_path: Path) -> None:
+    good = twin.write(trained("softmax"))
+    assert failure(b"", tmp_path) == "the language model PATH is not a fastText model"
+    assert failure(b"PK\x03\x04 a zip file", tmp_path) == "the language model PATH is not a fastText model"
+    assert failure(good + b"\n", tmp_path) == "the language model PATH is damaged: 1 bytes follow its end"
+    assert failure(twin.write(trained("softmax"), version=10), tmp_path) == (
+        "the language model PATH is a fastText model of version 10; versions 11 and 12 are supported"
+    )
+    for kind, name in ((1, "cbow"), (2, "skipgram")):
+        assert failure(twin.write(replace(trained("softmax"), kind=kind)), tmp_path) == (
+            f"the language model PATH is an unsupervised model ({name}), which has word vectors but no labels; "
+            "use a supervised model"
+        )
+    with pytest.raises(CleaningError, match="cannot be read: No such file or directory"):
+        FastTextIdentifier(tmp_path / "missing.bin")
+
+
+@pytest.mark.parametrize("kind", ["dense", "pruned_all"])
+def test_a_file_that_is_cut_short(kind: str, tmp_path: Path) -> None:
+    data = twin.write(model("hs", kind))
+    for size in [*range(8, 400, 7), *range(400, len(data), 997), len(data) - 1]:
+        assert failure(data[:size], tmp_path) == "the language model PATH is cut short"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_file_is_an_error_or_a_model(data: st.DataObject, tmp_path: Path) -> None:
+    content = bytearray(
+        twin.write(model(data.draw(st.sampled_from(LOSSES)), data.draw(st.sampled_from(sorted(KINDS)))))
+    )
+    header = 400  # settings and the beginning of the dictionary; the rest is drawn more rarely
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.one_of(st.integers(0, header), st.integers(0, len(content) - 5)))
+        value = data.draw(st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([0, 1, -1, 255, 2**31 - 1])))
+        content[at : at + 4] = struct.pack("<i", value)
+    path = tmp_path / "model.bin"
+    path.write_bytes(content)
+    try:
+        identifier = FastTextIdentifier(path)
+    except CleaningError as error:
+        message = str(error)
+    else:
+        identifier.top(TextColumn.from_strings(TEXTS), 3)
+        identifier.contest(TextColumn.from_strings(TEXTS), [0], range(1, len(identifier.labels)), 0.01)
+        return
+    assert message.startswith(f"the language model {path} is ")
+
+
+def real_lines(shared: Path) -> list[str]:
+    lines: list[str] = []
+    for name in ("multi30k-ende/val.en.gz", "multi30k-ende/val.de.gz"):
+        lines += gzip.decompress((shared / "corpora" / name).read_bytes()).decode().split("\n")
+    for name in ("wmt22-enzh/references-v22.en-zh.tsv.gz", "dirty-ende/train.tsv.gz"):
+        content = gzip.decompress((shared / "corpora" / name).read_bytes()).decode()
+        lines += [side for line in content.split("\n")[:1500] for side in line.split("\t")]
+    xml = gzip.decompress((shared / "corpora/wmt22-xml/wmttest2022.fr-de.all.xml.gz").read_bytes()).decode()
+    return [*lines, *re.findall(r"<seg[^>]*>(.*?)</seg>", xml)[:3000]]
+
+
+def test_same_as_fasttext_on_real_text(shared: Path) -> None:
+    fasttext = pytest.importorskip("fasttext", reason="fasttext-predict is not installed")
+    path = model_file("lid.176", Path())
+    theirs, ours = fasttext.load_model(str(path)), load_identifier("lid.176")
+    lines = real_lines(shared)
+    for line, found in zip(lines, best(ours, lines, 2), strict=True):
+        labels, values = theirs.predict(line, k=2)
+        assert [label for label, _ in found] == list(labels)
+        assert [value for _, value in found] == pytest.approx(list(values), abs=1e-6)

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import gzip
+import logging
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from _nmt_prep_core import Lines, script_weights
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.cleaning.rule import Bounds, Context, Rule
+from nmt_prep.cleaning.rules import make_rules
+from nmt_prep.cleaning.scripts import script_number
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import Languages, Side
+from tests.cleaning.languages.models import LINES, trained, written
+from tests.cleaning.pairs import pairs
+
+EN = "The old man sits on a wooden bench in the park and reads."
+DE = "Der alte Mann sitzt auf einer Holzbank im Park und liest."
+FR = "Le vieil homme est assis sur un banc du parc et il lit."
+ZH = "老人坐在公园的长椅上看报纸，旁边有一只狗。"
+JA = "老人は公園のベンチに座って新聞を読んでいます。"
+NO = "Jeg har ikke hatt tid til å lese boken ennå, men jeg skal gjøre det i morgen."
+DA = "Jeg har ikke haft tid til at læse bogen endnu, men jeg gør det nok i morgen."
+RU = "Старик сидит на деревянной скамейке в парке и читает."
+
+
+def rule(
+    source: str = "en",
+    target: str = "de",
+    sides: tuple[Side, ...] = ("source", "target"),
+    base_dir: Path | None = None,
+    **options: Any,
+) -> Rule[Any]:
+    context = Context(Languages(source=source, target=target), sides, base_dir or Path())
+    (made,) = make_rules({"language": options or True}, context)
+    return made
+
+
+def kept(made: Rule[Any], source: list[str], target: list[str]) -> list[list[bool]]:
+    values = made.values(pairs(source, target))
+    return [[made.bounds[0].passes(value) for value in row] for row in values.tolist()]
+
+
+@pytest.mark.parametrize("model", ["lid.176", "eldc"])
+def test_wrong_languages(model: str) -> None:
+    if model == "eldc":
+        pytest.importorskip("eldc", reason="eldc is not installed")
+    made = rule(model=model)
+    assert made.columns == ("source", "target")
+    assert made.bounds == (Bounds(high=0.3), Bounds(high=0.3))
+    assert kept(made, [EN, DE, EN, FR, RU], [DE, EN, EN, DE, ZH]) == [
+        [True, False, True, False, False],
+        [True, False, False, True, False],
+    ]
+
+
+def test_values() -> None:
+    values = rule().values(pairs([EN, FR, "Bonjour", "", RU], [DE, DE, EN, "12 %", "Anna and Otto, München"]))
+    assert np.round(values, 2).tolist() == [[-1.0, 1.0, -1.0, -1.0, 1.0], [-1.0, -1.0, 0.99, -1.0, -1.0]]
+
+
+def test_short_text_is_kept() -> None:
+    short = "Bonjour à tous mes amis"  # 18 letters
+    assert kept(rule(), [short, ZH[:4]], [short, ZH[:4]]) == [[True, True], [True, True]]
+    assert kept(rule(min_letters=10), [short, ZH[:4]], [short, ZH[:4]]) == [[False, False], [False, False]]
+
+
+def test_other_scripts_need_no_model() -> None:
+    assert rule("zh", "en").values(pairs([EN, RU], [ZH, RU])).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    half = "这是一只狗 and the dog is very old"  # 5 Han letters, which count as 20, and 18 Latin ones
+    (value,) = rule("zh", "en", ("source",)).values(pairs([half], [""]))[0]
+    assert value == pytest.approx(1 - 2 * 20 / 38)
+
+
+def test_japanese_needs_kana() -> None:
+    made = rule("zh", "en", ("source",))
+    without_kana = [
+        "然后路中间送钢筋的卡车就停在路边，四周连卡车司机都找不到。",
+        "相关定制产品，详询店家！",
+        "然后叫重送一次吧",
+    ]
+    assert kept(made, [ZH, JA, *without_kana], [""] * 5) == [[True, False, True, True, True]]
+    assert kept(rule("ja", "en", ("source",)), [JA, ZH], ["", ""]) == [[True, False]]
+
+
+def test_similar_languages_are_accepted_but_not_as_the_other_side() -> None:
+    assert kept(rule("no", "en"), [NO, DA], [EN, EN]) == [[True, True], [True, True]]
+    assert kept(rule("no", "en", similar=False), [NO, DA], [EN, EN]) == [[True, False], [True, True]]
+    assert kept(rule("nb", "da"), [NO, DA], [DA, NO]) == [[True, False], [True, False]]
+
+
+def test_unknown_text() -> None:
+    unknown = "blorp snickel fwaddle grumbit zorkeen plimth"
+    assert kept(rule(), [unknown], [DE]) == [[True], [True]]
+    assert kept(rule(unknown="drop"), [unknown], [DE]) == [[False], [True]]
+
+
+def test_margin() -> None:
+    made = rule(margin=0.0)
+    assert made.bounds == (Bounds(high=0.0), Bounds(high=0.0))
+    assert rule(margin=1).bounds[0].passes(1.0)
+
+
+def test_a_side_whose_language_the_model_does_not_know(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        made = rule("en", "tlh")
+        rule("en", "tlh")
+    assert made.columns == ("source",)
+    assert made.values(pairs([EN, FR], [FR, FR])).shape == (1, 2)
+    assert [record.message for record in caplog.records] == [
+        "the language model lid.176 does not know the language tlh; the rule language keeps that side"
+    ]
+    context = Context(Languages(source="tlh", target="tlh"), ("source",), Path())
+    assert make_rules({"language": True}, context) == ()
+
+
+def test_a_model_by_path(tmp_path: Path) -> None:
+    written(trained("softmax"), tmp_path)
+    made = rule("en", "de", base_dir=tmp_path, model="model.bin")
+    assert made.files == {"model model.bin": tmp_path / "model.bin"}
+    assert kept(made, [LINES[0][1]], [LINES[5][1]]) == [[True], [True]]
+
+
+def test_options() -> None:
+    context = Context(Languages(source="en", target="de"), ("source",), Path())
+    with pytest.raises(ValueError, match=r"language\.margin") as caught:
+        make_rules({"language": {"margin": 2, "unknown": "maybe"}}, context)
+    assert "language.unknown" in str(caught.value)
+
+
+@given(st.lists(st.text(st.sampled_from("aZ ß1的ひカーไ한я\u0301"), max_size=12), max_size=5))
+def test_script_weights(lines: list[str]) -> None:
+    column = TextColumn.from_strings(lines)
+    scripts = [script_number("Latin"), script_number("Han")]
+    weights, shares = script_weights(Lines(column.data, column.offsets), scripts)
+    letters = {"a": 1, "Z": 1, "ß": 1, "的": 4, "ひ": 4, "カ": 4, "ー": 1, "ไ": 4, "한": 2, "я": 1}
+    for line, weight, share in zip(lines, weights, shares, strict=True):
+        total = sum(letters.get(character, 0) for character in line)
+        own = sum(letters.get(character, 0) for character in line if character in "aZß的")
+        assert weight == total
+        assert share == (own / total if total else 1.0)
+
+
+def labelled_pairs(shared: Path) -> tuple[list[str], list[str], list[str]]:
+    folder = shared / "corpora" / "dirty-ende"
+    lines = gzip.decompress((folder / "train.tsv.gz").read_bytes()).decode().split("\n")[:-1]
+    labels = gzip.decompress((folder / "train.labels.gz").read_bytes()).decode().split("\n")[:-1]
+    source, target = zip(*(line.split("\t") for line in lines), strict=True)
+    return list(source), list(target), labels
+
+
+def test_a_noisy_corpus(shared: Path) -> None:
+    source, target, labels = labelled_pairs(shared)
+    made = rule()
+    dropped = (made.values(pairs(source, target)) > 0.3).any(axis=0)
+    total, found = Counter(labels), Counter(label for label, one in zip(labels, dropped, strict=True) if one)
+    for kind in ("target_wrong_language", "source_wrong_language", "swapped_sides"):
+        assert found[kind] >= 0.98 * total[kind], kind
+    assert found["clean"] <= 0.003 * total["clean"]
+
+
+def test_clean_corpora(shared: Path) -> None:
+    content = gzip.decompress((shared / "corpora/wmt22-enzh/references-v22.en-zh.tsv.gz").read_bytes()).decode()
+    english, chinese = zip(*(line.split("\t") for line in content.split("\n")[:-1]), strict=True)
+    dropped = (rule("en", "zh").values(pairs(english, chinese)) > 0.3).any(axis=0)
+    assert dropped.sum() <= 0.001 * len(english)

@@ -36,9 +36,28 @@ print(f"{sys.argv[4]}\\tscore: 0.5000")
 PAIRS = [("", "x"), ("two words", "zwei"), ("a\u2028b\tc", "vi\x85er"), ("three", " "), ("a", "b"), ("", "")]
 
 
+def python_block(page: str, containing: str) -> str:
+    """Returns the only block of Python of a page that contains a text."""
+    [script] = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if containing in block]
+    return str(script)
+
+
+def test_the_rule_of_ones_own_runs(tmp_path: Path) -> None:
+    module = python_block((DOCS / "cleaning.md").read_text("utf-8"), "looks_fine")
+    (tmp_path / "my_rules.py").write_text(module, "utf-8")
+    (tmp_path / "c.tsv").write_text("Really?\t真的吗？\nYes?\t是。\nNo.\t不。\n")
+    rules = {"python/question": "my_rules:looks_fine"}
+    config = config_of(tmp_path, {"name": "c", "url": "c.tsv"}, clean={"preset": "none", "rules": rules})
+    run(config, until="clean")
+    [part] = (config.run_dir / "cleaned" / "train").iterdir()
+    assert pq.read_table(part).column("source").to_pylist() == ["Really?", "No."]
+    [part] = (config.run_dir / "rejected" / "train").iterdir()
+    assert pq.read_table(part).column("rule").to_pylist() == ["python/question"]
+
+
 def test_the_round_trip_of_scores(tmp_path: Path) -> None:
-    page = (DOCS / "cleaning.md").read_text("utf-8")
-    [script] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    page = (DOCS / "cleaning.md").read_text("utf-8").partition("\n## Scores\n")[2].partition("\n## ")[0]
+    script = python_block(page, "score_pairs.py")
     (tmp_path / "score_pairs.py").write_text(script, "utf-8")
     sides = ["".join(f"{line}\n" for line in side).encode() for side in zip(*PAIRS, strict=True)]
     write_tgz(tmp_path / "news.tgz", dict(zip(("news.en", "news.fr"), sides, strict=True)))
@@ -66,7 +85,7 @@ def test_the_round_trip_of_scores(tmp_path: Path) -> None:
     for commands in re.findall(r"```sh\n(.*?)```", page, re.DOTALL):
         subprocess.run(["sh", "-eu", "-c", commands], cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "pairs.tsv").read_text() == "1\ttwo words\tzwei\n2\ta b c\tvi er\n4\ta\tb\n"
-    [clean] = [block["clean"] for block in blocks("cleaning.md") if "clean" in block]
+    [clean] = [block["clean"] for block in blocks("cleaning.md") if {*block} == {"splits", "clean"}]
     config = config_of(tmp_path, corpus, clean={**clean, "preset": "none"})
     assert config.clean is not None
     assert config.clean.rules == {"score": {"bicleaner": {"min": 0.5}}, "top": {"score": "kiwi", "keep": "80%"}}
@@ -77,7 +96,7 @@ def test_the_round_trip_of_scores(tmp_path: Path) -> None:
 
 
 def test_scored_lines_must_be_in_the_order_of_rows(tmp_path: Path) -> None:
-    [script] = re.findall(r"```python\n(.*?)```", (DOCS / "cleaning.md").read_text("utf-8"), re.DOTALL)
+    script = python_block((DOCS / "cleaning.md").read_text("utf-8"), "score_pairs.py")
     (tmp_path / "score_pairs.py").write_text(script, "utf-8")
     (tmp_path / "c.tsv").write_text("a\tb\n" * 5)
     config = config_of(tmp_path, {"name": "c", "url": "c.tsv"})

@@ -220,7 +220,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             digests |= {f"../{REJECTED}/{file.file}": file.sha256 for file in each.rejected}
         total = reduce(add, (each.counts for each in made), CleanCounts())
         counts = Counts(
-            total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items()}
+            total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
         return Result(CleanOutput(parts, corpora), counts, files=sorted(digests), digests=digests)
 

@@ -21,18 +21,17 @@ from nmt_prep.config.problems import located
 from nmt_prep.config.yaml_text import KeyPath
 
 
-def clean_problems(config: Config, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+def clean_problems(config: Config, settings: CleanSettings, lines: Mapping[KeyPath, int]) -> Iterator[str]:
     """Yields the problems of the section ``clean``, each with its key.
 
     Args:
         config: the config, whose types are right.
+        settings: its section ``clean``.
         lines: line numbers of keys, if known.
     """
-    if config.clean is None:
-        return
-    yield from _problems(config.clean, ("clean",), lines)
-    corpora = {corpus.name for split in config.clean.splits for corpus in config.splits[split]}
-    for name, override in config.clean.overrides.items():
+    yield from _problems(settings, ("clean",), lines)
+    corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
+    for name, override in settings.overrides.items():
         path = ("clean", "overrides", name)
         if name not in corpora and not any(map(_are_languages, language_pairs(name))):
             near = _nearest(name, corpora)

@@ -16,11 +16,8 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep import stages, subwords
 from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_format, fill_in
-from nmt_prep.checks.clean import clean_problems, filter_problems
 from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
-from nmt_prep.cleaning.opusfilter import opusfilter_rules
-from nmt_prep.cleaning.rules import rule_problems
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import (
     ByteBPEVocab,
@@ -170,10 +167,18 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         problems = problems_of(error, model, lines or {}) | set(catalogue_problems(values, CHECKS))
     else:
         config, missing = fill_in(config, CHECKS)
-        problems = {*missing, *stage_problems(config), *clean_problems(config, lines or {})}
+        problems = {*missing, *stage_problems(config), *_clean_problems(config, lines or {})}
         if not problems:
             return config
     raise _refusal(origin, problems)
+
+
+def _clean_problems(config: Config, lines: Mapping[KeyPath, int]) -> Iterable[str]:
+    if config.clean is None:
+        return ()
+    from nmt_prep.checks.clean import clean_problems  # noqa: PLC0415  (loads all rules)
+
+    return clean_problems(config, config.clean, lines)
 
 
 def _refusal(origin: str, problems: Collection[str]) -> ConfigError:
@@ -214,6 +219,8 @@ def load_cleaning(
         ConfigError: a file cannot be read, or one of the two sections is not valid, or asks for something that needs
             the whole corpus; the message lists every problem.
     """
+    from nmt_prep.checks.clean import filter_problems  # noqa: PLC0415  (loads all rules)
+
     data, lines = read_file(path, overrides)
     values = _tuples({key: data[key] for key in FilterConfig.model_fields if key in data})
     try:
@@ -246,6 +253,9 @@ def _tuples(value: object) -> object:
 
 
 def _like_opusfilter(config: FilterConfig, path: Path) -> StreamCleaning:
+    from nmt_prep.cleaning.opusfilter import opusfilter_rules  # noqa: PLC0415  (loads all rules)
+    from nmt_prep.cleaning.rules import rule_problems  # noqa: PLC0415  (loads all rules)
+
     data, _ = read_file(path)
     try:
         found = opusfilter_rules(data)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.rule import Context
@@ -43,6 +42,9 @@ from nmt_prep.stages.clean_tasks import (
     TopTask,
 )
 from nmt_prep.stages.compile import Compile
+
+if TYPE_CHECKING:
+    from nmt_prep.cleaning.cleaner import Cleaner
 
 REJECTED = "rejected"
 """The directory of rejected pairs."""
@@ -254,6 +256,8 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
     Raises:
         CleaningError: a rule cannot be built; each line of the message names a key and the corpus.
     """
+    from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
+
     cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
     context = Context(config.languages, sides_of(corpus), base_dir)
     cleaner = Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")

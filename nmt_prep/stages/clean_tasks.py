@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.cleaning.cleaner import Cleaner, Judged
 from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Histogram
 from nmt_prep.cleaning.judging import histogram
@@ -31,6 +30,9 @@ from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.rounds import Round
+
+if TYPE_CHECKING:
+    from nmt_prep.cleaning.cleaner import Judged
 
 FIRST_PAIRS = 1_000_000
 """After so many pairs of a corpus, it is an error if all of them were dropped."""
@@ -124,6 +126,8 @@ def clean_part(task: CleanTask, tick: Tick) -> PartResult:
         CorpusError: the part cannot be read.
         OutputError: a file cannot be written.
     """
+    from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
+
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
     with _Output(task.of, task.files) as output:
         for batch in iter_pairs(task.files.part):

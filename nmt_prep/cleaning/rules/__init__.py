@@ -40,6 +40,7 @@ from nmt_prep.cleaning.rules.urls import UrlsRule
 from nmt_prep.cleaning.rules.word_list import WordListRule
 from nmt_prep.config import Section
 from nmt_prep.config.problems import problems_of
+from nmt_prep.errors import CleaningError
 
 _ALL: tuple[type[Rule[Any]], ...] = (
     LengthRule,
@@ -146,7 +147,7 @@ def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
         return []
     try:
         rule = kind(options, context)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    except (ValueError, CleaningError) as error:  # the latter for a model that cannot be read
+        raise ValueError(f"{name}: {error}") from error
     rule.key = name
     return [rule] if rule.columns else []

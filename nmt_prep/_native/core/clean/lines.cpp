@@ -92,8 +92,8 @@ Lines::Lines(const TextView& text) : text_(text), first_(text.line(0)), ascii_(t
     for (std::size_t i = 0; i < text.lines; ++i) {
         const auto begin = static_cast<std::size_t>(text.line(i) - first_);
         ascii_[i] = any(high, begin, begin + text.size(i)) ? 0 : 1;
-        if (ascii_[i] == 0) check_utf8(text, i);
     }
+    check_lines(text, 0, text.lines);
     for (const std::size_t position : leads) {  // only now is the text known to be well formed
         const std::uint8_t* at = first_ + position;
         if (!Properties::of(next_utf8(at)).space()) continue;

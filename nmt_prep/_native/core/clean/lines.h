@@ -67,23 +67,24 @@ inline std::uint64_t low_bits(std::size_t size) {
 
 template <class Token>
 void Lines::for_each_token(const Line& line, Token&& token) const {
-    const std::uint8_t* begin = nullptr;  // of the token that has begun
-    std::uint64_t before = 1;             // the byte before is white space
+    const std::uint8_t* open = nullptr;  // begin of the token that reaches into these 64 bytes
+    std::uint64_t before = 1;            // the byte before is white space
     for (const std::uint8_t* at = line.begin; at < line.end; at += 64) {
         const std::uint64_t space = spaces(at);
-        std::uint64_t edges = (space ^ (space << 1 | before)) & low_bits(static_cast<std::size_t>(line.end - at));
-        before = space >> 63;
-        for (; edges != 0; edges &= edges - 1) {
-            const std::uint8_t* const edge = at + __builtin_ctzll(edges);
-            if (begin == nullptr) {
-                begin = edge;
-            } else {
-                token(begin, edge);
-                begin = nullptr;
-            }
+        const std::uint64_t edges = (space ^ (space << 1 | before)) & low_bits(static_cast<std::size_t>(line.end - at));
+        std::uint64_t begins = edges & ~space;
+        std::uint64_t ends = edges & space;
+        if (open != nullptr && ends != 0) {
+            token(open, at + __builtin_ctzll(ends));
+            ends &= ends - 1;
+            open = nullptr;
         }
+        for (; ends != 0; ends &= ends - 1, begins &= begins - 1)
+            token(at + __builtin_ctzll(begins), at + __builtin_ctzll(ends));
+        if (begins != 0) open = at + __builtin_ctzll(begins);
+        before = space >> 63;
     }
-    if (begin != nullptr) token(begin, line.end);
+    if (open != nullptr) token(open, line.end);
 }
 
 // Number of bytes, or other positions i in [0, size), for which test(i) is 1. The test must not branch, so that the

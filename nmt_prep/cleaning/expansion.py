@@ -20,7 +20,7 @@ _CHARACTERS = {
     "nl": 1.10, "nn": 1.00, "no": 1.00, "pa": 0.97, "pl": 1.07, "ps": 0.95, "pt": 1.09, "ro": 1.12, "ru": 1.07,
     "si": 1.01, "sk": 0.99, "sl": 0.99, "so": 1.10, "sq": 1.08, "sr": 0.99, "sv": 1.01, "sw": 1.03, "ta": 1.18,
     "te": 1.01, "tg": 1.08, "th": 0.94, "tl": 1.17, "tr": 1.03, "uk": 1.02, "ur": 0.96, "uz": 1.10, "vi": 1.04,
-    "xh": 1.04, "yue": 0.32, "zh": 0.32, "zu": 1.05,
+    "xh": 1.04, "yue": 0.29, "zh": 0.29, "zu": 1.05,
 }
 _BYTES = {
     "Latn": 1.04, "Cyrl": 1.83, "Grek": 1.83, "Armn": 1.85, "Hebr": 1.80, "Arab": 1.80, "Hans": 2.85, "Hant": 2.85,
@@ -43,7 +43,7 @@ def expansion(tag: str, unit: Unit) -> float:
     import langcodes  # noqa: PLC0415  (langcodes takes 0.1 s to load)
 
     language = langcodes.Language.get(tag).maximize()
-    characters = _CHARACTERS.get(language.language or "", 0.32 if language.script in ("Hans", "Hant") else 1.0)
+    characters = _CHARACTERS.get(language.language or "", 0.29 if language.script in ("Hans", "Hant") else 1.0)
     if unit != "byte":
         return characters
     return characters * (_VIETNAMESE_BYTES if language.language == "vi" else _BYTES.get(language.script or "", 1.04))

@@ -62,7 +62,7 @@ CONTEXT = Context(Languages(source="en", target="de"), ("source", "target"), Pat
         ({"length": {"min": {"source": 1}}}, "length.min.target: this key is required"),
         ({"length_ratio": {"factors": "auto", "unit": "word"}}, "length_ratio: factors: auto needs the unit char"),
         ({"script": {"script": "Latim"}}, "script: there is no script 'Latim'"),
-        ({"noise": {"kinds": ["noise"]}}, "noise.kinds: found the text 'noise'"),
+        ({"noise": {"kinds": ["noise"]}}, "noise.kinds.0: found the text 'noise'"),
         ({"repetition": {"min": 5, "max": 4}}, "repetition: min is greater than max"),
         ({"regex": {"a": "("}}, "regex.patterns.a.pattern: found the text '('"),
         ({"score": {"laser": {}}}, "a score needs min, max, or both"),

@@ -8,7 +8,7 @@
 
 namespace nmt_prep::fasttext {
 
-enum class Loss : std::int32_t { kHierarchicalSoftmax = 1, kNegativeSampling = 2, kSoftmax = 3, kOneVsAll = 4 };
+enum class Loss : std::uint8_t { kHierarchicalSoftmax = 1, kNegativeSampling = 2, kSoftmax = 3, kOneVsAll = 4 };
 
 // A list of float32 values in the file. They may lie at any address, so they are read by copying.
 struct Values {

@@ -46,7 +46,7 @@ float logistic(const std::vector<float>& table, float x) {
 }
 
 void softmax(std::vector<float>& values) {
-    const float highest = *std::max_element(values.begin(), values.end());
+    const float highest = *std::ranges::max_element(values);
     float sum = 0;
     for (float& value : values) {
         value = static_cast<float>(std::exp(static_cast<double>(value - highest)));
@@ -73,9 +73,8 @@ Model::Model(ModelFile file)
       input_(file.input),
       output_(file.output,
               loss_ == Loss::kHierarchicalSoftmax ? OutputMatrix::Layout::kRows : OutputMatrix::Layout::kColumns) {
-    std::transform(file.labels.begin(), file.labels.end(), std::back_inserter(labels_),
-                   [](const Entry& label) { return label.text; });
-    if (loss_ == Loss::kHierarchicalSoftmax) tree_.emplace(file.labels);
+    std::ranges::transform(file.labels, std::back_inserter(labels_), [](const Entry& label) { return label.text; });
+    if (loss_ == Loss::kHierarchicalSoftmax) tree_ = std::make_unique<const LabelTree>(file.labels);
     if (loss_ == Loss::kOneVsAll || loss_ == Loss::kNegativeSampling) logistic_ = logistic_table();
 }
 
@@ -125,7 +124,7 @@ void Model::add_words(Scratch& scratch) const {
 // Writes the mean of a line's rows to `hidden`. Returns false if the line has none.
 template <std::size_t kDim>
 bool Model::read_line(std::string_view line, std::size_t readable, Scratch& scratch) const {
-    std::fill(scratch.hidden.begin(), scratch.hidden.end(), 0.0F);
+    std::ranges::fill(scratch.hidden, 0.0F);
     scratch.hashes.clear();
     scratch.count = 0;
     const auto add = [&](std::string_view word, std::size_t left) {
@@ -226,9 +225,9 @@ float Model::label_probability(std::uint32_t label, Scratch& scratch) const {
 void Model::keep_best(float score, std::uint32_t label, std::size_t most, Scratch& scratch) const {
     std::vector<Scored>& heap = scratch.heap;
     heap.emplace_back(score, label);
-    std::push_heap(heap.begin(), heap.end(), kMoreProbable);
+    std::ranges::push_heap(heap, kMoreProbable);
     if (heap.size() <= most) return;
-    std::pop_heap(heap.begin(), heap.end(), kMoreProbable);
+    std::ranges::pop_heap(heap, kMoreProbable);
     heap.pop_back();
 }
 
@@ -294,7 +293,7 @@ void Model::top(const TextView& text, std::size_t most, std::int32_t* labels, fl
             const float score = log_of(scratch.outputs[label]);
             if (heap.size() < most || !(score < heap.front().first)) keep_best(score, label, most, scratch);
         }
-        std::sort_heap(heap.begin(), heap.end(), kMoreProbable);
+        std::ranges::sort_heap(heap, kMoreProbable);
         for (std::size_t i = 0; i < most; ++i) {
             const bool found = i < heap.size();
             labels[line * most + i] = found ? static_cast<std::int32_t>(heap[i].second) : -1;

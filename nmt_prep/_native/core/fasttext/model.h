@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -110,8 +109,8 @@ class Model {
     Dictionary dictionary_;
     InputMatrix input_;
     OutputMatrix output_;
-    std::optional<LabelTree> tree_;  // of hierarchical softmax
-    std::vector<float> logistic_;    // table of one-vs-all and negative sampling
+    std::unique_ptr<const LabelTree> tree_;  // of hierarchical softmax
+    std::vector<float> logistic_;            // table of one-vs-all and negative sampling
     mutable ScratchPool<Scratch> scratch_;
 
     explicit Model(ModelFile file);

@@ -33,7 +33,7 @@ class WordCache {
         std::uint32_t hash = 0;
     };
 
-    explicit WordCache(std::size_t dim) : dim_(dim), shift_(64) {
+    explicit WordCache(std::size_t dim) : dim_(dim) {
         std::size_t buckets = 1;
         for (; 4 * buckets * dim * sizeof(float) <= kBytes && shift_ > 64 - kMaxBits; buckets *= 2) --shift_;
         entries_.resize(kWays * buckets);
@@ -103,7 +103,8 @@ class WordCache {
         return kWays * (((low ^ key.words[2]) * 0x9E3779B97F4A7C15U) >> shift_);
     }
 
-    std::size_t dim_, shift_;
+    std::size_t dim_;
+    std::size_t shift_ = 64;
     std::size_t turn_ = 0;
     std::vector<Entry> entries_;
     std::vector<float> vectors_;

@@ -7,6 +7,7 @@ corpus, takes two more rounds. The last round samples the rejected pairs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -175,7 +176,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def check(self, config: Config, base_dir: Path) -> None:
         problems: list[str] = []
-        for split, _, corpus in cleaned_corpora(config):
+        for split, corpus in _differently_cleaned(config):
             try:
                 build_cleaner(config, split, corpus, base_dir)
             except CleaningError as error:
@@ -185,7 +186,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
         files: dict[str, Path] = {}
-        for split, _, corpus in cleaned_corpora(config):
+        for split, corpus in _differently_cleaned(config):
             for rule in build_cleaner(config, split, corpus, base_dir).rules:
                 files |= rule.files
         return files
@@ -243,6 +244,19 @@ def cleaned_corpora(config: Config) -> Iterator[tuple[str, int, Corpus]]:
     for split in section_of(config).splits:
         for index, corpus in enumerate(config.splits[split]):
             yield split, index, corpus
+
+
+def _differently_cleaned(config: Config) -> Iterator[tuple[str, Corpus]]:
+    """Yields corpora, with their splits, so that every other one is cleaned in the same way as one of them."""
+    seen = set()
+    for split, _, corpus in cleaned_corpora(config):
+        cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
+        way = json.dumps(
+            [cleaning.fix, cleaning.rules, cleaning.top, sides_of(corpus), sorted(corpus.scores)], default=str
+        )
+        if way not in seen:
+            seen.add(way)
+            yield split, corpus
 
 
 def sides_of(corpus: Corpus) -> tuple[Side, ...]:

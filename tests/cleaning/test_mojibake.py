@@ -69,6 +69,7 @@ def test_misread_text_is_restored(language: str) -> None:
         ("ESPAÃ‘A", "ESPAÑA"),
         ("Ã–sterreich", "Österreich"),
         ("the unit Î¼m", "the unit μm"),
+        ("romÃ¢nÃ„Æ’, limbÃ„Æ’", "română, limbă"),  # in part misread twice
         ("“real quotes” and cafÃ©", "“real quotes” and café"),
         ("«\xa0été\xa0» and cafÃ©", "«\xa0été\xa0» and café"),
         ("don\x92t", "don’t"),  # Windows-1252 read as Latin-1

@@ -142,6 +142,8 @@ def _is_sure_latin(lead: str, byte: int, meant: str, previous: str, following: s
         return True
     if _letter(following) and byte not in _BEFORE_LETTERS:
         return True
+    if lead == "Ã" and _lower(previous) and 0xC2 <= _WINDOWS.get(following, 0) < 0xE0:
+        return True
     if lead != "Ã" or (previous.isalnum() and not _digit(previous)):
         return False
     times = byte == 0x97

@@ -155,6 +155,9 @@ class Judge {
         const bool small = is_small_latin(meant_) || meant_ == U'×' || meant_ == U'÷';
         if (small && is_small(previous_)) return true;
         if (is_letter(following_) && !kind.before_letters) return true;
+        // What was misread twice: "Ã„Æ’" is "Äƒ" misread, which is "ă" misread.
+        const std::uint8_t next = byte_of(following_);
+        if (lead_ == 0xC3 && is_small(previous_) && next >= 0xC2 && next < 0xE0) return true;
         if (lead_ != 0xC3 || (is_alphanumeric(previous_) && !is_digit(previous_))) return false;
         return !kind.closing || byte_ == 0x97 || (is_small(following_) && byte_ != 0x92) ||
                (byte_ == 0xA0 && following_ == ' ');

@@ -54,6 +54,7 @@ void bind_fixes(nb::module_& module) {
             [](clean::Fixer* place, const std::vector<std::pair<std::string, std::string>>& fixes,
                const std::string& language, const clean::Entities& entities) {
                 std::vector<std::unique_ptr<clean::Fix>> made;
+                made.reserve(fixes.size());
                 for (const auto& [name, mode] : fixes) made.push_back(make_fix(name, mode, language, entities));
                 new (place) clean::Fixer(std::move(made));
             },

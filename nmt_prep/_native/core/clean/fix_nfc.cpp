@@ -68,9 +68,9 @@ char32_t composition(char32_t first, char32_t second) {
     if (first >= kSyllables && first < kSyllables + kSyllableCount && (first - kSyllables) % kFinalCount == 0 &&
         second > kFinals && second < kFinals + kFinalCount)
         return first + (second - kFinals);
-    static const auto map = make_compositions();
-    const auto found = map.find(std::uint64_t{first} << 32 | second);
-    return found == map.end() ? 0 : found->second;
+    static const auto kCompositions = make_compositions();
+    const auto found = kCompositions.find(std::uint64_t{first} << 32 | second);
+    return found == kCompositions.end() ? 0 : found->second;
 }
 
 // Combines characters with the last character of class 0 before them, unless another between the two prevents it.
@@ -97,7 +97,7 @@ void compose(std::vector<char32_t>& points) {
 class Nfc final : public Fix {
    public:
     ByteSet triggers() const override {
-        static const ByteSet leads = [] {
+        static const ByteSet kLeadBytes = [] {
             ByteSet set;
             std::string bytes;
             for (char32_t point = 0x80; point <= 0x10FFFF; ++point) {
@@ -109,7 +109,7 @@ class Nfc final : public Fix {
             }
             return set;
         }();
-        return leads;
+        return kLeadBytes;
     }
     // The quick check of the annex: marks must ascend by class, and all characters must be sure to stay.
     bool suspects(const Place& place) const override {

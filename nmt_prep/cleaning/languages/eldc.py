@@ -12,6 +12,7 @@ import numpy as np
 
 from nmt_prep.cleaning.languages.identifier import Contest, LabelNumbers, LanguageIdentifier, Probabilities
 from nmt_prep.columns import TextColumn
+from nmt_prep.errors import CleaningError
 from nmt_prep.runtime import needed_extra
 
 _SHARPNESS = 3.0
@@ -25,9 +26,9 @@ class EldcIdentifier(LanguageIdentifier):
         """Loads the model.
 
         Raises:
-            ConfigError: the package eldc is not installed.
+            CleaningError: the package eldc is not installed.
         """
-        eldc = needed_extra("eldc", "eldc", "the language model eldc")
+        eldc = needed_extra("eldc", "eldc", "the language model eldc", CleaningError)
         eldc.init()
         self._detector = eldc.instance()
         self._detector.set_scheme("iso639-1")

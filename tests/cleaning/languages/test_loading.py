@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep.cleaning.languages import load_identifier, loading, model_file
-from nmt_prep.errors import CleaningError, ConfigError
+from nmt_prep.errors import CleaningError
 from tests.cleaning.languages.models import trained, written
 
 
@@ -45,7 +45,7 @@ def test_a_missing_extra(model: str, package: str, extra: str, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "eldc", None)
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
     loading._eldc.cache_clear()
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(CleaningError) as caught:
         load_identifier(model)
     assert str(caught.value) == f"the language model {model} needs {package}: pip install 'nmt_prep[{extra}]'"
 

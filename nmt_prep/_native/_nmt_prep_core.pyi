@@ -194,6 +194,18 @@ class ChunkWriter:
     def finish(self) -> None: ...
     def take(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.uint16]]: ...
 
+# dedup.cpp
+KEYS_UNICODE_VERSION: str
+ROW_BITS: int
+
+def line_keys(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], normalized: bool
+) -> npt.NDArray[np.uint64]: ...
+def pair_keys(source: npt.NDArray[np.uint64], target: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]: ...
+def rank_records(
+    records: npt.NDArray[np.uint64], kept: int, corpora: list[int], corpus_count: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]: ...
+
 # fixes.cpp
 NORMALIZATION_UNICODE_VERSION: str
 

@@ -19,6 +19,7 @@ void bind_sentencepiece(nanobind::module_& module);
 void bind_records(nanobind::module_& module);
 void bind_fixes(nanobind::module_& module);
 void bind_clean(nanobind::module_& module);
+void bind_dedup(nanobind::module_& module);
 void bind_fasttext(nanobind::module_& module);
 
 }  // namespace nmt_prep

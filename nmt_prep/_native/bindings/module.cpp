@@ -10,5 +10,6 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_records(module);
     nmt_prep::bind_fixes(module);
     nmt_prep::bind_clean(module);
+    nmt_prep::bind_dedup(module);
     nmt_prep::bind_fasttext(module);
 }

@@ -11,25 +11,9 @@
 namespace nmt_prep::clean {
 namespace {
 
-// Hangul: syllables are numbered by leading consonant, vowel and final consonant.
-constexpr char32_t kSyllables = 0xAC00;
-constexpr char32_t kLeads = 0x1100;
-constexpr char32_t kVowels = 0x1161;
-constexpr char32_t kFinals = 0x11A7;  // 0 means no final consonant
-constexpr char32_t kLeadCount = 19;
-constexpr char32_t kVowelCount = 21;
-constexpr char32_t kFinalCount = 28;
-constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kFinalCount;
-
 // Appends the full canonical decomposition of a character.
 void decompose(char32_t point, std::vector<char32_t>& points) {
-    if (point >= kSyllables && point < kSyllables + kSyllableCount) {
-        const char32_t index = point - kSyllables;
-        points.push_back(kLeads + index / (kVowelCount * kFinalCount));
-        points.push_back(kVowels + index / kFinalCount % kVowelCount);
-        if (index % kFinalCount != 0) points.push_back(kFinals + index % kFinalCount);
-        return;
-    }
+    if (decompose_hangul(point, points)) return;
     const std::span table(kDecompositions, kDecompositionCount);
     const auto found = std::ranges::lower_bound(table, point, {}, &Decomposition::point);
     if (found == table.end() || found->point != point) {
@@ -38,20 +22,6 @@ void decompose(char32_t point, std::vector<char32_t>& points) {
     }
     decompose(found->first, points);
     if (found->second != 0) points.push_back(found->second);  // never decomposes further
-}
-
-// Sorts each run of combining marks by combining class.
-void reorder(std::vector<char32_t>& points) {
-    const auto combining_class = [](char32_t point) { return normalization_kind(point).combining_class; };
-    for (auto start = points.begin(); start != points.end();) {
-        if (combining_class(*start) == 0) {
-            ++start;
-            continue;
-        }
-        const auto end = std::find_if(start, points.end(), [&](char32_t point) { return combining_class(point) == 0; });
-        std::ranges::stable_sort(start, end, {}, combining_class);
-        start = end;
-    }
 }
 
 std::unordered_map<std::uint64_t, char32_t> make_compositions() {
@@ -125,7 +95,7 @@ class Nfc final : public Fix {
         const std::uint8_t* const end = begin + line.size();
         std::vector<char32_t> points;
         for (const std::uint8_t* at = begin; at < end;) decompose(next_utf8(at), points);
-        reorder(points);
+        reorder_marks(points);
         compose(points);
         for (const char32_t point : points) append_utf8(fixed, point);
     }

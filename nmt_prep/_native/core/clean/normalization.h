@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace nmt_prep::clean {
 
@@ -35,5 +36,21 @@ inline NormalizationKind normalization_kind(char32_t point) {
     const std::size_t page = kNormalizationPage[point >> 8];
     return kNormalizationKinds[kNormalizationKindOf[page << 8 | (point & 0xFF)]];
 }
+
+// Hangul: syllables are numbered by leading consonant, vowel and final consonant.
+inline constexpr char32_t kSyllables = 0xAC00;
+inline constexpr char32_t kLeads = 0x1100;
+inline constexpr char32_t kVowels = 0x1161;
+inline constexpr char32_t kFinals = 0x11A7;  // 0 means no final consonant
+inline constexpr char32_t kLeadCount = 19;
+inline constexpr char32_t kVowelCount = 21;
+inline constexpr char32_t kFinalCount = 28;
+inline constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kFinalCount;
+
+// Appends the jamo of a Hangul syllable; returns false, and appends nothing, for any other character.
+bool decompose_hangul(char32_t point, std::vector<char32_t>& points);
+
+// Sorts each run of combining marks by combining class.
+void reorder_marks(std::vector<char32_t>& points);
 
 }  // namespace nmt_prep::clean

@@ -1,0 +1,1 @@
+"""Deduplication: keys of pairs, and which pairs with the same key stay."""

@@ -1,0 +1,101 @@
+"""Writes nmt_prep/_native/core/clean/key_tables.cpp: what each character becomes in the normalized key of a line.
+
+Run it with the Python whose ``unicodedata`` is the version of the core's other tables. ``--check`` only compares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "clean" / "key_tables.cpp"
+_PAGE = 256
+_IOTA = "\u0345"
+"""A mark that folds to a letter. It stays a mark, so that it does not matter where it stands among other marks."""
+
+
+def replacement(character: str) -> str:
+    """Returns what a character becomes: its compatibility decomposition, folded, without what is no text."""
+    decomposed = unicodedata.normalize("NFKD", character)
+    folded = "".join(each if each == _IOTA else each.casefold() for each in decomposed)
+    kept = (each for each in unicodedata.normalize("NFKD", folded) if unicodedata.category(each)[0] in "LMN")
+    return "".join("0" if unicodedata.category(each) == "Nd" else each for each in kept)
+
+
+def pages() -> tuple[list[int], list[int], list[str]]:
+    """Returns the page of every 256 code points, the codes of the characters of distinct pages, and the replacements.
+
+    The code of a character is 0 if it is dropped, 1 if it stays, else 2 more than the number of its replacement.
+    Hangul syllables have the code 1.
+    """
+    codes: dict[str, int] = {}
+    numbers: dict[tuple[int, ...], int] = {}
+    index = []
+    for start in range(0, sys.maxunicode + 1, _PAGE):
+        page = []
+        for point in range(start, start + _PAGE):
+            if point in range(0xAC00, 0xD7A4):
+                page.append(1)
+                continue
+            found = "" if point in range(0xD800, 0xE000) else replacement(chr(point))
+            page.append(0 if not found else 1 if found == chr(point) else 2 + codes.setdefault(found, len(codes)))
+        index.append(numbers.setdefault(tuple(page), len(numbers)))
+    return index, [code for page in numbers for code in page], list(codes)
+
+
+def _rows(items: Iterable[str], per_row: int) -> str:
+    items = list(items)
+    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
+
+
+def source() -> str:
+    """Returns the text of the C++ file."""
+    index, codes, replacements = pages()
+    starts, points = [0], []
+    for each in replacements:
+        points += map(ord, each)
+        starts.append(len(points))
+    version = unicodedata.unidata_version
+    return f"""// Written by scripts/make_key_tables.py from Unicode {version}; do not edit.
+#include "clean/key_tables.h"
+
+// clang-format off
+namespace nmt_prep::clean {{
+
+const char kKeysVersion[] = "{version}";
+
+const std::uint8_t kKeyPage[{len(index)}] = {{
+{_rows(map(str, index), 32)}
+}};
+
+const std::uint16_t kKeyCode[] = {{
+{_rows(map(str, codes), 24)}
+}};
+
+const std::uint16_t kReplacementStart[] = {{
+{_rows(map(str, starts), 24)}
+}};
+
+const char32_t kReplacementPoints[] = {{
+{_rows((f"0x{point:X}" for point in points), 16)}
+}};
+
+}}  // namespace nmt_prep::clean
+"""
+
+
+def main() -> int:
+    """Writes or checks the file; returns 1 if a check finds it out of date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
+    if parser.parse_args().check:
+        return int(_TARGET.read_text(encoding="utf-8") != source())
+    _TARGET.write_text(source(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

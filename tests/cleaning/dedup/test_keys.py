@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from _nmt_prep_core import KEYS_UNICODE_VERSION, line_keys
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.cleaning.dedup.keys import KeyKind, keys_of
+from nmt_prep.errors import InvalidTextError
+from tests.reference import dedup
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+
+MARKS = st.sampled_from("\u0301\u0323\u0345\u0327\u05b0\u3099\u0f71")
+LINES = st.lists(
+    st.one_of(
+        st.characters(blacklist_categories=["Cs"]),
+        MARKS,
+        st.sampled_from("aAbB 01.,-éÉßẞİıΣςǅﬁﷺ½²Ⅷ１Ａｱｶﾞ가각ᄀ世界冠军ᾼᾳᾀ≠٣\u200d\ufe0f"),
+    ),
+    max_size=40,
+).map("".join)
+
+
+def keys(lines: list[str], kind: KeyKind) -> list[tuple[int, ...]]:
+    """The keys of lines on the source side."""
+    batch = pa.record_batch({"source": lines, "target": lines}) if lines else None
+    return [] if batch is None else [tuple(key) for key in keys_of(batch, "source", kind).tolist()]
+
+
+def same(first: str, second: str) -> bool:
+    one, other = keys([first, second], "normalized")
+    return one == other
+
+
+def test_the_hash_is_murmurhash3() -> None:
+    assert keys(["", "hello", "The quick brown fox jumps over the lazy dog"], "exact") == [
+        (0, 0),
+        (0xCBD8A7B341BD9B02, 0x5B1E906A48AE1D19),
+        (0xE34BBC7BBC071B6C, 0x7A433CA9C49A9347),
+    ]
+
+
+@given(st.lists(LINES, max_size=8))
+def test_keys_are_those_of_the_twin(lines: list[str]) -> None:
+    assert keys(lines, "exact") == [dedup.line_key(line, normalize=False) for line in lines]
+    assert keys(lines, "normalized") == [dedup.line_key(line, normalize=True) for line in lines]
+
+
+@given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=5), st.booleans())
+def test_keys_of_pairs_are_those_of_the_twin(pairs: list[tuple[str, str]], normalize: bool) -> None:
+    source, target = map(list, zip(*pairs, strict=True))
+    batch = pa.record_batch({"source": source, "target": target})
+    found = keys_of(batch, "pair", "normalized" if normalize else "exact")
+    assert [tuple(key) for key in found.tolist()] == [dedup.pair_key(*pair, normalize=normalize) for pair in pairs]
+
+
+def test_every_assigned_character_is_normalized_as_by_the_twin() -> None:
+    if unicodedata.unidata_version != KEYS_UNICODE_VERSION:
+        pytest.skip("this Python has another version of Unicode than the tables")
+    points = [point for point in range(0x110000) if unicodedata.category(chr(point)) not in ("Cn", "Co", "Cs")]
+    lines = [chr(point) for point in points]
+    wrong = [
+        hex(point)
+        for point, line, key in zip(points, lines, keys(lines, "normalized"), strict=True)
+        if key != dedup.line_key(line, normalize=True)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Hello, World!", "hello world"),
+        ("  a  b ", "AB"),
+        ("In 1999", "in 2024."),
+        ("１２３ＡＢＣ", "123 abc"),
+        ("Straße", "STRASSE"),
+        ("café", "cafe\u0301"),
+        ("ﬁne", "FINE"),
+        ("各位，您好。", "各位 您好"),
+        ("가", "\u1100\u1161"),
+        ("ｶﾞ", "ガ"),
+        ("٣", "7"),
+    ],
+)
+def test_case_punctuation_digits_spaces_and_width_do_not_matter(first: str, second: str) -> None:
+    assert same(first, second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("世界冠军", "时节冠军"),
+        ("cafe", "café"),
+        ("7", "42"),
+        ("он", "она"),
+        ("...", "!!!"),
+        ("...", ""),
+        ("ब", "बा"),
+    ],
+)
+def test_other_text_has_another_key(first: str, second: str) -> None:
+    assert not same(first, second)
+
+
+def test_a_line_that_is_not_utf8_is_refused() -> None:
+    data = np.frombuffer(b"a\xff", np.uint8)
+    with pytest.raises(InvalidTextError, match="line 0"):
+        line_keys(data, np.array([0, 2], np.int64), True)
+
+
+def test_the_tables_are_up_to_date() -> None:
+    if unicodedata.unidata_version != KEYS_UNICODE_VERSION:
+        pytest.skip("this Python has another version of Unicode than the tables")
+    done = subprocess.run([sys.executable, SCRIPTS / "make_key_tables.py", "--check"], check=False)
+    assert done.returncode == 0

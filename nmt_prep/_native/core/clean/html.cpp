@@ -64,7 +64,7 @@ class Parser {
         if (byte < 0x80) return byte == ' ' || (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 31) ? 1 : 0;
         const auto* const begin = reinterpret_cast<const std::uint8_t*>(text_.data()) + at;
         const std::uint8_t* end = begin;
-        if (!Properties::of(next_utf8(end)).space()) return 0;
+        if (byte < 0xC2 || !Properties::of(next_utf8(end)).space()) return 0;  // also within a character
         return static_cast<std::size_t>(end - begin);
     }
 

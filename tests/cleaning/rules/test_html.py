@@ -38,6 +38,8 @@ PARTS = [
         ("&#; &#; <i>", False, False),
         ("<script><b></script><![x]", False, False),
         ("<H1>", True, True),
+        ('<p à`"x>', True, True),
+        ("<p à", False, False),
     ],
 )
 def test_tags(line: str, any_tag: bool, known: bool) -> None:

@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
+
+settings.register_profile("suite", deadline=None)  # the time that an example takes depends on the machine
+settings.load_profile("suite")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"

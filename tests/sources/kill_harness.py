@@ -1,4 +1,4 @@
-"""Fetches a file from a server that sends it slowly, and kills the fetch at random times.
+"""Fetches a file from a server that sends it slowly, and kills the fetch at random times or once bytes have arrived.
 
 A separate program because it forks: ``python -m tests.sources.kill_harness DIRECTORY KILLS SEED``. Prints a JSON
 object: the number of kills during a fetch, how often a fetch resumed an earlier one, and the faults found at the final
@@ -13,6 +13,7 @@ import random
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from nmt_prep.config import Config
@@ -39,6 +40,15 @@ def wrong_files(root: Path) -> list[str]:
     return [str(path) for path in found if sha256_of(path) != path.parent.name]
 
 
+def received(root: Path) -> int:
+    """Returns the number of bytes in the partial files of a run."""
+    return sum(path.stat().st_size for path in root.glob("downloads/.incoming/*") if path.suffix != ".json")
+
+
+def is_running(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
 def main() -> None:
     place, kills, draw = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
     hit, resumed, wrong = 0, 0, []
@@ -47,12 +57,19 @@ def main() -> None:
         url = server.give("/a.tgz", drops)
         config = config_of(place, {"name": "c", "url": url, "source": "a", "target": "b"}, download={"cache": False})
         lock = place / "t.lock"
-        for _ in range(kills):
+        for number in range(kills):
+            before = received(config.run_dir)
             child = os.fork()
             if child == 0:
                 download(config, lock)
                 os._exit(0)
-            time.sleep(draw.random() * 0.12)
+            if number % 2:
+                time.sleep(draw.random() * 0.12)
+            while number % 2 == 0 and is_running(child):
+                with suppress(FileNotFoundError):
+                    if received(config.run_dir) > before:
+                        break
+                time.sleep(0.001)
             os.kill(child, signal.SIGKILL)
             hit += os.WIFSIGNALED(os.waitpid(child, 0)[1])
             wrong += wrong_files(config.run_dir)

@@ -227,7 +227,7 @@ def bin_of(value: float, edges: Sequence[float]) -> int:
 def noise(line: str) -> set[str]:
     tokens = line.split()
     kinds = {
-        "breadcrumbs": sum(token in BREADCRUMBS for token in tokens) >= 3,
+        "breadcrumbs": has_breadcrumbs(line),
         "glued_words": any(map(is_glued, tokens)),
         "spaced_letters": regex.search(r"x{5}", "".join("x" if is_spaced_letter(token) else "-" for token in tokens)),
         "escapes": regex.search(r"\\[ux][0-9a-fA-F]{2}", line)
@@ -238,7 +238,14 @@ def noise(line: str) -> set[str]:
     return {kind for kind, found in kinds.items() if found}
 
 
-BREADCRUMBS = (">", ">>", "|", "||", "::", "»", "›", "→", "•", "·", "⟩")
+def has_breadcrumbs(line: str) -> bool:
+    separators = [">", ">>", "|", "||", "::", "→", "•", "·", "⟩"]
+    quotes = ["»", "›"]
+    others = sum(len(token.encode()) for token in line.split() if token not in separators + quotes)
+    if "«" not in line and "‹" not in line:
+        separators += quotes
+    count = sum(token in separators for token in line.split())
+    return count >= 3 and others <= 30 * count
 
 
 def is_glued(token: str) -> bool:

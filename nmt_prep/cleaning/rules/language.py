@@ -12,9 +12,10 @@ its 176 languages.
 - Letters of other scripts are a rival by themselves: the value is at least ``1 - 2 s``, where ``s`` is the share of
   letters of the language's scripts.
 - Text with less than ``min_letters`` letters (L*) is not judged, its value is -1. A letter of a script without spaces
-  between words (Han, kana, Thai, …) counts as four, one of Hangul as two. Up to twice as many, the value shrinks in
-  proportion, except if the rival is the language of the other side: swapped sides and text that was not translated are
-  the likeliest errors.
+  between words (Han, kana, Thai, …) counts as four, one of Hangul as two. With n letters, up to three times
+  ``min_letters``, a value r becomes ``1 - (1 - r) * 3 * min_letters / n``, because models err more often with short
+  text: only a rival without any doubt drops it. An exception are rivals that are the language of the other side:
+  swapped sides and text that was not translated are the likeliest errors.
 - Rivals with a probability of 0.05 or less are not looked for, and count as 0.
 - A text is unknown if neither the expected language nor a rival has a probability above ``margin``. Its value is the
   difference of the probabilities, which passes; with ``unknown: drop`` it is 1.
@@ -43,6 +44,7 @@ _NOT_JUDGED, _WRONG = -1.0, 1.0
 _LEAST_RIVAL = 0.05
 _LEAST_SUM = 0.5
 _LEAST_OF_SCRIPT = 0.1
+_CERTAIN = 3  # times min_letters: longer text is judged without further doubt
 
 
 class LanguageOptions(Section):
@@ -110,8 +112,8 @@ class LanguageRule(Rule[LanguageOptions]):
         letters, shares = script_weights(pairs.lines(side), expected.scripts or [])
 
         values = (rival - own) / np.maximum(rival + own, _LEAST_SUM)
-        certainty = np.minimum(letters / max(2 * options.min_letters, 1), 1.0)
-        values *= np.where(expected.is_other(contest.label), 1.0, certainty)
+        doubt = np.maximum(_CERTAIN * options.min_letters / np.maximum(letters, 1.0), 1.0)
+        values = 1.0 - (1.0 - values) * np.where(expected.is_other(contest.label), 1.0, doubt)
         unknown = np.maximum(own, rival) <= options.margin
         values[unknown] = (rival - own)[unknown] if options.unknown == "keep" else _WRONG
         if expected.scripts is not None:

@@ -10,6 +10,9 @@ With a and b the lengths of the sides in the unit of each (:mod:`nmt_prep.cleani
 - ``formula: log``: value = log10(min(a, b) + 1) / log10(max(a, b) + 1), of lengths divided by the factors; 1 if both
   are 0. A pair passes if ``value >= min``. It allows short texts larger ratios. This is OpusCleaner's src_trg_ratio
   with LOG.
+
+Pairs are not judged if both sides, divided by the factors, are shorter than ``min_length``. Their value is that of
+sides of equal length.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ class LengthRatioOptions(Section):
     )
     max: float = Field(3, description="a number > 1: a ratio of this size does not pass (formula: linear)")
     min: float = Field(0.6, description="a number from 0 to 1: the least value that passes (formula: log)")
+    min_length: float = Field(0, ge=0, description="a number >= 0: pairs with two shorter sides pass")
 
 
 class LengthRatioRule(PairRule[LengthRatioOptions]):
@@ -51,6 +55,7 @@ class LengthRatioRule(PairRule[LengthRatioOptions]):
         super().__init__(options, context)
         self._unit = options.unit
         self._log = options.formula == "log"
+        self._min_length = options.min_length
         self._factors = {side: _factor(options, context, side) for side in SIDES}
         self.bounds = (Bounds(low=options.min) if self._log else Bounds(high=options.max, below=True),)
 
@@ -60,10 +65,15 @@ class LengthRatioRule(PairRule[LengthRatioOptions]):
         if self._log:
             whole = np.log10(longer + 1)
             shares: Values = np.divide(np.log10(shorter + 1), whole, out=np.ones(len(pairs)), where=whole > 0)
-            return shares
+            return self._judged(shares, longer)
         ratios: Values = np.where(longer > 0, np.inf, 0.0)
         np.divide(longer, shorter, out=ratios, where=shorter > 0)
-        return ratios
+        return self._judged(ratios, longer)
+
+    def _judged(self, values: Values, longer: Values) -> Values:
+        """Returns the values with 1 for pairs that are too short to be judged."""
+        values[longer < self._min_length] = 1.0
+        return values
 
 
 def _factor(options: LengthRatioOptions, context: Context, side: Side) -> float:

@@ -2,7 +2,8 @@ r"""Rule ``noise``: signs that a text is no running text.
 
 Value: how many of the wanted kinds of noise a side has; 0 passes. The kinds:
 
-- ``breadcrumbs``: three or more separators that stand alone: ``>`` ``|`` ``»`` ``›`` ``→`` ``::`` ``•`` ``·``;
+- ``breadcrumbs``: three or more separators that stand alone: ``>`` ``|`` ``»`` ``›`` ``→`` ``::`` ``•`` ``·``, with 30
+  bytes of other text each at most, white space not counted; ``»`` and ``›`` count in lines without ``«`` and ``‹``;
 - ``glued_words``: a token of four or more capitalised words (``HomeAboutContactNews``). Fewer are names, such as
   YouTube, McDonald's and MacBookPro. Tokens with digits or any of ``/.@#_\:=&?%`` are none;
 - ``spaced_letters``: five or more tokens of a single letter in a row (``H e l l o``), in scripts with spaces between

@@ -1,10 +1,11 @@
 """Rule ``truncated``: a side that breaks off.
 
 A side seems to break off if it does not end like a sentence, but the other side does: with ``.``, ``!``, ``?``, ``…``,
-``:`` or ``;`` or their counterparts in other scripts, closing quotes and brackets after them left out. Value: how many
-times longer the other side is, in code points divided by the usual length in its language
-(:mod:`nmt_prep.cleaning.expansion`); 0 for pairs that do not seem to break off. A pair passes if ``value < max``.
-Without the evidence of the end, ``length_ratio`` needs a higher limit.
+``:`` or ``;`` or their counterparts in other scripts, closing quotes and brackets after them left out. Value:
+(b + slack) / (a + slack), where a is the length of that side and b the length of the other one, in code points divided
+by the usual length in the language (:mod:`nmt_prep.cleaning.expansion`); 0 for pairs that do not seem to break off. A
+pair passes if ``value < max``. Without the evidence of the end, ``length_ratio`` needs a higher limit. ``slack`` allows
+short sides a higher ratio, because the lengths of short translations vary more.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class TruncatedOptions(Section):
     """The limit of the ratio of the lengths, if one side breaks off."""
 
     max: float = Field(1.8, description="a number >= 1: a ratio of this size does not pass")
+    slack: float = Field(20, ge=0, description="a number >= 0: this is added to both lengths")
 
 
 class TruncatedRule(PairRule[TruncatedOptions]):
@@ -35,10 +37,11 @@ class TruncatedRule(PairRule[TruncatedOptions]):
     def __init__(self, options: TruncatedOptions, context: Context) -> None:
         super().__init__(options, context)
         self._factors = {side: expansion(context.language(side), "char") for side in SIDES}
+        self._slack = options.slack
         self.bounds = (Bounds(high=options.max, below=True),)
 
     def pair_values(self, pairs: Pairs) -> Values:
-        source, target = (lengths(pairs, side, "char") / self._factors[side] for side in SIDES)
+        source, target = (lengths(pairs, side, "char") / self._factors[side] + self._slack for side in SIDES)
         source_ends, target_ends = (sentence_ends(pairs.lines(side)) for side in SIDES)
         longer, shorter = np.where(target_ends > source_ends, (target, source), (source, target))
         broken = (source_ends != target_ends) & (longer > shorter)

@@ -71,6 +71,19 @@ def test_short_text_is_kept() -> None:
     assert kept(rule(min_letters=10), [short, ZH[:4]], [short, ZH[:4]]) == [[False, False], [False, False]]
 
 
+def test_short_text_needs_a_clearer_rival() -> None:
+    lines = [
+        "Pequeno mapa para 2 contra 2.",
+        "Den som dricker blir starkare.",
+    ]  # 21 and 25 letters, taken for es and no
+    certain = rule("pt", "sv", min_letters=1).values(pairs(lines[:1], lines[1:]))
+    doubtful = rule("pt", "sv", min_letters=20).values(pairs(lines[:1], lines[1:]))
+    assert (certain > 0.8).all()
+    assert doubtful == pytest.approx(1 - (1 - certain) * 3 * 20 / np.array([[21], [25]]))
+    swapped = pairs(["Der alte Mann sitzt im Park."], ["The old man is in the park."])
+    assert rule(min_letters=1).values(swapped).tolist() == rule(min_letters=20).values(swapped).tolist()
+
+
 def test_other_scripts_need_no_model() -> None:
     assert rule("zh", "en").values(pairs([EN, RU], [ZH, RU])).tolist() == [[1.0, 1.0], [1.0, 1.0]]
     half = "这是一只狗 and the dog is very old"  # 5 Han letters, which count as 20, and 18 Latin ones

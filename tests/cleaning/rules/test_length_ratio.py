@@ -39,6 +39,14 @@ def test_log() -> None:
     ]
 
 
+def test_short_pairs_are_not_judged() -> None:
+    batch = [("x" * 9, "x"), ("x" * 10, "x"), ("x" * 9, "")]
+    assert values(rule_of("length_ratio", {"min_length": 10}), *batch) == [[1.0], [10.0], [1.0]]
+    assert values(rule_of("length_ratio", {"min_length": 10, "formula": "log"}), batch[0]) == [[1.0]]
+    shares = {"min_length": 10, "factors": {"source": 1, "target": 0.5}}
+    assert values(rule_of("length_ratio", shares), ("x", "x" * 4), ("x", "x" * 5)) == [[1.0], [10.0]]
+
+
 @given(BATCH)
 def test_values(batch: list[tuple[str, str]]) -> None:
     def ratio(source: str, target: str) -> float:

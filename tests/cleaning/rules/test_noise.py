@@ -11,7 +11,24 @@ from tests.reference import cleaning as reference
 
 KINDS = ["breadcrumbs", "glued_words", "spaced_letters", "escapes", "mojibake", "unassigned"]
 PARTS = [
-    *("Home > ", " » ", " | ", "About", "Contact", "NewsÜber", "H ", "e ", "ль ", "字 ", "\\u00", "\\x4", "%C3", "%e2"),
+    *(
+        "Home > ",
+        " » ",
+        " « ",
+        " | ",
+        "x" * 29,
+        "About",
+        "Contact",
+        "NewsÜber",
+        "H ",
+        "e ",
+        "ль ",
+        "字 ",
+        "\\u00",
+        "\\x4",
+        "%C3",
+        "%e2",
+    ),
     *("Ã", "¤", "â€", "™", "Â", "\xa0", "Ð", "Ñ", "\x80", "“", "»", "ï»¿", "€", "…", "\ufffd", "\x85", "\ue000", "."),
 ]
 
@@ -22,6 +39,12 @@ PARTS = [
         ("Home > Products > Shoes > Boots", ["breadcrumbs"]),
         ("News | Sport | Weather | Travel", ["breadcrumbs"]),
         ("a > b and c > d", []),
+        ("Accueil » Produits » Chaussures » Bottes", ["breadcrumbs"]),
+        ("Direction (« left » (gauche), « right » (droite), « up » (haut)).", []),
+        (
+            "The values are: • none: no position is tracked • centered: the image of it is in the middle • follow: the image moves along",
+            [],
+        ),
         ("HomeAboutContactNews", ["glued_words"]),
         ("McDonald's, YouTube, PowerPoint, JavaScript, MacBook, LaTeX, MacBookPro, eBay", []),
         ("www.HomeAboutContactNews.de #HomeAboutContactNews", []),

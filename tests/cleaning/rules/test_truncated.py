@@ -15,7 +15,7 @@ from tests.reference import cleaning as reference
 
 
 def test_ratio_of_pairs_that_break_off() -> None:
-    rule = rule_of("truncated", languages=("en", "en"))
+    rule = rule_of("truncated", {"slack": 0}, languages=("en", "en"))
     batch = [
         ("I came home late.", "I came"),
         ("I came", "I came home late.”"),
@@ -28,9 +28,15 @@ def test_ratio_of_pairs_that_break_off() -> None:
 
 
 def test_length_of_the_languages_counts() -> None:
-    (value,) = values(rule_of("truncated", languages=("en", "zh")), ("x" * 99 + ".", "字" * 10))
+    (value,) = values(rule_of("truncated", {"slack": 0}, languages=("en", "zh")), ("x" * 99 + ".", "字" * 10))
     assert value == [pytest.approx(2.9)]
-    assert decisions("truncated", {"max": 3}, ("I came home late.", "Ich kam"), ("I came home.", "Ich")) == [
+
+
+def test_short_pairs_may_differ_more() -> None:
+    rule = rule_of("truncated", languages=("en", "en"))
+    batch = [("x" * 29 + ".", "x" * 5), ("x" * 299 + ".", "x" * 50), ("x" * 59 + ".", "")]
+    assert values(rule, *batch) == [[2.0], [320 / 70], [4.0]]
+    assert decisions("truncated", {"max": 2, "slack": 40}, ("x" * 29 + ".", "x" * 5), ("x" * 139 + ".", "x" * 5)) == [
         True,
         False,
     ]

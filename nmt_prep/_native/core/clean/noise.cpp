@@ -51,11 +51,35 @@ Depths depths(const Line& line) {
     return depths;
 }
 
-bool is_breadcrumb(std::string_view token) {
-    constexpr std::string_view kSeparators[] = {">", ">>", "|", "||", "::", "»", "›", "→", "•", "·", "⟩"};
-    return token.size() <= 3 &&
-           std::find(std::begin(kSeparators), std::end(kSeparators), token) != std::end(kSeparators);
-}
+// Separators that stand alone, and the other text of a line.
+class Breadcrumbs {
+   public:
+    void add(std::string_view token) {
+        constexpr std::string_view kSeparators[] = {">", ">>", "|", "||", "::", "→", "•", "·", "⟩"};
+        if (token == "»" || token == "›")
+            ++quotes_;
+        else if (std::find(std::begin(kSeparators), std::end(kSeparators), token) != std::end(kSeparators))
+            ++separators_;
+        else
+            others_ += token.size();
+    }
+
+    // True for short labels between separators, as opposed to the items of a list.
+    bool found(const Line& line) const {
+        constexpr std::size_t kLeast = 3;
+        constexpr std::size_t kBytesBetween = 30;
+        if (separators_ + quotes_ < kLeast) return false;
+        const std::string_view text(reinterpret_cast<const char*>(line.begin), line.size());
+        const bool quoted = text.find("«") != text.npos || text.find("‹") != text.npos;
+        const std::size_t separators = separators_ + (quoted ? 0 : quotes_);
+        return separators >= kLeast && others_ <= kBytesBetween * separators;
+    }
+
+   private:
+    std::size_t separators_ = 0;
+    std::size_t quotes_ = 0;  // they close quotations in other lines
+    std::size_t others_ = 0;  // bytes
+};
 
 // Number of words in a token that begin with a capital letter after a small one; 0 for addresses, tags and paths.
 std::size_t glued_words(const std::uint8_t* at, const std::uint8_t* end) {
@@ -79,13 +103,13 @@ bool is_single_letter(const std::uint8_t* at, const std::uint8_t* end) {
 }
 
 std::uint8_t noise_of_tokens(const Lines& lines, const Line& line, std::uint8_t wanted) {
-    std::size_t breadcrumbs = 0;
+    Breadcrumbs breadcrumbs;
     std::size_t singles = 0;
     std::uint8_t found = 0;
     lines.for_each_token(line, [&](const std::uint8_t* begin, const std::uint8_t* end) {
         const auto size = static_cast<std::size_t>(end - begin);
+        breadcrumbs.add({reinterpret_cast<const char*>(begin), size});
         if (size <= 4) {
-            breadcrumbs += is_breadcrumb({reinterpret_cast<const char*>(begin), size}) ? 1 : 0;
             singles = is_single_letter(begin, end) ? singles + 1 : 0;
             if (singles >= 5) found |= kSpacedLetters;
             return;
@@ -93,7 +117,7 @@ std::uint8_t noise_of_tokens(const Lines& lines, const Line& line, std::uint8_t 
         singles = 0;
         if (size >= 12 && (wanted & kGluedWords) != 0 && glued_words(begin, end) >= 4) found |= kGluedWords;
     });
-    if (breadcrumbs >= 3) found |= kBreadcrumbs;
+    if (breadcrumbs.found(line)) found |= kBreadcrumbs;
     return found;
 }
 

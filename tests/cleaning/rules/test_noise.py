@@ -42,7 +42,7 @@ PARTS = [
         ("Accueil » Produits » Chaussures » Bottes", ["breadcrumbs"]),
         ("Direction (« left » (gauche), « right » (droite), « up » (haut)).", []),
         (
-            "The values are: • none: no position is tracked • centered: the image of it is in the middle • follow: the image moves along",
+            "Values: • none: no position is tracked • centered: it is shown in the middle of the image • follow: it moves",
             [],
         ),
         ("HomeAboutContactNews", ["glued_words"]),

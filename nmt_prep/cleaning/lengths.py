@@ -5,9 +5,9 @@
 
 ``word`` is for languages with and without spaces between words. A token without characters of scripts that are written
 without spaces is one word. In other tokens, every run of characters of one of these scripts counts as its number of
-code points divided by the length of an average word, rounded up: 1.6 for Han, 2 for Hiragana, 4 for Katakana (with ー),
-Thai and Lao, 5 for Khmer, Myanmar and Tibetan. Every run of other characters counts as one word if it holds a letter or
-a number.
+code points divided by the length of an average word, rounded to a whole number, at least 1: 1.6 for Han, 2 for
+Hiragana, 4 for Katakana (with ー), Thai and Lao, 5 for Khmer, Myanmar and Tibetan. Every run of other characters counts
+as one word if it holds a letter or a number.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "truncated": {"max": 1.8},
         },
         "strict": {
-            "length": {"unit": "word", "min": 1, "max": 100},
+            "length": {"unit": "word", "min": 1, "max": 120},
             "too_short": {"unit": "letter", "min": 2},
             "only_symbols": {"min": 0.4},
             "only_digits": {"max": 0.5},

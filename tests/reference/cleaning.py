@@ -38,7 +38,7 @@ def _words_of_token(token: str) -> int:
     return sum(
         bool(regex.search(r"[\p{L}\p{N}]", run))
         if script is None
-        else math.ceil(len(run) * 10 / CHARACTERS_PER_WORD[script])
+        else max(math.floor(len(run) * 10 / CHARACTERS_PER_WORD[script] + 0.5), 1)
         for script, run in runs
     )
 

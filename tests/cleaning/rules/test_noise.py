@@ -41,10 +41,7 @@ PARTS = [
         ("a > b and c > d", []),
         ("Accueil » Produits » Chaussures » Bottes", ["breadcrumbs"]),
         ("Direction (« left » (gauche), « right » (droite), « up » (haut)).", []),
-        (
-            "Values: • none: no position is tracked • centered: it is shown in the middle of the image • follow: it moves",
-            [],
-        ),
+        ("• the first item of a list • the second one" + " of these items" * 5 + " • the third", []),
         ("HomeAboutContactNews", ["glued_words"]),
         ("McDonald's, YouTube, PowerPoint, JavaScript, MacBook, LaTeX, MacBookPro, eBay", []),
         ("www.HomeAboutContactNews.de #HomeAboutContactNews", []),

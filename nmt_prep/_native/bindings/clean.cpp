@@ -144,6 +144,7 @@ auto histogram(const ValueTable& values, const std::vector<double>& edges, const
 
 std::vector<std::pair<std::string, std::string>> script_names() {
     std::vector<std::pair<std::string, std::string>> names;
+    names.reserve(kScripts);
     for (std::size_t i = 0; i < kScripts; ++i) names.emplace_back(kScriptNames[i][0], kScriptNames[i][1]);
     return names;
 }

@@ -114,14 +114,14 @@ class EditDistance {
     void index(Sequence a) {
         const std::size_t blocks = (a.size() + 63) / 64;
         elements_.assign(a.begin(), a.end());
-        std::sort(elements_.begin(), elements_.end());
-        elements_.erase(std::unique(elements_.begin(), elements_.end()), elements_.end());
+        std::ranges::sort(elements_);
+        elements_.erase(std::ranges::unique(elements_).begin(), elements_.end());
         matches_.assign((elements_.size() + 1) * blocks, 0);  // the last row is that of other elements
         for (std::size_t i = 0; i < a.size(); ++i) matches_[row(a[i]) * blocks + i / 64] |= std::uint64_t{1} << i % 64;
     }
 
     std::size_t row(std::uint32_t element) const {
-        const auto found = std::lower_bound(elements_.begin(), elements_.end(), element);
+        const auto found = std::ranges::lower_bound(elements_, element);
         const bool known = found != elements_.end() && *found == element;
         return known ? static_cast<std::size_t>(found - elements_.begin()) : elements_.size();
     }

@@ -282,7 +282,7 @@ class Parser {
     }
 
     bool counts(const std::string& name) const {
-        return tags_ == Tags::kAny || std::binary_search(std::begin(kElements), std::end(kElements), name);
+        return tags_ == Tags::kAny || std::ranges::binary_search(kElements, name);
     }
 
     std::string_view text_;

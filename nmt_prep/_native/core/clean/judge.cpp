@@ -38,7 +38,7 @@ void histogram(const double* values, std::size_t size, std::span<const double> e
     const std::size_t bins = edges.size() - 1;
     const auto bin_of = [&](double value) {
         const auto inner = edges.subspan(1, bins - 1);  // bounds between bins
-        return static_cast<std::size_t>(std::upper_bound(inner.begin(), inner.end(), value) - inner.begin());
+        return static_cast<std::size_t>(std::ranges::upper_bound(inner, value) - inner.begin());
     };
     std::vector<std::size_t> tabled(kTabled);
     for (std::size_t i = 0; i < kTabled; ++i) tabled[i] = bin_of(static_cast<double>(i));

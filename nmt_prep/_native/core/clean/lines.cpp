@@ -27,7 +27,7 @@ std::uint64_t mask(__m128i found) { return static_cast<std::uint32_t>(_mm_movema
 Block block_of(const std::uint8_t* at) {
     Block block;
     for (int part = 0; part < 4; ++part) {
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * part));
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::ptrdiff_t{16} * part));
         const auto same = [&](int value) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(static_cast<char>(value))); };
         // 9 to 13 and 28 to 31: unsigned less-than as a minimum.
         const auto within = [&](int first, int span) {

@@ -28,8 +28,7 @@ bool begins_with(std::string_view text, std::string_view prefix) {
 }
 
 bool is_url(std::string_view word) {
-    return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                       [word](std::string_view prefix) { return begins_with(word, prefix); });
+    return std::ranges::any_of(kPrefixes, [word](std::string_view prefix) { return begins_with(word, prefix); });
 }
 
 // Two or more labels of letters, digits and hyphens, the last of them a common top-level domain; a path may follow.
@@ -38,10 +37,10 @@ bool is_host(std::string_view word) {
     const std::size_t dot = host.rfind('.');
     if (dot == std::string_view::npos || dot == 0) return false;
     const auto label = [](char c) { return alphanumeric(c) || c == '-' || c == '.' || c == '_'; };
-    if (!std::all_of(host.begin(), host.end(), label)) return false;
+    if (!std::ranges::all_of(host, label)) return false;
     std::string top(host.substr(dot + 1));
-    std::transform(top.begin(), top.end(), top.begin(), lower);
-    return std::find(std::begin(kTopDomains), std::end(kTopDomains), top) != std::end(kTopDomains);
+    std::ranges::transform(top, top.begin(), lower);
+    return std::ranges::find(kTopDomains, top) != std::end(kTopDomains);
 }
 
 bool is_address(std::string_view word) {
@@ -77,7 +76,7 @@ void read_urls(const Line& line, std::vector<std::string_view>& urls) {
     for_each_word(line, [&](std::string_view word) {
         if (is_url(word)) urls.push_back(word);
     });
-    std::sort(urls.begin(), urls.end());
+    std::ranges::sort(urls);
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ void url_similarity(const Lines& source, const Lines& target, double* out) {
         read_urls(source[i], a);
         read_urls(target[i], b);
         both.clear();
-        std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+        std::ranges::set_intersection(a, b, std::back_inserter(both));
         const std::size_t all = a.size() + b.size();
         out[i] = all == 0 ? 1.0 : 2.0 * static_cast<double>(both.size()) / static_cast<double>(all);
     }

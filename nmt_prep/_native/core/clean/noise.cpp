@@ -58,7 +58,7 @@ class Breadcrumbs {
         constexpr std::string_view kSeparators[] = {">", ">>", "|", "||", "::", "→", "•", "·", "⟩"};
         if (token == "»" || token == "›")
             ++quotes_;
-        else if (std::find(std::begin(kSeparators), std::end(kSeparators), token) != std::end(kSeparators))
+        else if (std::ranges::find(kSeparators, token) != std::end(kSeparators))
             ++separators_;
         else
             others_ += token.size();
@@ -141,7 +141,7 @@ std::uint8_t single_byte(char32_t point) {
                                        0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
     if (point >= 0x80 && point <= 0xFF) return static_cast<std::uint8_t>(point);
     if (point < 0x80) return 0;
-    const auto* const found = std::find(std::begin(kWindows), std::end(kWindows), point);
+    const auto* const found = std::ranges::find(kWindows, point);
     return found == std::end(kWindows) ? 0 : static_cast<std::uint8_t>(0x80 + (found - std::begin(kWindows)));
 }
 

@@ -24,7 +24,7 @@ int digit_value(char32_t point) {
 // Value of a Han digit, kNoDigit if it is none.
 int han_digit(char32_t point) {
     constexpr char32_t kDigits[] = {U'〇', U'一', U'二', U'三', U'四', U'五', U'六', U'七', U'八', U'九'};
-    const auto* const found = std::find(std::begin(kDigits), std::end(kDigits), point);
+    const auto* const found = std::ranges::find(kDigits, point);
     if (found != std::end(kDigits)) return static_cast<int>(found - std::begin(kDigits));
     return point == U'零' ? 0 : point == U'两' || point == U'兩' ? 2 : kNoDigit;
 }
@@ -275,8 +275,8 @@ std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b
 }
 
 double similarity(std::vector<Number>& a, std::vector<Number>& b, std::uint64_t small) {
-    const bool spelled = std::any_of(a.begin(), a.end(), [](const Number& number) { return number.spelled; }) ||
-                         std::any_of(b.begin(), b.end(), [](const Number& number) { return number.spelled; });
+    const bool spelled = std::ranges::any_of(a, [](const Number& number) { return number.spelled; }) ||
+                         std::ranges::any_of(b, [](const Number& number) { return number.spelled; });
     std::size_t matches = take_matches(
         a, b, [](const Number& x, const Number& y) { return !x.spelled && !y.spelled && equal_numbers(x, y); });
     if (spelled) matches += take_matches(a, b, equal_numbers);

@@ -35,7 +35,7 @@ bool is_end(char32_t point) {
                                   0x061F, 0x06D4, 0x0964, 0x0965, 0x1362, 0x1367, 0x1368, 0x104A, 0x104B,
                                   0x17D4, 0x17D5, 0x203C, 0x203D, 0x2047, 0x2048, 0x2049, 0x3002, 0xFE56,
                                   0xFE57, 0xFF01, 0xFF0E, 0xFF1A, 0xFF1B, 0xFF1F, 0xFF61};
-    return std::find(std::begin(kEnds), std::end(kEnds), point) != std::end(kEnds);
+    return std::ranges::find(kEnds, point) != std::end(kEnds);
 }
 
 bool ends_sentence(const Line& line) {

@@ -37,13 +37,13 @@ int script_of_name(std::string_view name) {
 }
 
 unsigned tenths_per_word(std::uint8_t script) {
-    static const std::array<std::uint8_t, 256> tenths = tenths_of_scripts();
-    return tenths[script];
+    static const std::array<std::uint8_t, 256> kTenths = tenths_of_scripts();
+    return kTenths[script];
 }
 
 std::uint8_t word_script(char32_t point) {
-    static const auto katakana = static_cast<std::uint8_t>(script_of_name("KATAKANA"));
-    return point == kProlongedSoundMark ? katakana : Properties::of(point).script();
+    static const auto kKatakana = static_cast<std::uint8_t>(script_of_name("KATAKANA"));
+    return point == kProlongedSoundMark ? kKatakana : Properties::of(point).script();
 }
 
 }  // namespace nmt_prep::clean

@@ -52,7 +52,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "copy": {"measure": "letters"},
             "length_ratio": {"unit": "char", "factors": "auto", "max": 2.5, "min_length": 30},
             "truncated": {"max": 1.6},
-            "numbers": {"min": 0.6},
+            "numbers": {"min": 0.6, "small": 100},
             "urls": {"min": 1},
             "currency": {"min": 0.5},
             "brackets": {"max": 2},

@@ -374,8 +374,21 @@ def _han_value(text: str) -> int:
 def number_similarity(source: str, target: str, small: int) -> float:
     a, b = numbers(source), numbers(target)
     matches = _take(a, b, lambda x, y: x == y and not x.spelled)
-    matches += _take(a, b, lambda x, y: x[:2] == y[:2])
-    matches += _take(a, b, lambda x, y: x.digits == y.digits != "0" and abs(x.exponent - y.exponent) >= 3)
+    in_digits = [sum(not x.spelled for x in side) for side in (a, b)]
+    excess = [max(in_digits[0] - in_digits[1], 0), max(in_digits[1] - in_digits[0], 0)]  # may match spelled numbers
+
+    def within_excess(x: Number, y: Number) -> bool:
+        if x.spelled != y.spelled:
+            excess[x.spelled] -= 1
+            return excess[x.spelled] >= 0
+        return True
+
+    matches += _take(a, b, lambda x, y: x[:2] == y[:2] and within_excess(x, y))
+    matches += _take(
+        a,
+        b,
+        lambda x, y: x.digits == y.digits != "0" and abs(x.exponent - y.exponent) >= 3 and within_excess(x, y),
+    )
     facing = min(sum(not x.spelled for x in side) for side in (a, b))
     differ = sum(max(facing, sum(not _may_be_spelled(x, small) for x in side)) for side in (a, b))
     return 2 * matches / (2 * matches + differ) if matches + differ else 1.0

@@ -8,6 +8,7 @@ Value: 2m / (2m + d), where m numbers of the sides match and d do not; 1.0 if th
   and three digits after it matches both readings;
 - with powers of ten from a thousand on spelled out: ``3.5 million``, ``3,500,000`` and ``350万``;
 - in Han numerals (``三百五十``, ``二〇一〇``), which are never missed on the other side, since many are parts of words.
+  They match only numbers that the other side has beyond as many in digits: ``10`` and ``37`` differ despite a ``十``.
 
 A whole number up to ``small`` that only one side has is not counted: the other may spell it out, as in ``2 men`` and
 ``zwei Männer``. Numbers that differ from one of the other side always count.

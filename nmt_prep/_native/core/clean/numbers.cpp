@@ -259,18 +259,19 @@ bool may_be_spelled(const Number& number, std::uint64_t small) {
     return value <= small;
 }
 
+std::size_t written_in_digits(const std::vector<Number>& numbers) {
+    return static_cast<std::size_t>(
+        std::count_if(numbers.begin(), numbers.end(), [](const Number& number) { return !number.spelled; }));
+}
+
 // Numbers that differ: those that one side has beyond the other count only if they must be digits there, too.
 std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b, std::uint64_t small) {
     const auto must = [small](const std::vector<Number>& numbers) {
         return static_cast<std::size_t>(std::count_if(
             numbers.begin(), numbers.end(), [small](const Number& number) { return !may_be_spelled(number, small); }));
     };
-    const auto digits = [](const std::vector<Number>& numbers) {
-        return static_cast<std::size_t>(
-            std::count_if(numbers.begin(), numbers.end(), [](const Number& number) { return !number.spelled; }));
-    };
     // Numbers that face one of the other side differ from it.
-    const std::size_t facing = std::min(digits(a), digits(b));
+    const std::size_t facing = std::min(written_in_digits(a), written_in_digits(b));
     return std::max(must(a), facing) + std::max(must(b), facing);
 }
 
@@ -279,8 +280,22 @@ double similarity(std::vector<Number>& a, std::vector<Number>& b, std::uint64_t 
                          std::ranges::any_of(b, [](const Number& number) { return number.spelled; });
     std::size_t matches = take_matches(
         a, b, [](const Number& x, const Number& y) { return !x.spelled && !y.spelled && equal_numbers(x, y); });
-    if (spelled) matches += take_matches(a, b, equal_numbers);
-    if (!a.empty() && !b.empty()) matches += take_matches(a, b, scaled_numbers);
+    // Numbers in digits that face one of the other side do not match spelled ones: 10 and 37 differ despite 十.
+    const std::size_t in_a = written_in_digits(a);
+    const std::size_t in_b = written_in_digits(b);
+    std::size_t excess_of_a = in_a - std::min(in_a, in_b);
+    std::size_t excess_of_b = in_b - std::min(in_a, in_b);
+    const auto within_excess = [&](const Number& x, const Number& y) {
+        if (x.spelled == y.spelled) return true;
+        std::size_t& excess = x.spelled ? excess_of_b : excess_of_a;
+        return excess != 0 && excess-- != 0;
+    };
+    if (spelled)
+        matches += take_matches(
+            a, b, [&](const Number& x, const Number& y) { return equal_numbers(x, y) && within_excess(x, y); });
+    if (!a.empty() && !b.empty())
+        matches += take_matches(
+            a, b, [&](const Number& x, const Number& y) { return scaled_numbers(x, y) && within_excess(x, y); });
     const std::size_t differ = differing(a, b, small);
     if (matches + differ == 0) return 1.0;
     return 2.0 * static_cast<double>(matches) / static_cast<double>(2 * matches + differ);

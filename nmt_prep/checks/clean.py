@@ -1,6 +1,6 @@
 """Checks the section ``clean``: names of rules, fixes, corpora and languages, and the options of rules.
 
-What takes files to check, such as models, is checked by the stage, which knows the directory of the config.
+Checks that need files, such as models, are made by the stage, which knows the directory of the config.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def clean_problems(config: Config, settings: CleanSettings, lines: Mapping[KeyPa
     """Yields the problems of the section ``clean``, each with its key.
 
     Args:
-        config: the config, whose types are right.
-        settings: its section ``clean``.
+        config: the config, whose types were checked.
+        settings: the section ``clean`` of the config.
         lines: line numbers of keys, if known.
     """
     yield from _problems(settings, ("clean",), lines)
@@ -47,7 +47,7 @@ def filter_problems(settings: CleanSettings, corpus: str | None, lines: Mapping[
     """Yields the problems of a section ``clean`` that is used to filter a stream of pairs, each with its key.
 
     Args:
-        settings: the section, whose types are right.
+        settings: the section, whose types were checked.
         corpus: name of the corpus whose overrides apply; None for none.
         lines: line numbers of keys, if known.
     """

@@ -1,7 +1,7 @@
-"""Cleans the pairs of one corpus: fixes their text, judges them by rules, and counts.
+"""Cleans the pairs of one corpus: fixes their text, applies the rules, and counts the results.
 
-All rules judge all pairs that have text, so that counts show which rules agree. The first rule that a pair fails, in
-the order of the config, is the reason for which it is dropped.
+Every rule judges every pair that has text, even if another rule has failed already, so that the counts show which rules
+agree. A pair is dropped for the first rule that it fails, in the order of the config.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Judged:
     """A batch after cleaning.
 
     Attributes:
-        text: the fixed lines of each side of the corpus, ``large_string`` arrays of all pairs.
-        reasons: why each pair is dropped, as a number: -1 for pairs that are kept, else an index into ``names``; int16,
-            shape ``[pairs]``.
+        text: the fixed lines of each side of the corpus: ``large_string`` arrays of all pairs, dropped ones included.
+        reasons: the reason for which each pair is dropped, as an index into ``names``, or -1 for pairs that are kept:
+            int16, shape ``[pairs]``.
         names: the reasons: ``empty``, then the rules in order.
-        values: the value of each dropped pair that violates the rule, float64, shape ``[dropped]``; NaN without rule.
-        thresholds: the bounds that these values violate, of the same shape.
+        values: for each dropped pair the value that the rule refuses: float64, shape ``[dropped]``; NaN for ``empty``.
+        thresholds: the limits that these values violate: float64, shape ``[dropped]``; NaN for ``empty``.
     """
 
     text: Mapping[Side, pa.Array]
@@ -49,12 +49,14 @@ class Judged:
 
     @cached_property
     def kept(self) -> Mask:
-        """Which pairs are kept; bool, shape ``[pairs]``."""
+        """True for each pair that is kept: bool, shape ``[pairs]``."""
         return self.reasons < 0
 
 
 class Cleaner:
-    """Cleans one corpus, a batch at a time, and counts what it does. For one thread; counts of several add up.
+    """Cleans one corpus, a batch at a time, and counts the results.
+
+    It is not thread-safe: use one cleaner per thread, and add up their counts.
 
     Attributes:
         rules: the rules that apply to the corpus, in order.
@@ -64,9 +66,9 @@ class Cleaner:
         """Builds the fixes and rules.
 
         Args:
-            cleaning: what to do; the rule ``top`` is not applied here.
+            cleaning: the fixes and rules; the rule ``top`` is not applied here.
             context: the languages and sides of the corpus.
-            corpus: its name, for messages.
+            corpus: name of the corpus, for messages.
 
         Raises:
             CleaningError: a rule or a fix cannot be built; the message names its key and the corpus.
@@ -91,8 +93,8 @@ class Cleaner:
         """Cleans a batch of pairs, or of the lines of one side.
 
         Args:
-            text: Arrow ``string`` or ``large_string`` arrays without nulls, by side. A side that the corpus does not
-                have is ignored.
+            text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls. A side that the
+                corpus does not have is ignored.
             scores: score columns by name, float64, shape ``[pairs]``.
 
         Raises:
@@ -125,7 +127,7 @@ class Cleaner:
             raise CleaningError(f"{where}: {error}") from error
 
     def _violations(self, values: list[Values], reasons: npt.NDArray[np.int16], filled: Mask) -> tuple[Values, Values]:
-        """Returns the value and the threshold of each dropped pair, of the first column that its rule refuses."""
+        """Returns, for each dropped pair, the first value that its rule refuses, and the limit that it violates."""
         found, thresholds = (np.full(len(reasons), np.nan) for _ in range(2))
         places = np.cumsum(filled) - 1  # of a pair, in the values
         for number, (rule, each) in enumerate(zip(self.rules, values, strict=True), 1):
@@ -140,7 +142,11 @@ class Cleaner:
 
 
 def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:
-    """Returns the reason of each pair: 1 for the first rule, and so on, or -1; ``failed`` is ``[rules, pairs]``."""
+    """Returns the number of the first rule that each pair fails, counted from 1, or -1.
+
+    Args:
+        failed: true where a pair fails a rule: shape ``[rules, pairs]``.
+    """
     reasons = np.full(failed.shape[1], -1, np.int16)
     dropped = np.flatnonzero(failed.any(axis=0))
     if len(dropped):
@@ -149,7 +155,7 @@ def _first_reasons(failed: Mask) -> npt.NDArray[np.int16]:
 
 
 def _filled(text: Mapping[Side, pa.Array]) -> Mask:
-    """Returns which pairs have text on all sides; white space is none."""
+    """Returns true for each pair that has more than white space on all sides."""
     filled = np.ones(len(next(iter(text.values()))), np.bool_)
     for lines in text.values():
         blank = pc.or_(pc.utf8_is_space(lines), pc.equal(pc.binary_length(lines), 0))
@@ -167,6 +173,6 @@ def _pairs(text: Mapping[Side, pa.Array], scores: Mapping[str, Values], chosen: 
 
 
 def _located(cleaning: Cleaning, problem: str) -> str:
-    """Returns a problem, which begins with the name of a rule or fix, with the key in the config before it."""
+    """Returns a problem with its key in the config in front. The problem begins with the name of a rule or fix."""
     name = problem.partition(":")[0].partition(".")[0]
     return cleaning.keys.get(name, "clean.fix: ") + problem

@@ -1,4 +1,4 @@
-"""What cleaning does to one corpus: the settings of the config, resolved."""
+"""Resolves the settings of the config to the fixes and rules of one corpus."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Cleaning:
     """The fixes and rules of one corpus, as plain data.
 
     Attributes:
-        fix: the fixes.
+        fix: the fixes, as in the config.
         rules: options by name of the rule, in the order in which the rules are tried.
         top: options of the rule ``top``, which needs the whole corpus; None if there is no such rule.
-        keys: where in the config each rule comes from, such as ``clean.rules.``, for messages.
+        keys: for each rule, the part of the config that it comes from, such as ``clean.rules.``, for messages.
     """
 
     fix: tuple[FixSpec, ...]
@@ -31,7 +31,11 @@ class Cleaning:
 
 
 def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> Cleaning:
-    """Returns what the config says for one corpus: by preset, section, language pair and corpus, the last one wins."""
+    """Returns the fixes and rules of one corpus.
+
+    They come from the preset, the section ``clean``, and the overrides for the language pair and for the corpus. Each
+    of these takes precedence over the one before it.
+    """
     layers = {f"clean.overrides.{key}": layer for key, layer in overrides_of(settings, languages, corpus)}
     rules = effective_rules(settings.preset, settings.rules, *(layer.rules for layer in layers.values()))
     chosen = [fix for fix in (settings.fix, *(layer.fix for layer in layers.values())) if fix is not None]
@@ -43,7 +47,10 @@ def cleaning_of(settings: CleanSettings, languages: Languages, corpus: str) -> C
 
 
 def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> Iterator[tuple[str, CorpusCleaning]]:
-    """Yields the overrides that apply to a corpus, with their keys: by languages, by their variants, by its name."""
+    """Yields the overrides that apply to a corpus, with their keys, in ascending precedence.
+
+    The keys are the languages without variants (``pt-en``), the full tags (``pt-BR-en``), and the name of the corpus.
+    """
     pairs = [
         f"{_language(languages.source)}-{_language(languages.target)}",
         f"{languages.source}-{languages.target}",
@@ -54,7 +61,7 @@ def overrides_of(settings: CleanSettings, languages: Languages, corpus: str) -> 
 
 
 def language_pairs(key: str) -> Sequence[tuple[str, str]]:
-    """Returns the two language tags that a key such as ``en-de`` or ``pt-BR-en`` may stand for: all ways to cut it."""
+    """Returns all ways to split a key such as ``en-de`` or ``pt-BR-en`` at a hyphen into two language tags."""
     return [(key[: dash.start()], key[dash.end() :]) for dash in re.finditer("-", key)]
 
 

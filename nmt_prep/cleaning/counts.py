@@ -1,4 +1,4 @@
-"""What cleaning counts for a corpus. Counts of its parts add up, in any order, to those of the whole."""
+"""Counts of cleaning. The counts of the parts of a corpus add up, in any order, to the counts of the corpus."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from nmt_prep.cleaning.rule import Rule
 V = TypeVar("V", int, "Histogram")
 
 EMPTY = "empty"
-"""The reason of pairs that the fixes leave without text on a side. They are not given to the rules."""
+"""The reason for dropping pairs that have no text on a side after the fixes. Rules do not judge such pairs."""
 
 Bins = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many values of a column are in each bin.
+    """A histogram of the values in one column of a rule.
 
     Attributes:
         edges: ascending edges of the bins; values outside are counted in the first or last bin.
-        kept: counts for pairs that were kept.
-        dropped: counts for pairs that were dropped for any reason.
+        kept: for each bin, the number of values of kept pairs.
+        dropped: for each bin, the number of values of pairs that were dropped, for this rule or another.
     """
 
     edges: tuple[float, ...]
@@ -44,11 +44,11 @@ class CleanCounts:
     Attributes:
         pairs_in: pairs before cleaning.
         pairs_out: pairs that were kept.
-        dropped: pairs by the reason for which they were dropped: ``empty``, or the first rule that they fail.
-        failed: pairs that fail both of two rules, by the names of the rules. ``failed[r][r]`` is the number of pairs
-            that fail the rule ``r`` at all.
-        altered: lines by fix that altered them, both sides together.
-        histograms: by rule and column, of the values of all pairs that were given to the rules.
+        dropped: number of dropped pairs by reason: ``empty``, or the first rule that a pair fails.
+        failed: number of pairs that fail both of two rules: ``failed[r][s]`` for the rules ``r`` and ``s``;
+            ``failed[r][r]`` is the number of all pairs that fail ``r``.
+        altered: number of lines that each fix altered, both sides together.
+        histograms: histograms by rule and column, of the values of all pairs that the rules judged.
     """
 
     pairs_in: int = 0
@@ -87,17 +87,17 @@ class Tally:
         self._histograms = [np.zeros((len(rule.columns), 2, len(rule.edges) - 1), np.int64) for rule in rules]
 
     def altered(self, counts: Mapping[str, int]) -> None:
-        """Adds the lines that fixes altered."""
+        """Adds the numbers of lines that the fixes altered."""
         for name, count in counts.items():
             self._altered[name] += count
 
     def judged(self, reasons: npt.NDArray[np.int16], failed: npt.NDArray[np.bool_]) -> None:
-        """Adds the fates of a batch.
+        """Adds the decisions about a batch.
 
         Args:
             reasons: shape ``[pairs]``: -1 for pairs that are kept, 0 for those without text, 1 for those that fail the
                 first rule, and so on.
-            failed: which pairs with text fail which rule, shape ``[rules, pairs with text]``.
+            failed: true where a pair fails a rule: shape ``[rules, pairs with text]``.
         """
         counts = np.bincount(reasons + 1, minlength=len(self._dropped) + 1)
         self._pairs_in += len(reasons)
@@ -134,5 +134,5 @@ def _sum(first: Bins, second: Bins) -> Bins:
 
 
 def _merged(first: Mapping[str, V], second: Mapping[str, V]) -> dict[str, V]:
-    """Returns the sums by key; a key of one mapping keeps its value."""
+    """Returns the sums by key; a key that is in only one mapping keeps its value."""
     return {**first, **{key: first[key] + value if key in first else value for key, value in second.items()}}

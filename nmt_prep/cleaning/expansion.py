@@ -1,8 +1,8 @@
-"""How long a text is in a language, compared with its translation into English.
+"""Expected lengths of texts, relative to their English translations.
 
-The numbers are estimates for general text in code points, rounded to two digits. Languages that are not in the table
-count by their script: those of Han characters as Chinese, all others as English. Bytes follow from code points by the
-average bytes of a code point in the script of the language, spaces and punctuation included.
+The numbers are estimates for general text in code points, rounded to two digits. A language that is not in the table
+has the number of Chinese if it is written in Han characters, otherwise that of English. For lengths in bytes, the
+number is multiplied by the average bytes of a code point in the language's script, spaces and punctuation included.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VIETNAMESE_BYTES = 1.32
 
 
 def expansion(tag: str, unit: Unit) -> float:
-    """Returns the length of a text in a language, divided by the code points of its English translation.
+    """Returns the expected length of a text in a language, divided by the code points of its English translation.
 
     Raises:
         ValueError: the unit is not char, letter or byte.

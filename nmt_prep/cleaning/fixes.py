@@ -1,7 +1,7 @@
-"""Fixes: alterations of text that repair damage or bring it into one form, before rules judge it.
+"""Fixes: alterations of text that repair damage or normalize the text, before the rules judge it.
 
-The core applies them (``_native/core/clean/fix_*.cpp``). They always run in the order of :data:`FIXES`, whatever the
-order in the config, because each relies on those before it: an entity may stand for a space, for example.
+The native core applies them (``_native/core/clean/fix_*.cpp``). They always run in the order of :data:`FIXES`, whatever
+the order in the config, because a fix can depend on an earlier one: an entity may stand for a space, for example.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ FixSpec: TypeAlias = str | Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class FixKind:
-    """What a fix does, and its modes.
+    """The description and the modes of a fix.
 
     Attributes:
         does: a description for help texts.
         modes: values that a config may give after the name.
-        needs_mode: whether a config must give one of them.
+        needs_mode: true if a config must give a mode.
     """
 
     does: str
@@ -55,14 +55,14 @@ FIXES: Mapping[str, FixKind] = MappingProxyType(
 """All fixes by name, in the order in which they are applied."""
 
 UNICODE_VERSION: str = NORMALIZATION_UNICODE_VERSION
-"""Unicode version of the normal form. Characters that are newer stay as they are."""
+"""Unicode version of the fix ``nfc``. Characters of later versions stay as they are."""
 
 _EAST_ASIAN = frozenset({"zh", "ja", "ko", "yue", "wuu", "lzh"})
 _ENTITIES = {name.removesuffix(";"): text for name, text in html5.items() if name.endswith(";")}
 
 
 def parse_fixes(specs: Sequence[FixSpec]) -> tuple[tuple[str, str], ...]:
-    """Returns the names and modes of fixes, in the order in which they are applied. No mode is an empty string.
+    """Returns the name and mode of each fix, in the order in which they are applied. The mode may be an empty string.
 
     Raises:
         ValueError: a fix or a mode is unknown, missing, or given twice.
@@ -99,8 +99,8 @@ class Fixed(NamedTuple):
     """Lines after their fixes.
 
     Attributes:
-        lines: ``large_string``, as many as before.
-        altered: for each fix, the number of lines that it altered.
+        lines: the fixed lines: a ``large_string`` array with one string per line.
+        altered: number of lines that each fix altered.
     """
 
     lines: pa.Array
@@ -115,8 +115,9 @@ class Fixer:
 
         Args:
             specs: fixes, in any order.
-            language: language tag of the lines. Full-width characters stay in Chinese, Japanese and Korean, no-break
-                spaces are kept only in French, and punctuation depends on the language.
+            language: language tag of the lines. The fix ``width`` does nothing in Chinese, Japanese and Korean,
+                ``whitespace: keep_no_break`` keeps no-break spaces only in French, and ``punctuation`` depends on the
+                language.
 
         Raises:
             ValueError: a fix or a mode is unknown, missing, or given twice.
@@ -127,14 +128,14 @@ class Fixer:
             for name, mode in parse_fixes(specs)
             if not (name == "width" and base in _EAST_ASIAN)
         )
-        """Names and modes of the fixes that this language needs, in the order in which they are applied."""
+        """Names and modes of the fixes that apply to the language, in the order in which they are applied."""
         self._native = TextFixer(list(self.fixes), base, _ENTITIES)
 
     def apply(self, lines: TextColumn | pa.Array) -> Fixed:
-        """Fixes lines. An array in which there is nothing to fix is returned itself.
+        """Fixes lines. The text is not copied if no line needs a fix.
 
         Args:
-            lines: an Arrow ``string`` or ``large_string`` array, or its view.
+            lines: an Arrow ``string`` or ``large_string`` array, or a view of one.
 
         Raises:
             TypeError: the array holds something other than strings.

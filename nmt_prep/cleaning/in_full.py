@@ -12,9 +12,9 @@ from nmt_prep.config import SIDES, CleanSettings, Config, Section
 
 
 def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
-    """Returns a section that cleans like the given one.
+    """Returns a section that has the same effect as the given one, without a preset and with all options.
 
-    What is the same for all corpora comes first. ``overrides`` has what differs for single corpora.
+    Fixes and rules that apply to all corpora come first; ``overrides`` has the differences of single corpora.
 
     Args:
         config: the config.
@@ -46,7 +46,7 @@ def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:
 
 
 def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
-    """Returns what a corpus overrides; empty if nothing."""
+    """Returns the override that a corpus needs; empty if it needs none."""
     difference: dict[str, Any] = {}
     if own.fix != common.fix:
         difference["fix"] = [*own.fix]
@@ -59,7 +59,7 @@ def _difference(common: Cleaning, own: Cleaning) -> dict[str, Any]:
 
 
 def _plain(section: Section) -> Any:
-    """Returns options as YAML would give them: one value for options that are the same for both sides."""
+    """Returns options as in YAML, with a single value for an option that is the same for both sides."""
     return _merged(section.model_dump(mode="json", by_alias=True))
 
 

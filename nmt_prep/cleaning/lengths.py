@@ -1,13 +1,14 @@
 """Lengths of lines in the units of rules: characters, bytes, letters, tokens, words.
 
-``char`` counts code points, as Python's ``len``; ``byte`` bytes of UTF-8; ``letter`` code points of the categories L*;
-``token`` the parts of ``str.split()``.
-
-``word`` is for languages with and without spaces between words. A token without characters of scripts that are written
-without spaces is one word. In other tokens, every run of characters of one of these scripts counts as its number of
-code points divided by the length of an average word, rounded to a whole number, at least 1: 1.6 for Han, 2 for
-Hiragana, 4 for Katakana (with ー), Thai and Lao, 5 for Khmer, Myanmar and Tibetan. Every run of other characters counts
-as one word if it holds a letter or a number.
+- ``char``: code points, as in Python's ``len``.
+- ``byte``: bytes of UTF-8.
+- ``letter``: code points of the categories L*.
+- ``token``: parts of ``str.split()``.
+- ``word``: words, in languages with and without spaces between words. A token is one word if all its scripts are
+  written with spaces. Other tokens are cut into runs of one script. A run of a script without spaces counts as its
+  number of code points divided by the length of an average word, rounded to a whole number, at least 1. This length is
+  1.6 for Han, 2 for Hiragana, 4 for Katakana (with ー), Thai and Lao, 5 for Khmer, Myanmar and Tibetan. A run of other
+  characters counts as one word if it holds a letter or a number.
 """
 
 from __future__ import annotations

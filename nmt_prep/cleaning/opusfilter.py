@@ -1,7 +1,7 @@
 """Reads the filters of an OpusFilter config as rules.
 
-A filter that has a rule with the same score and decision becomes that rule; :data:`_READERS` lists them. Everything
-else, other steps included, is named, with the reason for which it is left out. The format is that of OpusFilter 3.3.1
+A filter becomes a rule if there is one with the same score and decision; :data:`_READERS` lists these filters. Other
+filters and other steps are left out, and reported with the reason. The format is that of OpusFilter 3.3.1
 (``docs/filters`` of Helsinki-NLP/OpusFilter).
 """
 
@@ -54,11 +54,11 @@ _UNKNOWN: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class OpusFilterRules:
-    """What is taken over from an OpusFilter config, and what is not.
+    """The rules of an OpusFilter config, and its parts that have no equivalent.
 
     Attributes:
-        rules: options by key of the rule, in the order of the filters.
-        left_out: a line for each filter, option or step that is not taken over, with the reason.
+        rules: options of the rules by key, in the order of the filters.
+        left_out: for each filter, option or step that is left out, a line with the reason.
     """
 
     rules: Spec
@@ -66,13 +66,13 @@ class OpusFilterRules:
 
 
 def opusfilter_rules(config: object) -> OpusFilterRules:
-    """Returns the rules of all steps ``filter`` of a config.
+    """Returns the rules for all steps of type ``filter`` of a config.
 
     Args:
         config: the parsed YAML.
 
     Raises:
-        ConfigError: it is no OpusFilter config, or an option of a filter has no valid value.
+        ConfigError: it is not an OpusFilter config, or the value of an option is invalid.
     """
     steps = config.get("steps") if isinstance(config, Mapping) else None
     if not isinstance(steps, Sequence) or isinstance(steps, str):
@@ -95,7 +95,7 @@ def opusfilter_rules(config: object) -> OpusFilterRules:
 
 
 def _filters(step: Options, where: str, left_out: list[str]) -> Iterator[tuple[str, str, Options]]:
-    """Yields the filters of a step: the place, the name, and the options."""
+    """Yields the filters of a step: their place in the config, name and options."""
     parameters = step.get("parameters")
     filters = parameters.get("filters") if isinstance(parameters, Mapping) else None
     if not isinstance(parameters, Mapping) or not isinstance(filters, Sequence):
@@ -113,7 +113,7 @@ def _filters(step: Options, where: str, left_out: list[str]) -> Iterator[tuple[s
 
 
 def _free_key(rule: str, label: object, taken: Options) -> str:
-    """Returns a key for a rule: its name, or with the label of the filter, or with a number."""
+    """Returns a new key for a rule: its name, with the label of the filter or a number if that is needed."""
     key = f"{rule}/{re.sub('[^A-Za-z0-9_-]', '-', label)}" if isinstance(label, str) else rule
     number = 2
     while key in taken:
@@ -131,7 +131,7 @@ class _Given:
         """Returns an option: a value for both sides, or a mapping by side.
 
         Raises:
-            ConfigError: it is a list, but not of two values.
+            ConfigError: the option is a list that does not have two values.
         """
         value = self._options.get(name, default)
         if not isinstance(value, list | tuple):
@@ -141,7 +141,7 @@ class _Given:
         return value[0] if value[0] == value[1] else dict(zip(SIDES, value, strict=True))
 
     def unit(self, default: str = "word") -> Any:
-        """Returns the option ``unit`` in the terms of rules.
+        """Returns the option ``unit``, translated to the units of rules.
 
         Raises:
             ConfigError: there is no such unit.
@@ -153,7 +153,7 @@ class _Given:
             raise ConfigError(f"{self._where}: there is no unit {error.args[0]!r}") from None
 
     def ignore(self, name: str, reason: str, default: object = None) -> None:
-        """Notes that an option is not taken over, if it differs from its default."""
+        """Records that an option is left out, if its value is not the default."""
         if self._options.get(name, default) != default:
             self._left_out.append(f"{self._where}: {name}: {reason}")
 
@@ -230,4 +230,4 @@ _READERS: Mapping[str, Callable[[_Given], tuple[str, Spec]]] = MappingProxyType(
         "TerminalPunctuationFilter": lambda given: ("terminal_punctuation", {"min": given.value("threshold", -2)}),
     }
 )
-"""The rule of each filter, and its options."""
+"""Functions that return, for each filter, the rule and its options."""

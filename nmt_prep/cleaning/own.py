@@ -1,4 +1,4 @@
-"""What rules of one's own have in common: bounds for their numbers, and a histogram around them."""
+"""Bounds and histogram edges of custom rules, which may return numbers or booleans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BINS = 20
 
 
 class OwnBounds(Section):
-    """The numbers that pass; without them, yes or no is expected."""
+    """The limits of the numbers that pass. Without limits, booleans are expected instead of numbers."""
 
     min: float | None = Field(None, strict=False, description="a number, or null: the least that passes")
     max: float | None = Field(None, strict=False, description="a number, or null: the most that passes")
@@ -27,17 +27,17 @@ class OwnBounds(Section):
 
     @property
     def numbers(self) -> bool:
-        """True if numbers are expected, false for yes or no."""
+        """True if numbers are expected, false if booleans are."""
         return self.min is not None or self.max is not None
 
     def bounds(self) -> Bounds:
-        """Returns the values that pass; yes is 1 and passes."""
+        """Returns the bounds; of booleans, only true (1.0) passes."""
         if not self.numbers:
             return Bounds(low=1.0)
         return Bounds(-math.inf if self.min is None else self.min, math.inf if self.max is None else self.max)
 
     def edges(self) -> tuple[float, ...]:
-        """Returns the edges of a histogram of the values, with the bounds in the middle."""
+        """Returns the edges of a histogram of the values, with the limits near its middle."""
         if not self.numbers:
             return YES_OR_NO
         known = [bound for bound in (self.min, self.max) if bound is not None]

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
 RuleSpecs: TypeAlias = Mapping[str, Any]
-"""Rules by name, in the order in which they are tried: the value is true, the options, or ``off`` (false)."""
+"""Rules by name, in order. Each value is true, the options of the rule, or ``off`` (false)."""
 
 PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
     {
@@ -73,14 +73,15 @@ PRESET_FIXES: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
 
 
 def is_off(spec: object) -> bool:
-    """Returns whether a rule's value in YAML removes the rule."""
+    """Returns true if a rule's value in YAML removes the rule."""
     return spec is False or spec == "off"
 
 
 def effective_rules(preset: Preset, *layers: RuleSpecs) -> dict[str, Any]:
-    """Returns the rules of a preset as changed by one mapping after the other.
+    """Returns the rules of a preset, changed by one mapping after the other.
 
-    A key replaces the rule of that name, in its place, or adds one at the end; ``off`` removes it.
+    Each key of a mapping replaces the rule of that name, without moving it, or adds a rule at the end. The value
+    ``off`` removes the rule.
     """
     rules = dict(PRESETS[preset])
     for layer in layers:

@@ -1,4 +1,4 @@
-"""Rejected pairs: their columns, and samples of them that do not depend on the order of work."""
+"""Rejected pairs: the columns of their files, and samples that do not depend on the order of work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from nmt_prep.cleaning.rule import Values
 
 SAMPLE = 1000
-"""How many rejected pairs of each rule and corpus are sampled."""
+"""Maximum number of rejected pairs in a sample, for each rule and corpus."""
 
 _FULL = 4 * SAMPLE
 
@@ -22,9 +22,9 @@ _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, None))
 def reject_schema() -> pa.Schema:
     """Returns the columns of rejected pairs.
 
-    The text is that after the fixes, which the rules judged. ``row`` is the position of the pair in its corpus before
-    any was dropped. ``rule`` is the reason, ``value`` what the rule computed, and ``threshold`` the bound that it
-    violates; both are null where there is none.
+    ``source`` and ``target`` are the text after the fixes, which is the text that the rules judged. ``row`` is the
+    position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``value`` is the value that
+    the rule computed, and ``threshold`` the limit that it violates; both are null if the reason is no rule.
     """
     return pa.schema(
         [
@@ -43,10 +43,10 @@ def rejected_batch(pairs: pa.RecordBatch, rules: pa.Array, values: Values, thres
     """Returns rejected pairs with the columns of :func:`reject_schema`.
 
     Args:
-        pairs: with the columns of a part.
-        rules: the reason of each pair, an array of text.
-        values: float64, shape ``[pairs]``; NaN for null.
-        thresholds: the same.
+        pairs: the rejected pairs, with the columns of a part.
+        rules: the reason of each pair, an array of strings.
+        values: the refused value of each pair: float64, shape ``[pairs]``; NaN becomes null.
+        thresholds: the limit that each value violates: float64, shape ``[pairs]``; NaN becomes null.
     """
     columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
     numbers = (pa.array(each, from_pandas=True) for each in (values, thresholds))  # NaN becomes null
@@ -54,7 +54,7 @@ def rejected_batch(pairs: pa.RecordBatch, rules: pa.Array, values: Values, thres
 
 
 def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:
-    """Returns pseudorandom keys of the pairs of a corpus: a bijection of their rows, decided by seed and corpus."""
+    """Returns pseudorandom keys of pairs: a bijection of their rows, which depends on seed and corpus."""
     start = int.from_bytes(hashlib.sha256(f"{seed}/{corpus}".encode()).digest()[:8], "little")
     keys = rows.astype(np.uint64) ^ np.uint64(start)
     for shift, factor in _MIX:  # the finalizer of SplitMix64
@@ -67,14 +67,14 @@ def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDAr
 class RejectSample:
     """The rejected pairs of a corpus with the smallest keys, up to :data:`SAMPLE` of each rule.
 
-    The sample of a whole is the sample of the samples of its parts, in any order.
+    Sampling the samples of the parts of a corpus, in any order, gives the same as sampling the whole corpus.
     """
 
     def __init__(self, seed: int, corpus: str) -> None:
         self._seed, self._corpus = seed, corpus
         self._held: list[pa.RecordBatch] = []
         self._size, self._limit = 0, _FULL
-        self._largest: dict[str, np.uint64] = {}  # the largest key in the sample, of rules with enough pairs
+        self._largest: dict[str, np.uint64] = {}  # largest key in the sample, for rules with a full sample
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Adds rejected pairs, with the columns of :func:`reject_schema`."""
@@ -91,7 +91,7 @@ class RejectSample:
             self._limit = 2 * self._size + _FULL
 
     def sample(self) -> pa.RecordBatch:
-        """Returns the sample, in the order of the rows."""
+        """Returns the sample, ordered by row."""
         self._prune()
         if not self._held:
             return pa.RecordBatch.from_pylist([], schema=reject_schema())
@@ -122,7 +122,7 @@ def _rows(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
 
 
 def _by_rule(batch: pa.RecordBatch) -> Mapping[str, npt.NDArray[np.int64]]:
-    """Returns the places of the pairs of each rule."""
+    """Returns, for each rule, the indexes of its pairs in the batch."""
     encoded = batch.column("rule").dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     return {rule: np.flatnonzero(codes == code) for code, rule in enumerate(encoded.dictionary.to_pylist())}

@@ -1,4 +1,4 @@
-"""What a rule is: a value for every pair, and the bounds that it must be within.
+"""The interface of rules: a rule computes values for every pair, and has the bounds that the values must be within.
 
 Every rule is a module in :mod:`nmt_prep.cleaning.rules`, with its options as a :class:`~nmt_prep.config.Section`.
 """
@@ -56,13 +56,13 @@ class PerSide(Section, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The values that pass: from ``low`` to ``high``. NaN passes only where there are no bounds.
+    """The range of values that pass. NaN passes only if the range has no limits.
 
     Attributes:
-        low: the lowest value that passes.
-        high: the highest value that passes.
-        above: a value must be greater than ``low``, not only equal to it.
-        below: a value must be less than ``high``, not only equal to it.
+        low: lower limit of the range.
+        high: upper limit of the range.
+        above: true if ``low`` itself does not pass.
+        below: true if ``high`` itself does not pass.
     """
 
     low: float = -math.inf
@@ -71,7 +71,7 @@ class Bounds:
     below: bool = False
 
     def passes(self, value: float) -> bool:
-        """Returns whether a value is within the bounds."""
+        """Returns true if a value is within the bounds."""
         if math.isnan(value):
             return self == Bounds()
         return (value > self.low if self.above else value >= self.low) and (
@@ -79,23 +79,23 @@ class Bounds:
         )
 
     def threshold(self, value: float) -> float:
-        """Returns the bound that a value which does not pass violates."""
+        """Returns the limit that a value violates. Requires a value that does not pass."""
         too_high = value >= self.high if self.below else value > self.high
         return self.high if too_high or self.low == -math.inf else self.low
 
 
 NOT_FOUND = Bounds(high=0.0)
-"""The bounds of rules that answer yes or no: 1.0 for a pair that has what the rule looks for does not pass."""
+"""Bounds of rules that look for something: the value 1.0 (found) does not pass, 0.0 (not found) does."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule is built for: one corpus of one language pair.
+    """The corpus that a rule is built for.
 
     Attributes:
         languages: the languages of the corpus.
-        sides: both sides, or the only one that a corpus of one language has.
-        base_dir: local paths of the config are relative to it.
+        sides: both sides, or one side for a corpus of one language.
+        base_dir: directory of the config; local paths of the config are relative to it.
     """
 
     languages: Languages
@@ -108,14 +108,14 @@ class Context:
 
 
 class Pairs:
-    """A batch of pairs, or of the lines of one side, after their text was fixed. One thread uses it at a time."""
+    """A batch of pairs, or of the lines of one side, after the fixes. It is not thread-safe."""
 
     def __init__(self, text: Mapping[Side, pa.Array], scores: Mapping[str, Values] | None = None) -> None:
-        """Takes the lines of each side that there is.
+        """Makes a batch.
 
         Args:
-            text: by side, an Arrow ``string`` or ``large_string`` array without nulls.
-            scores: by name, float64, shape ``[pairs]``.
+            text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
+            scores: score columns by name: float64, shape ``[pairs]``.
 
         Raises:
             ValueError: the sides or the scores have different numbers of lines, or there is no side.
@@ -144,7 +144,7 @@ class Pairs:
         return self._columns[side]
 
     def lines(self, side: Side) -> Lines:
-        """Returns the lines of a side as native functions take them.
+        """Returns the lines of a side in the form that native functions take.
 
         Raises:
             InvalidTextError: a line is not UTF-8.
@@ -155,7 +155,7 @@ class Pairs:
         return self._lines[side]
 
     def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Returns what ``compute`` returned when it was first called with this key, for rules that share a result."""
+        """Returns a result that rules share: calls ``compute`` at the first use of a key, then reuses its result."""
         if key not in self._kept:
             self._kept[key] = compute()
         kept: T = self._kept[key]
@@ -167,21 +167,23 @@ def _large(lines: pa.Array) -> pa.Array:
 
 
 class Rule(ABC, Generic[O]):
-    """A rule: values of every pair, and the bounds that they must be within.
+    """A rule: one or more values for every pair, and the bounds that they must be within.
 
-    A pair passes if the values of all columns are within the bounds of their column. Rules that answer yes or no have
-    the value 1.0 for yes, and the bounds :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
+    The values form columns, for example one for each side. A pair passes if each of its values is within the bounds of
+    its column. A rule that looks for something has the values 1.0 (found) and 0.0 (not found), and the bounds
+    :data:`NOT_FOUND`. A rule without columns does not apply to its corpus.
 
     Attributes:
         name: the name of the rule.
-        key: the key below ``rules``: the name, or the name and a label; what counts and rejects say.
+        key: the key below ``rules`` in the config: the name, or the name and a label. Counts and rejects use it.
         options: the type of the options, validated from the YAML below the key.
-        compares: the rule compares the sides; corpora of one side are cleaned without it.
-        edges: ascending edges of the histogram of the values, ends included; values outside are counted at the ends.
-        columns: what the values belong to: sides, or ``pair``, or names of the rule's own.
+        compares: true if the rule compares the sides; corpora of one side are then cleaned without it.
+        edges: edges of the histogram of the values, ascending, first and last edge included. Values outside are counted
+            in the first or last bin.
+        columns: names of the columns: sides, ``pair``, or names that only this rule uses.
         bounds: the bounds of each column.
         scores: names of the score columns that the values are computed from.
-        files: local files whose content decides the values, by the name that the config gives them.
+        files: local files whose content the values depend on, by their names in the config.
     """
 
     name: ClassVar[str]
@@ -199,12 +201,12 @@ class Rule(ABC, Generic[O]):
         """Prepares the rule for one corpus.
 
         Raises:
-            ValueError: the options do not fit each other or the languages.
+            ValueError: the options contradict each other, or do not suit the languages.
         """
 
     @abstractmethod
     def values(self, pairs: Pairs) -> Values:
-        """Returns the values of all pairs: float64, shape ``[columns, pairs]``. Threads may call it side by side."""
+        """Returns the values of all pairs: float64, shape ``[columns, pairs]``. It is thread-safe."""
 
 
 class SideRule(Rule[O]):
@@ -223,7 +225,7 @@ class SideRule(Rule[O]):
 
 
 class PairRule(Rule[O]):
-    """A rule with one value for a pair, which compares its sides."""
+    """A rule that compares the sides of a pair, with one value for each pair."""
 
     compares = True
     columns = ("pair",)
@@ -240,7 +242,7 @@ class PairRule(Rule[O]):
 
 
 YES_OR_NO = (0.0, 0.5, 1.0)
-"""Edges of the histogram of rules that answer yes or no."""
+"""Edges of the histogram of rules whose values are 0.0 and 1.0."""
 
 SHARES = tuple(round(number / 20, 2) for number in range(21))
 """Edges of the histogram of values from 0 to 1."""

@@ -1,4 +1,4 @@
-"""Scripts by the numbers of the native core, and the scripts of languages."""
+"""Finds the scripts of languages, as the numbers that the native core uses for scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMON, _INHERITED = 0, 1
 
 
 def script_number(name: str) -> int:
-    """Returns the number of a script by which native functions know it.
+    """Returns the number that native functions use for a script.
 
     Raises:
         ValueError: there is no such script.

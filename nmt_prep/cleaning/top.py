@@ -2,11 +2,11 @@
 
 ``top: {score: cometkiwi, keep: 80%}`` keeps the best 80 % of the pairs that pass all other rules. The threshold is the
 k-th best score of these pairs, where k is 80 % of their number, rounded up. A pair passes if ``score >= threshold``, so
-pairs with the same score have the same fate. A pair without score is dropped.
+pairs with equal scores are either all kept or all dropped. A pair without score is dropped.
 
-Unlike other rules it needs the whole corpus, so it is applied in rounds of its own. The threshold is exact, and found
-in bounded memory: the bits of a score are sorted like unsigned integers, and each of four passes over the scores counts
-the next 16 bits of those that agree in the bits above (radix selection).
+Unlike other rules it needs the whole corpus, so it is applied in separate rounds after the others. The threshold is
+exact, and found in bounded memory by radix selection: scores are mapped to unsigned integers of the same order, and
+each of four passes over the scores determines 16 more bits of the threshold.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOP = "top"
 """The name of the rule."""
 
 EDGES = tuple(round(-1 + step / 20, 2) for step in range(41))
-"""Edges of the histogram of scores, most of which are between 0 and 1."""
+"""Edges of the histogram of scores, from -1 to 1; most scores are between 0 and 1."""
 
 _DIGITS = 16
 _SIGN = 1 << 63
@@ -67,8 +67,9 @@ def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
     """Returns the lowest score that passes.
 
     Args:
-        scores: returns the scores of all pairs, in batches; it is called four times, and must return the same scores.
-        keep: the share of the pairs to keep, more than 0.
+        scores: returns the scores of all pairs, in batches. It is called four times, and must return the same scores
+            each time.
+        keep: the share of the pairs to keep, greater than 0.
 
     Returns:
         The threshold; NaN if there are no scores.
@@ -86,7 +87,7 @@ def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
             wanted = kept_count(int(counts.sum()), keep)
             if not wanted:
                 return math.nan
-        better = np.cumsum(counts[::-1])  # number of scores with this digit or a larger one, from the largest digit
+        better = np.cumsum(counts[::-1])  # scores with a digit or a larger one, for each digit, the largest first
         place = int(np.searchsorted(better, wanted))
         wanted -= int(better[place - 1]) if place else 0
         prefix = (prefix << np.uint64(_DIGITS)) | np.uint64(len(counts) - 1 - place)
@@ -94,19 +95,19 @@ def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
 
 
 def kept_count(pairs: int, keep: float) -> int:
-    """Returns how many of a number of pairs a share is: rounded up, but without the error of binary fractions."""
+    """Returns the number of pairs that a share is, rounded up; errors of binary fractions are not rounded up."""
     return math.ceil(round(pairs * keep, 9))
 
 
 def _sortable(scores: Values) -> npt.NDArray[np.uint64]:
-    """Returns integers in the order of the scores; both zeros are the same."""
+    """Returns unsigned integers that have the order of the scores; 0.0 and -0.0 give the same integer."""
     bits = (np.asarray(scores, np.float64) + 0.0).view(np.uint64)
     sign = np.uint64(_SIGN)
     return np.where(bits & sign, ~bits, bits | sign)
 
 
 def _score(bits: np.uint64) -> float:
-    """Returns the score with these sortable bits."""
+    """Returns the score that :func:`_sortable` maps to an integer."""
     sign = np.uint64(_SIGN)
     plain = bits & ~sign if bits & sign else ~bits
     return float(np.array([plain], np.uint64).view(np.float64)[0])

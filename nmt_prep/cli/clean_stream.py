@@ -53,13 +53,13 @@ def clean_stream(
     Args:
         config: the YAML file with the sections ``languages`` and ``clean``.
         overrides: assignments to keys of the config.
-        corpus: name of the corpus whose overrides apply; None for those of the languages only.
-        opusfilter: an OpusFilter config whose filters replace the rules; None for those of the config.
-        scores: columns of scores by name, counted from 0.
-        rejected: file for the dropped lines; None to write none.
-        threads: that clean; None for one per core.
-        console: for remarks and counts.
-        progress: hears of the lines read.
+        corpus: name of the corpus whose overrides apply; None to apply only overrides of the language pair.
+        opusfilter: an OpusFilter config whose filters replace the rules; None to use the rules of the config.
+        scores: column of each score by its name; columns count from 0.
+        rejected: file for the dropped lines; None to discard them.
+        threads: number of threads; None for one per core.
+        console: prints remarks and counts.
+        progress: receives the number of lines read.
 
     Raises:
         ConfigError: the config is wrong, or a rule needs more than a stream has.
@@ -102,12 +102,12 @@ def _check_scores(cleaner: Cleaner, scores: Mapping[str, int]) -> None:
 
 @dataclass(frozen=True)
 class _Fields:
-    """The columns of some lines.
+    """The columns of a block of lines.
 
     Attributes:
-        text: the two sides, ``large_string`` arrays.
-        rest: all further columns of each line, each with its tab before it.
-        scores: by name, float64, shape ``[lines]``.
+        text: the two sides: ``large_string`` arrays.
+        rest: all further columns of each line, each with the tab before it.
+        scores: score columns by name: float64, shape ``[lines]``.
     """
 
     text: Mapping[Side, pa.Array]
@@ -117,7 +117,13 @@ class _Fields:
 
 @dataclass(frozen=True)
 class _Block:
-    """A cleaned block: number of lines read, the lines that are kept, and those that are dropped with their reasons."""
+    """A cleaned block of lines.
+
+    Attributes:
+        size: number of lines read.
+        kept: the lines that are kept.
+        rejected: the lines that are dropped, with their reasons.
+    """
 
     size: int
     kept: pa.Array
@@ -142,7 +148,7 @@ def _clean(idle: SimpleQueue[Cleaner], scores: Mapping[str, int], lines: InputLi
 
 
 def _with_reasons(lines: pa.Array, judged: Judged, first: int) -> pa.Array:
-    """Returns dropped lines with four more columns: rule, value, threshold, number of the line in the input."""
+    """Returns dropped lines with four more columns: rule, value, threshold, and line number in the input."""
     places = np.flatnonzero(~judged.kept)
     rules = pa.array(judged.names).take(pa.array(judged.reasons[places]))
     numbers = (
@@ -159,7 +165,7 @@ def _joined(separator: str, *columns: pa.Array) -> pa.Array:
 
 
 def _split(lines: InputLines, scores: Mapping[str, int]) -> _Fields:
-    """Splits lines at their tabs.
+    """Splits lines into columns at tabs.
 
     Raises:
         CorpusError: a line has too few columns, or a score is not a number.
@@ -193,7 +199,17 @@ def _split(lines: InputLines, scores: Mapping[str, int]) -> _Fields:
 
 
 def _numbers(texts: pa.Array, where: str, first: int, column: int) -> Values:
-    """Returns the scores of a column; NaN for an empty one."""
+    """Returns the scores of a column; NaN for an empty field.
+
+    Args:
+        texts: the fields.
+        where: name of the input, for messages.
+        first: line number of the first field.
+        column: number of the column, for messages.
+
+    Raises:
+        CorpusError: a field is not a number.
+    """
     try:
         filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
         return np.asarray(filled.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
@@ -207,7 +223,7 @@ def _numbers(texts: pa.Array, where: str, first: int, column: int) -> Values:
 
 
 def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ahead: int) -> Iterator[_Block]:
-    """Yields the results in the order of the work, of which at most ``ahead`` is under way."""
+    """Yields the results in the order of the work, with at most ``ahead`` items of work in progress."""
     running: deque[Future[_Block]] = deque(pool.submit(each) for each in islice(work, ahead))
     try:
         while running:

@@ -28,7 +28,7 @@ def allowing_empty(config: Config, allowed: bool) -> Config:
     """Returns a config with ``clean.allow_empty`` set if ``allowed``.
 
     Raises:
-        BadParameter: it is to be set, but the config has no section ``clean``.
+        BadParameter: ``allowed`` is true, but the config has no section ``clean``.
     """
     if not allowed:
         return config
@@ -38,7 +38,7 @@ def allowing_empty(config: Config, allowed: bool) -> Config:
 
 
 def rules_as_yaml(config: Config) -> str:
-    """Returns the section ``clean`` of a config in full, as YAML; a comment if it has none."""
+    """Returns the section ``clean`` of a config in full, as YAML; a YAML comment if the config has no such section."""
     import yaml  # noqa: PLC0415  (yaml takes a while to load)
 
     from nmt_prep.cleaning.in_full import section_in_full  # noqa: PLC0415  (loads pyarrow)

@@ -26,14 +26,14 @@ from nmt_prep.stages.clean import REJECTED, Clean, CleanOutput
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which pairs to show, and how many.
+    """A selection of dropped pairs.
 
     Attributes:
-        rule: only those dropped by this rule; None for any.
-        corpus: only those of this corpus; None for any.
-        split: only those of this split; None for any.
-        number: how many at most.
-        near: those with the values closest to the threshold; otherwise a choice by hash.
+        rule: rule that dropped the pairs; None for any.
+        corpus: corpus of the pairs; None for any.
+        split: split of the pairs; None for any.
+        number: maximum number of pairs.
+        near: true to choose pairs whose values are closest to the threshold; false to choose pairs by hash.
     """
 
     rule: str | None
@@ -72,7 +72,7 @@ def show_rejects(path: Path, overrides: Iterable[str], wanted: Wanted, *, as_jso
 
 
 def _chosen(config: Config, wanted: Wanted) -> list[dict[str, Any]]:
-    """Returns the chosen pairs, best first, with the columns of the files of rejects and ``split``."""
+    """Returns the chosen pairs, best first, with the columns of rejected pairs and the column ``split``."""
     held: list[pa.Table] = []
     for split, path in _files(config, wanted):
         for batch in iter_pairs(path):
@@ -127,7 +127,7 @@ def _fitting(table: pa.Table, wanted: Wanted) -> pa.Table:
 
 
 def _distances(table: pa.Table) -> pa.Array:
-    """Returns how far values are from their thresholds, as shares of the threshold; null without a value."""
+    """Returns the distances of values from their thresholds, divided by the thresholds; null without a value."""
     values, thresholds = (
         np.asarray(table.column(name).to_numpy(zero_copy_only=False), np.float64) for name in ("value", "threshold")
     )

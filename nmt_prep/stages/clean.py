@@ -1,8 +1,8 @@
-"""clean: drops pairs by rules, for a reason, and repairs their text; only where the config has a section ``clean``.
+"""clean: repairs the text of pairs, and drops pairs by rules. It runs if the config has a section ``clean``.
 
-The compiled parts of a split are cleaned one by one, those with the first million pairs of each corpus in a round of
-their own: an error in the config that drops everything is reported after them. The rule ``top``, which needs the whole
-corpus, takes two more rounds. The last round samples the rejected pairs.
+The compiled parts of a split are cleaned one by one. The parts with the first million pairs of each corpus come in a
+separate round, so that an error in the config that drops all pairs is reported early. The rule ``top``, which needs the
+whole corpus, takes two more rounds. The last round samples the rejected pairs.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class CleanedPart:
     """A Parquet file of cleaned pairs.
 
     Attributes:
-        file: its path relative to the stage's directory.
-        pairs: in the file.
+        file: path of the file, relative to the stage's directory.
+        pairs: number of pairs in the file.
         source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
-        target_bytes: the same for the target side.
+        target_bytes: UTF-8 bytes of the target lines, with one byte for the end of each line.
         corpus: name of the corpus.
     """
 
@@ -71,7 +71,7 @@ class CleanedPart:
 
     @property
     def text_bytes(self) -> int:
-        """UTF-8 bytes of both sides."""
+        """UTF-8 bytes of both sides, without line ends."""
         return self.source_bytes + self.target_bytes - 2 * self.pairs
 
 
@@ -80,7 +80,7 @@ class CleanOutput:
     """The cleaned pairs.
 
     Attributes:
-        parts: Parquet files by split that is cleaned, in order.
+        parts: Parquet files of each split that is cleaned, in order.
         corpora: counts by split and name of the corpus.
     """
 
@@ -90,17 +90,17 @@ class CleanOutput:
 
 @dataclass
 class CorpusWork:
-    """The tasks of a corpus, and what became of its parts.
+    """The tasks of a corpus and their results.
 
     Attributes:
-        split: its split.
-        index: its number there.
-        of: what its tasks have in common.
+        split: the split of the corpus.
+        index: number of the corpus in its split.
+        of: the settings that all tasks of the corpus share.
         tasks: the tasks of the first two rounds, in order.
-        pairs: compiled pairs of each task.
-        results: the latest results, in order.
-        rejected: files of rejected pairs, to be sampled or in their place.
-        counts: what was counted so far.
+        pairs: number of compiled pairs of each task.
+        results: for each part, the result of the last round that has processed it, in order.
+        rejected: files of rejected pairs: those of the parts, or after the last round their sample.
+        counts: sum of the counts so far.
     """
 
     split: str
@@ -114,7 +114,7 @@ class CorpusWork:
 
     @property
     def first(self) -> int:
-        """The number of tasks that hold the first pairs."""
+        """Number of the tasks that belong to the first round."""
         total = 0
         for number, pairs in enumerate(self.pairs, 1):
             total += pairs
@@ -123,7 +123,7 @@ class CorpusWork:
         return len(self.pairs)
 
     def passed(self) -> list[tuple[CleanTask, PartResult]]:
-        """Returns the tasks of which pairs are left, and their results."""
+        """Returns the tasks that kept any pairs, with their results."""
         ended = zip(self.tasks, self.results, strict=True)
         return [(task, result) for task, result in ended if result.kept is not None]
 
@@ -240,14 +240,14 @@ def section_of(config: Config) -> CleanSettings:
 
 
 def cleaned_corpora(config: Config) -> Iterator[tuple[str, int, Corpus]]:
-    """Yields the corpora that are cleaned: split, number in the split, corpus."""
+    """Yields each corpus that is cleaned, with its split and its number in the split: split, number, corpus."""
     for split in section_of(config).splits:
         for index, corpus in enumerate(config.splits[split]):
             yield split, index, corpus
 
 
 def _differently_cleaned(config: Config) -> Iterator[tuple[str, Corpus]]:
-    """Yields corpora, with their splits, so that every other one is cleaned in the same way as one of them."""
+    """Yields one corpus, with its split, for each different way in which corpora are cleaned."""
     seen = set()
     for split, _, corpus in cleaned_corpora(config):
         cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
@@ -260,7 +260,7 @@ def _differently_cleaned(config: Config) -> Iterator[tuple[str, Corpus]]:
 
 
 def sides_of(corpus: Corpus) -> tuple[Side, ...]:
-    """Returns the sides that a corpus has text of its own on."""
+    """Returns the sides to clean: only the existing side of a ``vocab`` or ``monolingual`` corpus of one side."""
     return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
 
 
@@ -290,7 +290,7 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
 
 
 def _corpora(job: Job) -> Iterator[CorpusWork]:
-    """Yields the work on each corpus, before anything is done."""
+    """Yields the tasks of each corpus, without results."""
     config, clean = job.config, section_of(job.config)
     compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
     for split, index, corpus in cleaned_corpora(config):
@@ -319,14 +319,20 @@ def _rejected(job: Job, of: CorpusTask, split: str, stem: str) -> Path:
 
 
 def _share_out(corpora: Sequence[CorpusWork], numbers: Sequence[int], results: Sequence[PartResult]) -> None:
-    """Gives each corpus the results of its tasks, which are as many as its number says."""
+    """Gives each corpus the results of its tasks.
+
+    Args:
+        corpora: the corpora.
+        numbers: number of tasks of each corpus.
+        results: the results of all tasks, in the order of the corpora.
+    """
     rest = iter(results)
     for each, number in zip(corpora, numbers, strict=True):
         each.ended([next(rest) for _ in range(number)])
 
 
 def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
-    """Returns a task for each corpus of which nothing is left, unless the config allows it."""
+    """Returns a task for each corpus whose pairs were all dropped; none if the config allows empty corpora."""
     if section_of(job.config).allow_empty:
         return []
     return [
@@ -337,7 +343,12 @@ def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
 
 
 def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-    """Yields the rounds that keep the best share of some corpora."""
+    """Yields the rounds that apply the rule ``top``.
+
+    Args:
+        job: the job.
+        corpora: the corpora with this rule.
+    """
     thresholds = yield from THRESHOLD.run(
         [
             ThresholdTask(

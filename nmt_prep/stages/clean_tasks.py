@@ -1,8 +1,8 @@
 """The tasks of the stage clean.
 
-Parts of a corpus are cleaned one by one. Where the config asks for the best share of a corpus (rule ``top``), what the
-other rules leave goes to the scratch directory; then the threshold of each corpus is found, and applied to each part.
-Rejected pairs go to a file per part, or to the scratch directory until they are sampled.
+Parts of a corpus are cleaned one by one. If the corpus has the rule ``top``, pairs that pass the other rules go to the
+scratch directory; then the threshold of the corpus is found, and applied to each part. Rejected pairs go to one file
+per part, which is in the scratch directory if they are to be sampled.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Judged
 
 FIRST_PAIRS = 1_000_000
-"""After so many pairs of a corpus, it is an error if all of them were dropped."""
+"""Number of pairs after which it is an error if all pairs of the corpus were dropped."""
 
 Kind = Literal["none", "sample", "all"]
 
 
 @dataclass(frozen=True)
 class CorpusTask:
-    """What the tasks of one corpus have in common.
+    """The settings that all tasks of one corpus share.
 
     Attributes:
         name: key of the corpus in the config, such as ``splits.train.news``.
-        corpus: its name.
-        cleaning: what is done to it.
-        context: its languages and sides.
-        rejects: which rejected pairs are wanted.
-        seed: of their sample.
+        corpus: name of the corpus.
+        cleaning: the fixes and rules.
+        context: the languages and sides of the corpus.
+        rejects: the rejected pairs to write: none, a sample, or all.
+        seed: seed of the sample.
     """
 
     name: str
@@ -63,7 +63,13 @@ class CorpusTask:
 
 @dataclass(frozen=True)
 class PartFiles:
-    """The files of a part: to read, and to write, each only if there are pairs for it."""
+    """The files of a task. Output files are written only if there are pairs for them.
+
+    Attributes:
+        part: file to read.
+        kept: output file for kept pairs.
+        rejected: output file for rejected pairs.
+    """
 
     part: Path
     kept: Path
@@ -81,7 +87,10 @@ class CleanTask:
 
 @dataclass(frozen=True)
 class TopTask:
-    """One part to drop the pairs from that are not among the best of their corpus; no pair if ``threshold`` is None."""
+    """One part whose pairs are dropped if their score is below the threshold, or missing.
+
+    The threshold is None if there are no pairs.
+    """
 
     key: str
     of: CorpusTask
@@ -95,10 +104,10 @@ class CleanedFile:
     """A file that a task wrote.
 
     Attributes:
-        file: its name below the directory of cleaned or rejected pairs.
-        pairs: in the file.
+        file: path of the file, relative to the directory of cleaned or rejected pairs.
+        pairs: number of pairs in the file.
         source_bytes: UTF-8 bytes of the source lines, with one byte for the end of each line.
-        target_bytes: the same for the target side.
+        target_bytes: UTF-8 bytes of the target lines, with one byte for the end of each line.
         sha256: digest of the file.
     """
 
@@ -111,7 +120,7 @@ class CleanedFile:
 
 @dataclass(frozen=True)
 class PartResult:
-    """What became of a part: counts, and the files of kept and rejected pairs; None for no pairs."""
+    """The result of cleaning a part: counts, and the files of kept and rejected pairs (None without such pairs)."""
 
     counts: CleanCounts
     kept: CleanedFile | None
@@ -119,7 +128,7 @@ class PartResult:
 
 
 def clean_part(task: CleanTask, tick: Tick) -> PartResult:
-    """Cleans one compiled part. Ticks are pairs.
+    """Cleans one compiled part. It ticks for each pair.
 
     Raises:
         CleaningError: a rule failed; the message names its key and the corpus.
@@ -141,7 +150,7 @@ def clean_part(task: CleanTask, tick: Tick) -> PartResult:
 
 
 def keep_top(task: TopTask, tick: Tick) -> PartResult:
-    """Applies the threshold of a corpus to one of its parts. Ticks are pairs.
+    """Applies the threshold of a corpus to one of its parts. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -165,7 +174,7 @@ def keep_top(task: TopTask, tick: Tick) -> PartResult:
 
 
 class _Output:
-    """The files that a task writes: pairs that are kept, and those that are rejected."""
+    """The output files of a task: one for kept pairs, one for rejected pairs."""
 
     def __init__(self, of: CorpusTask, files: PartFiles) -> None:
         self._of, self._files = of, files
@@ -183,7 +192,15 @@ class _Output:
         self._rejected.__exit__(kind, error, trace)
 
     def write(self, batch: pa.RecordBatch, kept: Any, rules: pa.Array, values: Values, thresholds: Values) -> None:
-        """Adds a batch; the last three arguments are of the pairs that are not kept."""
+        """Writes a batch.
+
+        Args:
+            batch: all pairs, kept and rejected.
+            kept: true for each pair that is kept: bool, shape ``[pairs]``.
+            rules: the reason of each rejected pair.
+            values: the refused value of each rejected pair.
+            thresholds: the limit that each of these values violates.
+        """
         mask = pa.array(kept)
         chosen = batch if kept.all() else batch.filter(mask)
         self._kept.write(chosen)
@@ -198,7 +215,7 @@ class _Output:
             self._rejected.write(rejected)
 
     def result(self, counts: CleanCounts) -> PartResult:
-        """Returns the result of the task, once the files are complete."""
+        """Returns the result of the task. Requires that the files are closed."""
         return PartResult(counts, self._part(self._kept), self._part(self._rejected))
 
     def _part(self, file: BatchFile) -> CleanedFile | None:
@@ -218,7 +235,7 @@ def _made(task: CleanTask | TopTask, result: PartResult) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class CheckTask:
-    """A corpus whose first pairs were all dropped."""
+    """A corpus whose first pairs were all dropped; ``whole`` is true if it has no other pairs."""
 
     key: str
     of: CorpusTask
@@ -228,14 +245,14 @@ class CheckTask:
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of a check that did not fail."""
+    """The result of a check that succeeds; no check does."""
 
 
 def refuse_corpus(task: CheckTask, tick: object) -> Checked:
-    """Raises the error for a corpus that the rules would drop as a whole.
+    """Raises the error for a corpus whose first pairs were all dropped.
 
     Raises:
-        CleaningError: always; the message names the rule that drops most, its key, and the corpus.
+        CleaningError: always; the message names the rule that most pairs fail, its key, and the corpus.
     """
     del tick
     counts, keys = task.counts, task.of.cleaning.keys
@@ -252,7 +269,7 @@ def refuse_corpus(task: CheckTask, tick: object) -> Checked:
 
 @dataclass(frozen=True)
 class ThresholdTask:
-    """A corpus of which a share of the pairs that passed all other rules is kept."""
+    """A corpus with the rule ``top``, and the files of its pairs that pass all other rules."""
 
     key: str
     of: CorpusTask
@@ -262,15 +279,15 @@ class ThresholdTask:
 
 @dataclass(frozen=True)
 class Threshold:
-    """The lowest score that passes; None for a corpus without pairs."""
+    """The lowest score that passes; None for a corpus in which no pair passes the other rules."""
 
     score: float | None
 
 
 def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
-    """Finds the threshold of the rule ``top`` for one corpus. Ticks are parts read, each of them four times.
+    """Finds the threshold of the rule ``top`` for one corpus. It reads every part four times, and ticks each time.
 
-    A pair without score is worse than all others.
+    A pair without score counts as worse than all others.
 
     Raises:
         CorpusError: a part cannot be read.
@@ -289,7 +306,7 @@ def find_threshold(task: ThresholdTask, tick: Tick) -> Threshold:
 
 @dataclass(frozen=True)
 class RejectsTask:
-    """The rejected pairs of a corpus to sample from: files of which each holds a sample of a part."""
+    """The files with the samples of the parts of a corpus, to be sampled again."""
 
     key: str
     of: CorpusTask
@@ -299,13 +316,13 @@ class RejectsTask:
 
 @dataclass(frozen=True)
 class RejectsResult:
-    """The file with the sample."""
+    """The file with the sample of a corpus."""
 
     rejected: CleanedFile
 
 
 def sample_rejects(task: RejectsTask, tick: Tick) -> RejectsResult:
-    """Writes the sample of the rejected pairs of a corpus. Ticks are pairs.
+    """Writes the sample of the rejected pairs of a corpus. It ticks for each pair that it reads.
 
     Raises:
         CorpusError: a file cannot be read.
@@ -331,7 +348,7 @@ REJECTS = Round("clean-rejects", sample_rejects, RejectsResult, made=lambda task
 
 
 def _with_text(batch: pa.RecordBatch, judged: Judged) -> pa.RecordBatch:
-    """Returns a batch of a part with its fixed text."""
+    """Returns a batch of a part, with the text replaced by the fixed text."""
     columns = [
         judged.text[name].cast(field.type) if name in judged.text else batch.column(name)
         for name, field in zip(batch.schema.names, batch.schema, strict=True)

@@ -1,4 +1,4 @@
-"""The pairs that the stages after cleaning read: the cleaned parts of a split, or the compiled ones."""
+"""Finds the pairs that the stages after cleaning read: the cleaned parts of a split, or else the compiled parts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class PairPart:
     """A Parquet file of pairs.
 
     Attributes:
-        path: the file.
-        pairs: in the file.
+        path: path of the file.
+        pairs: number of pairs in the file.
         bytes: UTF-8 bytes of both sides.
         corpus: name of the corpus.
     """
@@ -34,7 +34,7 @@ def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
 
 
 def pair_parts(job: Job) -> dict[str, list[PairPart]]:
-    """Returns the parts with the pairs for the records, by split and in order."""
+    """Returns the parts whose pairs go into the records, by split, in order."""
     cleaned = {} if job.config.clean is None else job.read(Clean).parts
     found: dict[str, list[PairPart]] = {}
     for split, parts in job.read(Compile).parts.items():

@@ -1,11 +1,12 @@
 """Keys of pairs: pairs with the same key are duplicates.
 
-A key has 128 bits, so that different texts have different keys for all practical purposes. There are two kinds:
+A key is a hash of 128 bits, so different texts practically never have the same key. There are two kinds:
 
-- ``exact``: of the bytes of the text.
-- ``normalized``: of its letters, marks and numbers after compatibility decomposition (NFKD) and full case folding, with
-  0 for each decimal digit. Case, punctuation, digits, spaces and width do not matter. A line in which nothing is left
-  has its exact key. All Chinese characters are letters, so 世界冠军 and 时节冠军 have different keys.
+- ``exact``: hash of the bytes of the text.
+- ``normalized``: hash of the letters, marks and numbers of the text, after compatibility decomposition (NFKD) and full
+  case folding, with every decimal digit replaced by 0. Case, punctuation, digits, spaces and width do not matter. A
+  line without letters, marks and numbers has its exact key. Chinese characters are letters, so 世界冠军 and 时节冠军
+  have different keys.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from nmt_prep.config import SIDES, Side
 
 KeyKind: TypeAlias = Literal["exact", "normalized"]
 Compared: TypeAlias = Literal["pair", "source", "target"]
-"""What has a key: both sides together, or one side."""
+"""The text that is hashed: both sides together, or one side."""
 
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
@@ -32,8 +33,8 @@ def keys_of(pairs: pa.RecordBatch, compared: Compared, kind: KeyKind) -> Keys:
 
     Args:
         pairs: a batch with the columns ``source`` and ``target``.
-        compared: what to make the keys of.
-        kind: of the keys.
+        compared: the text to hash.
+        kind: the kind of the keys.
 
     Returns:
         Upper and lower half of each key: uint64, shape ``[pairs, 2]``.

@@ -1,4 +1,4 @@
-"""Language identification: how probable languages are for lines of text, by a model."""
+"""Language identification: models that give the probabilities of languages for lines of text."""
 
 from __future__ import annotations
 

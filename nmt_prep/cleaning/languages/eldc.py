@@ -1,7 +1,7 @@
 """Language identification with eldc, the C version of the Efficient Language Detector: 60 languages.
 
-eldc gives each language a similarity from 0 to 1, independent of the others. The probabilities here are made of the
-odds s / (1 - s) of these similarities, cubed and divided by their sum.
+eldc gives each language a similarity s from 0 to 1, independent of the others. The probability of a language is the
+cube of its odds s / (1 - s), divided by the sum of these cubes over all languages.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nmt_prep.errors import CleaningError
 from nmt_prep.runtime import needed_extra
 
 _SHARPNESS = 3.0
-_HIGHEST = 0.999  # similarities above it count as this
+_HIGHEST = 0.999  # greater similarities are capped
 
 
 class EldcIdentifier(LanguageIdentifier):
-    """The model that the package eldc holds. Of each line, at most 20 languages have a probability."""
+    """The model of the package eldc. At most 20 languages have a probability above 0 for a line."""
 
     def __init__(self) -> None:
         """Loads the model.

@@ -1,8 +1,8 @@
-"""Language identification with fastText models: supervised ones, as .bin or .ftz.
+"""Language identification with supervised fastText models (.bin or .ftz).
 
-lid.176, OpenLID, GlotLID and NLLB's lid218e are such models. The native core reads the files itself, and
-:meth:`FastTextIdentifier.top` and :meth:`FastTextIdentifier.probabilities` give what fastText's ``predict`` gives. Like
-it, they add 0.00001 to probabilities, so these can be a little above 1.
+lid.176, OpenLID, GlotLID and NLLB's lid218e are such models. The native core reads the files.
+:meth:`FastTextIdentifier.top` and :meth:`FastTextIdentifier.probabilities` return the results of fastText's
+``predict``. Like ``predict``, they add 0.00001 to every probability, so a probability can be a little above 1.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from nmt_prep.cleaning.languages.identifier import Contest, LabelNumbers, Langua
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 
-_OWN, _RIVAL = 1, 2  # roles of labels, as the native core numbers them
+_OWN, _RIVAL = 1, 2  # roles of labels in the native core
 
 
 class FastTextIdentifier(LanguageIdentifier):
-    """A fastText model. The file is mapped into memory, so processes share what they read of it."""
+    """A fastText model. The file is mapped into memory, so processes share its pages."""
 
     def __init__(self, path: Path, threads: int = 1) -> None:
         """Reads a model.

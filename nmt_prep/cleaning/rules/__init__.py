@@ -1,4 +1,4 @@
-"""The rules, one module each. A new one needs its module and a line in this one."""
+"""The rules, one module each. To add a rule, write its module and add its class to the list here."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ RULES: Mapping[str, type[Rule[Any]]] = MappingProxyType({rule.name: rule for rul
 def kind_of(key: str) -> str:
     """Returns the name of the rule that a key stands for: ``length`` for ``length`` and for ``length/characters``.
 
-    With such labels, a config can have a rule several times, with different options.
+    Labels such as ``characters`` let a config have a rule several times, with different options.
     """
     return key.partition("/")[0]
 
@@ -87,15 +87,15 @@ def kind_of(key: str) -> str:
 def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any], ...]:
     """Builds the rules for a corpus, in the order of the mapping.
 
-    Rules that are off are left out, and those that do not apply to a corpus of one side.
+    Rules that are off, and rules that do not apply to the corpus, are left out.
 
     Args:
-        specs: options by key, the name of a rule or ``name/label``; true for a rule without options.
+        specs: options by key; true stands for default options. A key is the name of a rule, or ``name/label``.
         context: the corpus that the rules are for.
 
     Raises:
-        ValueError: a rule or an option is unknown or wrong; the message has a line for each problem, which begins with
-            the rule's key.
+        ValueError: a rule or an option is unknown or wrong. The message has a line for each problem; each line begins
+            with the rule's key.
     """
     problems: list[str] = []
     rules = []
@@ -110,9 +110,9 @@ def make_rules(specs: Mapping[str, object], context: Context) -> tuple[Rule[Any]
 
 
 def rule_problems(specs: Mapping[str, object]) -> Iterator[str]:
-    """Yields the problems of rules and their options that can be found without building the rules.
+    """Yields the problems of rules and their options, as far as they can be found without building the rules.
 
-    Each begins with the rule's key.
+    Each problem begins with the rule's key.
     """
     for name, spec in specs.items():
         try:
@@ -147,7 +147,7 @@ def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
         return []
     try:
         rule = kind(options, context)
-    except (ValueError, CleaningError) as error:  # the latter for a model that cannot be read
+    except (ValueError, CleaningError) as error:  # CleaningError: a model cannot be read
         raise ValueError(f"{name}: {error}") from error
     rule.key = name
     return [rule] if rule.columns else []

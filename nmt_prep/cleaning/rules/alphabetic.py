@@ -1,10 +1,11 @@
 r"""Rule ``alphabetic``: the share of letters.
 
-Value with ``unit: char``: code points with the Unicode property Alphabetic divided by all code points, or by those that
-are not white space with ``spaces: false``; 1.0 for an empty text. This is OpusFilter's AlphabetRatioFilter
-(``exclude_whitespace`` is the opposite of ``spaces``; ``\s`` of the package regex).
+Value with ``unit: char``: the number of code points with the Unicode property Alphabetic, divided by the number of all
+code points, or with ``spaces: false`` of all except white space (``\s`` of the package regex); 1.0 for an empty text.
+This is OpusFilter's AlphabetRatioFilter, whose ``exclude_whitespace`` is the opposite of ``spaces``.
 
-Value with ``unit: word``: tokens that hold a letter (L*) divided by all tokens; 1.0 without tokens.
+Value with ``unit: word``: the number of tokens that contain a letter (L*), divided by the number of all tokens; 1.0
+without tokens.
 
 A pair passes if ``value >= min`` on both sides.
 """

@@ -1,8 +1,8 @@
 """Rule ``average_word_length``: text whose words are too short or too long on average.
 
-Value: code points of the tokens of a side divided by their number, 0 without tokens. A pair passes if ``min <= value <=
-max`` on both sides. With ``unit: token`` this is OpusFilter's AverageWordLengthFilter; with ``unit: word`` the number
-of words is that of :mod:`nmt_prep.cleaning.lengths`.
+Value: the number of code points in the tokens of a side, divided by the number of tokens; 0 without tokens. A pair
+passes if ``min <= value <= max`` on both sides. With ``unit: token`` this is OpusFilter's AverageWordLengthFilter. With
+``unit: word`` the divisor is the number of words (:mod:`nmt_prep.cleaning.lengths`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Rule ``brackets``: brackets that do not match.
 
-For each of ( ), [ ], { } and ⟨ ⟩, wide forms included, a side has a number of brackets that open less those that close.
-Value: the sum over the kinds of how much these differ between the sides, so that ``a)`` on both sides counts nothing;
-in a corpus of one side, of how much they differ from 0. A pair passes if ``value <= max``.
+The kinds of brackets are ( ), [ ], { } and ⟨ ⟩, wide forms included. The balance of a kind on a side is the number of
+opening brackets minus the number of closing ones. Value: the sum over all kinds of the absolute difference of the
+balances of the two sides; so ``a)`` on both sides counts nothing. In a corpus of one side, the value is the sum of the
+absolute balances. A pair passes if ``value <= max``.
 """
 
 from __future__ import annotations

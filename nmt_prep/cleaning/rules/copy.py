@@ -26,7 +26,7 @@ from nmt_prep.config import Section, Side
 
 
 class CopyOptions(Section):
-    """What makes a copy."""
+    """How similarity is measured, and how similar copies are."""
 
     measure: Literal["letters", "distance", "substring"] = Field(
         "letters",

@@ -1,11 +1,11 @@
 """Rule ``currency``: currencies that the sides do not share.
 
-Value: 2m / (a + b), where a and b are the numbers of different currencies that the sides name by a symbol or an ISO
-code, and m is the number of those that both name; 1.0 if there are none. A pair passes if ``value >= min``. All dollars
-are one currency, and so are yen and yuan, since $ and ¥ stand for several.
+Value: 2m / (a + b), where a and b are the numbers of different currencies on the two sides, and m is the number of
+currencies that are on both; 1.0 if there are none. A pair passes if ``value >= min``. Currencies are recognized by
+their symbols and ISO codes. All dollars count as one currency, and so do yen and yuan, because $ and ¥ are ambiguous.
 
-A currency that only one side names may be spelled out on the other, as in ``$5`` and ``5 Dollar``: with ``missing:
-false`` a side without any has the value 1.0. OpusCleaner's currency_mismatch is stricter.
+The other side may spell a currency out, as in ``$5`` and ``5 Dollar``: with ``missing: false`` the value is 1.0 if one
+side has no symbol or code. OpusCleaner's currency_mismatch is stricter.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Value: 1.0 for a side with a tag, else 0.0, which passes.
 
-With ``tags: any``, a tag is a start tag of any name that ``bs4.BeautifulSoup(text, "html.parser").find()`` finds, and
-this is OpusFilter's HtmlTagFilter: ``x <y z> w`` has a tag. A text that Python's html.parser refuses (``<![`` followed
-by an unknown word) has none. With ``tags: known``, only elements of HTML count, and end tags of them do as well.
+With ``tags: any``, a tag is a start tag of any name that ``bs4.BeautifulSoup(text, "html.parser").find()`` finds, so
+``x <y z> w`` has a tag. A text that Python's html.parser refuses (``<![`` followed by an unknown word) has none. This
+is OpusFilter's HtmlTagFilter. With ``tags: known``, a tag is a start or end tag of an element of HTML.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nmt_prep.config import Section, Side
 
 
 class HtmlOptions(Section):
-    """Which tags count."""
+    """The tags that count."""
 
     tags: Literal["any", "known"] = Field(
         "known", description="any or known: start tags of any name, or start and end tags of elements of HTML"

@@ -1,26 +1,26 @@
-"""Rule ``language``: the expected language of each side against its rivals.
+"""Rule ``language``: sides that are in another language than the expected one.
 
-Value: how much more probable the best rival is than the expected language, from -1 to 1: the difference of their
-probabilities divided by their sum, or by 0.5 if the sum is less. A pair passes if ``value <= margin`` on both sides. So
-a pair is dropped if another language beats the expected one clearly, and not if the model merely prefers another one of
-its 176 languages.
+Value: the probability of the most probable rival minus that of the expected language, divided by their sum, or by 0.5
+if the sum is less; from -1 to 1. A pair passes if ``value <= margin`` on both sides. So a pair is dropped only if
+another language is clearly more probable than the expected one; it need not be the model's first choice.
 
-- The expected language counts together with those that models take for it
-  (:data:`~nmt_prep.cleaning.languages.tags.SIMILAR`), except for the language of the other side. The other languages
-  that are written in one of its scripts are rivals. One that needs more scripts, as Japanese needs kana, is a rival
-  only where a tenth of the letters is of these.
-- Letters of other scripts are a rival by themselves: the value is at least ``1 - 2 s``, where ``s`` is the share of
-  letters of the language's scripts.
-- Text with less than ``min_letters`` letters (L*) is not judged, its value is -1. A letter of a script without spaces
-  between words (Han, kana, Thai, …) counts as four, one of Hangul as two. With n letters, up to three times
-  ``min_letters``, a value r becomes ``1 - (1 - r) * 3 * min_letters / n``, because models err more often with short
-  text: only a rival without any doubt drops it. An exception are rivals that are the language of the other side:
-  swapped sides and text that was not translated are the likeliest errors.
-- Rivals with a probability of 0.05 or less are not looked for, and count as 0.
-- A text is unknown if neither the expected language nor a rival has a probability above ``margin``. Its value is the
-  difference of the probabilities, which passes; with ``unknown: drop`` it is 1.
+- Similar languages, which models confuse with the expected one (:data:`~nmt_prep.cleaning.languages.tags.SIMILAR`),
+  add to its probability, except for the language of the other side. All other languages that share a script with the
+  expected one are rivals. A rival that also uses other scripts, such as Japanese kana, counts only if a tenth of the
+  letters are in these.
+- Letters of other scripts count against the language without a model: the value is at least ``1 - 2 s``, where ``s`` is
+  the share of letters in the scripts of the expected language.
+- Text with fewer than ``min_letters`` letters (L*) is not judged and has the value -1. A letter of a script without
+  spaces between words (Han, kana, Thai, …) counts as four letters, a Hangul syllable as two.
+- If a text has n letters, and n is less than three times ``min_letters``, a value r becomes ``1 - (1 - r) * 3 *
+  min_letters / n``, because models err more often with short text: the pair is dropped only if the rival is almost
+  certain. This does not apply if the rival is the language of the other side: swapped sides and untranslated text are
+  the most likely errors.
+- Rivals with a probability of 0.05 or less count as 0.
+- The language of a text is unknown if neither the expected language nor a rival has a probability above ``margin``. The
+  value is then the difference of the probabilities, which passes, or 1 with ``unknown: drop``.
 
-A side whose language the model does not know is not judged; that is logged once.
+If the model does not know the language of a side, the side is not judged; a warning is logged once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CERTAIN = 3  # times min_letters: longer text is judged without further doubt
 
 
 class LanguageOptions(Section):
-    """How clearly another language must beat the expected one."""
+    """The model, and how much more probable another language must be than the expected one."""
 
     model: str = Field(
         "lid.176",
@@ -76,7 +76,7 @@ class LanguageOptions(Section):
 
 
 class LanguageRule(Rule[LanguageOptions]):
-    """The expected language of each side against its rivals."""
+    """Compares the probability of the expected language of each side with that of its rivals."""
 
     name = "language"
     options = LanguageOptions
@@ -124,7 +124,7 @@ class LanguageRule(Rule[LanguageOptions]):
 
 @lru_cache(maxsize=256)
 def _warn_of_unknown(model: str, language: str) -> None:
-    """Logs, once, that a model does not know a language."""
+    """Logs that a model does not know a language, once for each model and language."""
     _log.warning(
         "the language model %s does not know the language %s; the rule language keeps that side", model, language
     )

@@ -1,18 +1,18 @@
 """Rule ``length_ratio``: sides of very different lengths.
 
-With a and b the lengths of the sides in the unit of each (:mod:`nmt_prep.cleaning.lengths`), there are three formulas:
+a and b are the lengths of the two sides (:mod:`nmt_prep.cleaning.lengths`).
 
-- ``formula: linear``, ``factors: off``: value = max(a, b) / min(a, b); 0 if both are 0, infinite if one is. A pair
-  passes if ``value < max``. With ``unit: token`` or ``char``, this is OpusFilter's LengthRatioFilter.
-- ``formula: linear`` with ``factors``: the same of a / f and b / g, where f and g are the lengths of equivalent texts
-  in the two languages (NLLB's length_factor). Numbers are given per side; ``auto`` takes them from the languages
-  (:mod:`nmt_prep.cleaning.expansion`), for the units char, letter and byte. So the value of a pair depends on no other.
-- ``formula: log``: value = log10(min(a, b) + 1) / log10(max(a, b) + 1), of lengths divided by the factors; 1 if both
-  are 0. A pair passes if ``value >= min``. It allows short texts larger ratios. This is OpusCleaner's src_trg_ratio
-  with LOG.
+- ``formula: linear``: value = max(a, b) / min(a, b); 0 if both are 0, infinite if one is 0. A pair passes if ``value <
+  max``. With ``unit: token`` or ``char`` and no factors, this is OpusFilter's LengthRatioFilter.
+- ``formula: log``: value = log10(min(a, b) + 1) / log10(max(a, b) + 1); 1 if both are 0. A pair passes if ``value >=
+  min``. This formula allows larger ratios for short texts. Without factors it is OpusCleaner's src_trg_ratio with LOG.
 
-Pairs are not judged if both sides, divided by the factors, are shorter than ``min_length``. Their value is that of
-sides of equal length.
+With ``factors``, the length of each side is first divided by a factor: the length of equivalent texts in its language
+(NLLB's length_factor). A config can give the factors as numbers. ``auto`` takes them from
+:mod:`nmt_prep.cleaning.expansion`, for the units char, letter and byte; they do not depend on the corpus.
+
+A pair is not judged if the lengths of both sides, divided by the factors, are less than ``min_length``. Its value is
+then that of sides of equal length.
 """
 
 from __future__ import annotations

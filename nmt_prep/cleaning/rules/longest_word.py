@@ -1,10 +1,11 @@
 """Rule ``longest_word``: words that are too long to be words.
 
-Value: code points of the longest word of a side, 0 without words. A pair passes if ``value < max`` on both sides.
+Value: the number of code points in the longest word of a side; 0 without words. A pair passes if ``value < max`` on
+both sides.
 
-With ``unit: token``, words are the parts of ``str.split()``, and this is OpusFilter's LongWordFilter. With ``unit:
-word``, characters of scripts without spaces between words (Han, kana, Thai, Lao, Khmer, Myanmar, Tibetan) belong to no
-word, because a clause of Chinese is not a long word.
+With ``unit: token``, words are the parts of ``str.split()``; this is OpusFilter's LongWordFilter. With ``unit: word``,
+characters of scripts without spaces between words (Han, kana, Thai, Lao, Khmer, Myanmar, Tibetan) are not counted,
+because a Chinese clause without spaces is not a long word.
 """
 
 from __future__ import annotations

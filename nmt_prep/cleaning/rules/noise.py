@@ -1,11 +1,12 @@
-r"""Rule ``noise``: signs that a text is no running text.
+r"""Rule ``noise``: signs that a text is not running text.
 
-Value: how many of the wanted kinds of noise a side has; 0 passes. The kinds:
+Value: the number of kinds of noise on a side, among the kinds that the option names; 0 passes. The kinds:
 
-- ``breadcrumbs``: three or more separators that stand alone: ``>`` ``|`` ``»`` ``›`` ``→`` ``::`` ``•`` ``·``, with 30
-  bytes of other text each at most, white space not counted; ``»`` and ``›`` count in lines without ``«`` and ``‹``;
-- ``glued_words``: a token of four or more capitalised words (``HomeAboutContactNews``). Fewer are names, such as
-  YouTube, McDonald's and MacBookPro. Tokens with digits or any of ``/.@#_\:=&?%`` are none;
+- ``breadcrumbs``: three or more separators with spaces around them: ``>`` ``|`` ``»`` ``›`` ``→`` ``::`` ``•`` ``·``.
+  The other text must be at most 30 bytes for each separator, white space not counted. ``»`` and ``›`` count only in
+  lines without ``«`` and ``‹``;
+- ``glued_words``: a token of four or more capitalised words (``HomeAboutContactNews``). Fewer words may be a name, such
+  as YouTube, McDonald's or MacBookPro. Tokens with digits or any of ``/.@#_\:=&?%`` do not count;
 - ``spaced_letters``: five or more tokens of a single letter in a row (``H e l l o``), in scripts with spaces between
   words;
 - ``escapes``: ``\u00e4``, ``\xe4``, or two or more such as ``%C3%A4``;

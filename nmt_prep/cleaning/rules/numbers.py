@@ -1,17 +1,19 @@
 """Rule ``numbers``: numbers that the sides do not share.
 
-Value: 2m / (2m + d), where m numbers of the sides match and d do not; 1.0 if there are none. A pair passes if
-``value >= min``. Order does not matter. Numbers match if they have the same value, however they are written:
+Value: 2m / (2m + d), where m is the number of matches between the sides, and d the number of numbers without a match;
+1.0 if both are 0. A pair passes if ``value >= min``. Order does not matter. Numbers match if they have the same value,
+in any of these notations:
 
 - in the digits of any script;
-- with points, commas, spaces or apostrophes as decimal mark or between groups of three digits. A number with one mark
-  and three digits after it matches both readings;
-- with powers of ten from a thousand on spelled out: ``3.5 million``, ``3,500,000`` and ``350万``;
-- in Han numerals (``三百五十``, ``二〇一〇``), which are never missed on the other side, since many are parts of words.
-  They match only numbers that the other side has beyond as many in digits: ``10`` and ``37`` differ despite a ``十``.
+- with points, commas, spaces or apostrophes as decimal mark or thousands separator. A number with a single mark before
+  its last three digits matches either reading;
+- with a word or character for a power of ten from a thousand on: ``3.5 million``, ``3,500,000`` and ``350万``;
+- in Han numerals (``三百五十``, ``二〇一〇``). A Han numeral without a match does not count, because many are parts of
+  words. A number in digits matches a Han numeral only if its side has more unmatched numbers in digits than the other:
+  ``10`` and ``37`` differ even if ``十`` is beside ``37``.
 
-A whole number up to ``small`` that only one side has is not counted: the other may spell it out, as in ``2 men`` and
-``zwei Männer``. Numbers that differ from one of the other side always count.
+A whole number up to ``small`` does not count if the other side has no number in its place, because the other side may
+spell it out, as in ``2 men`` and ``zwei Männer``. It counts if the other side has a different number instead.
 """
 
 from __future__ import annotations

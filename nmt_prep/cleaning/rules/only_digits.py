@@ -1,7 +1,7 @@
 """Rule ``only_digits``: text of numbers.
 
-Value: numbers (N*) divided by letters, marks and numbers (L*, M*, N*); 0 if there are none of them. A pair passes if
-``value < max`` on both sides.
+Value: the number of numeric characters (N*), divided by the number of letters, marks and numeric characters (L*, M*,
+N*); 0 if there are none. A pair passes if ``value < max`` on both sides.
 """
 
 from __future__ import annotations

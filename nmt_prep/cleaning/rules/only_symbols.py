@@ -1,7 +1,7 @@
 """Rule ``only_symbols``: text of punctuation and symbols.
 
-Value: letters, marks and numbers (L*, M*, N*) divided by all code points that are not white space; 1.0 for an empty
-text. A pair passes if ``value >= min`` on both sides.
+Value: the number of letters, marks and numeric characters (L*, M*, N*), divided by the number of all code points except
+white space; 1.0 for an empty text. A pair passes if ``value >= min`` on both sides.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rule ``program``: an external program.
 
-``program: {command: [./judge.py, --fast]}`` runs a program in the directory of the config for each batch of pairs. It
-reads a line per pair from standard input, source and target with a tab between them (only the line of a corpus of one
-side), and writes a line for each: 1 for a pair that passes and 0 for one that does not, or a number, for which the rule
-has ``min`` or ``max``. Tabs within the text are sent as spaces.
+``program: {command: [./judge.py, --fast]}`` runs a program in the directory of the config for each batch of pairs. The
+program reads a line for each pair from standard input: source and target, separated by a tab, or only the text in a
+corpus of one side. Tabs within the text are replaced by spaces. For each line, the program writes a line with 1 for a
+pair that passes or 0 for one that does not. If the rule has ``min`` or ``max``, it writes a number instead.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Rule ``python``: a Python function of one's own.
+"""Rule ``python``: a custom Python function.
 
-``python: my_rules:looks_fine`` names a function of a module beside the config, or of an installed one;
-``python: looks_fine`` an entry point of the group ``nmt_prep.rules``. The function is called for batches of pairs with
-those of the arguments ``source``, ``target`` and ``languages`` that it has. The first two are Arrow arrays of text. It
-returns an array of booleans, true for pairs that pass, or of numbers, for which the rule has ``min`` or ``max``.
+``python: my_rules:looks_fine`` names a function of a module that is beside the config or installed. ``python:
+looks_fine`` names an entry point of the group ``nmt_prep.rules``. The function is called for each batch of pairs, with
+the arguments ``source``, ``target`` and ``languages``, as far as it has them. ``source`` and ``target`` are Arrow
+arrays of text. The function returns an array of booleans, true for pairs that pass. If the rule has ``min`` or ``max``,
+it returns an array of numbers instead.
 
-A function with only one of the sides is asked about that side; a corpus without it is cleaned without the rule.
+A function that takes only one side judges that side. The rule does not apply to corpora that lack a side it takes.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from nmt_prep.config import SIDES
 from nmt_prep.errors import CleaningError
 
 ENTRY_POINTS = "nmt_prep.rules"
-"""Group of the entry points of installed rules."""
+"""Group of entry points for rules of installed packages."""
 
 _ARGUMENTS = (*SIDES, "languages")
 
 
 class PythonOptions(OwnBounds):
-    """A function that judges pairs. The name of the function alone stands for a mapping with only that key."""
+    """A function that judges pairs. In YAML, the name of the function alone is short for ``{function: NAME}``."""
 
     function: str = Field(
         min_length=1,
@@ -53,7 +54,7 @@ class PythonOptions(OwnBounds):
 
 
 class PythonRule(Rule[PythonOptions]):
-    """A Python function of one's own."""
+    """A custom Python function."""
 
     name = "python"
     options = PythonOptions
@@ -83,7 +84,7 @@ class PythonRule(Rule[PythonOptions]):
         """Returns the values that a function returned.
 
         Raises:
-            CleaningError: they are not a boolean or number for each pair.
+            CleaningError: the function did not return a boolean or number for each pair.
         """
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
@@ -104,10 +105,10 @@ class PythonRule(Rule[PythonOptions]):
 
 
 def _arguments(function: Callable[..., Any], name: str) -> set[str]:
-    """Returns which of the known arguments a function takes.
+    """Returns the names of the arguments that a function takes, among those that it can be given.
 
     Raises:
-        ValueError: it takes no side, or an argument that it would not be given.
+        ValueError: the function takes neither side, or requires an unknown argument.
     """
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -120,7 +121,7 @@ def _arguments(function: Callable[..., Any], name: str) -> set[str]:
 
 
 def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
-    """Returns a function by its name in the config, and the file that it is in.
+    """Returns the function that the config names, and the file that defines it.
 
     Raises:
         ValueError: there is no such module or function, or the module cannot be imported.
@@ -156,14 +157,14 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
 
 
 class _Modules:
-    """The modules that were loaded from files beside configs, by path and version of the file."""
+    """Modules that were loaded from files beside configs, by path and version of the file."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Path, tuple[str, ModuleType]] = {}
 
     def load(self, path: Path, base_dir: Path) -> ModuleType:
-        """Imports a file under a name of its own, so that modules of two configs do not meet."""
+        """Imports a file under a unique name, so that modules with the same name beside two configs do not conflict."""
         path = path.absolute()
         with self._lock:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,9 +1,9 @@
-r"""Rule ``regex``: patterns of one's own.
+r"""Rule ``regex``: custom patterns.
 
 The rule is a mapping from names to patterns of the package regex: ``regex: {ads: 'click here', end: {pattern: '[.!?]$',
-side: target, match: keep}}``. Value, for each pattern and each side that it is for: 1.0 if ``regex.search`` finds it,
-else 0.0. With ``match: drop`` no side may have it; with ``match: keep`` every side must have it. This is OpusFilter's
-RegExpFilter, whose ``accept_match: true`` is ``match: keep``.
+side: target, match: keep}}``. Value, for each pattern and each side that it is searched on: 1.0 if ``regex.search``
+finds a match, else 0.0. With ``match: drop`` a pair passes if no such side has a match; with ``match: keep``, if every
+such side has one. This is OpusFilter's RegExpFilter, whose ``accept_match: true`` is ``match: keep``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nmt_prep.config.section import Name
 
 
 class Pattern(Section):
-    """A pattern, the sides that it is for, and what it means."""
+    """A pattern, the sides to search, and the effect of a match."""
 
     pattern: str = Field(description="a regular expression of the package regex: what is searched for")
     side: Literal["source", "target", "both"] = Field(

@@ -1,9 +1,10 @@
-r"""Rule ``repetition``: text that is repeated at once.
+r"""Rule ``repetition``: text that is repeated immediately.
 
-Value: how often the first string of ``min`` to ``max`` + 1 characters that is followed by itself ``times`` times or
-more, with or without spaces between, is repeated; 0 if there is none. A pair passes if ``value < times`` on both sides.
+The rule looks for the first string of ``min`` to ``max`` + 1 characters that is followed by ``times`` or more copies of
+itself, with or without spaces between them. Value: the number of these copies; 0 if there is no such string. A pair
+passes if ``value < times`` on both sides.
 
-The string is the match of ``(\S.{min-1,max}?)(?: *\1){times,}`` in the package regex, as in OpusFilter's
+The string is the match of ``(\S.{min-1,max}?)(?: *\1){times,}`` in the package regex. This is OpusFilter's
 RepetitionFilter, whose score is the greater value of the two sides. The native kernel finds it without backtracking.
 """
 
@@ -17,7 +18,7 @@ from nmt_prep.config import Section, Side
 
 
 class RepetitionOptions(Section):
-    """Which repetitions do not pass."""
+    """The limits of repetitions."""
 
     times: int = Field(2, ge=1, description="an integer >= 1: a string that is repeated this often does not pass")
     min: int = Field(3, ge=1, description="an integer >= 1: the least number of characters of the string")

@@ -1,12 +1,12 @@
-"""Rule ``script``: the share of letters that are of the language's script.
+"""Rule ``script``: the share of letters in the script of the language.
 
-Value: code points with the Unicode property Alphabetic that are of one of the scripts, divided by all with that
-property; 1.0 if there are none. A pair passes if ``value >= min`` on both sides. With one script given, this is
-OpusFilter's CharacterScoreFilter.
+Value: the number of letters in the expected scripts, divided by the number of all letters; 1.0 if there are none.
+Letters are code points with the Unicode property Alphabetic. A pair passes if ``value >= min`` on both sides. If the
+option ``script`` is given, this is OpusFilter's CharacterScoreFilter.
 
-Without a given script, the scripts are those that the language tag implies (Unicode CLDR's likely subtags): Japanese is
-Han, Hiragana and Katakana, Korean is Hangul and Han. Letters of the scripts Common and Inherited, such as ー, then
-count as letters of the language.
+By default, the expected scripts are those that the language tag implies (Unicode CLDR's likely subtags): Han, Hiragana
+and Katakana for Japanese, Hangul and Han for Korean. Letters of the scripts Common and Inherited, such as ー, are then
+expected, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rule ``terminal_punctuation``: terminal punctuation marks that the sides do not share.
+"""Rule ``terminal_punctuation``: unequal or many terminal punctuation marks.
 
-With a and b the numbers of ``.``, ``?``, ``!`` and ``…`` on the two sides, p = |a − b| + max(a − 1, 0) + max(b − 1, 0).
-Value: −ln(p + 1). A pair passes if ``value >= min``. This is OpusFilter's TerminalPunctuationFilter, after Vázquez et
-al., "The University of Helsinki submission to the WMT19 parallel corpus filtering task", 2019.
+Value: −ln(p + 1), where p = |a − b| + max(a − 1, 0) + max(b − 1, 0), and a and b are the numbers of ``.``, ``?``, ``!``
+and ``…`` on the two sides. A pair passes if ``value >= min``. This is OpusFilter's TerminalPunctuationFilter, after
+Vázquez et al., "The University of Helsinki submission to the WMT19 parallel corpus filtering task", 2019.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Rule ``truncated``: a side that breaks off.
 
-A side seems to break off if it does not end like a sentence, but the other side does: with ``.``, ``!``, ``?``, ``…``,
-``:`` or ``;`` or their counterparts in other scripts, closing quotes and brackets after them left out. Value:
-(b + slack) / (a + slack), where a is the length of that side and b the length of the other one, in code points divided
-by the usual length in the language (:mod:`nmt_prep.cleaning.expansion`); 0 for pairs that do not seem to break off. A
-pair passes if ``value < max``. Without the evidence of the end, ``length_ratio`` needs a higher limit. ``slack`` allows
-short sides a higher ratio, because the lengths of short translations vary more.
+A side may be truncated if the other side ends like a sentence, and this side does not. A sentence ends with ``.``,
+``!``, ``?``, ``…``, ``:``, ``;`` or their counterparts in other scripts; closing quotes and brackets may follow. Value:
+(b + slack) / (a + slack), where a is the length of this side and b that of the other side, in code points divided by
+the usual length in the language (:mod:`nmt_prep.cleaning.expansion`); 0 if no side may be truncated, or if a is not
+less than b. A pair passes if ``value < max``. ``slack`` allows higher ratios for short sides, because the lengths of
+short translations vary more. The limit can be lower than that of ``length_ratio``, which ignores how sides end.
 """
 
 from __future__ import annotations

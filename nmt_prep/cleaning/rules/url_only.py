@@ -1,11 +1,12 @@
-r"""Rule ``url_only``: text of addresses.
+r"""Rule ``url_only``: text that consists of addresses.
 
-Value: characters of URLs, e-mail addresses and host names divided by all characters that are not white space; 0 for an
-empty text. A pair passes if ``value < max`` on both sides. ``max: 0.001`` drops every pair with an address.
+Value: the number of characters in URLs, e-mail addresses and host names, divided by the number of all characters except
+white space; 0 for an empty text. A pair passes if ``value < max`` on both sides. ``max: 0.001`` drops every pair with
+an address.
 
-A URL begins with http://, https://, ftp:// or www.; a host name ends with a common top-level domain. Both end at
-white space, at any of ``<>"{}|\^`` and backquotes, and at characters outside ASCII; punctuation around them is no
-part of them.
+A URL begins with http://, https://, ftp:// or www.; a host name ends with a common top-level domain. Both end before
+white space, any of ``<>"{}|\^``, backquotes, and characters outside ASCII. Punctuation around an address does not
+belong to it.
 """
 
 from __future__ import annotations

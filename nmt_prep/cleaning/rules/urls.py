@@ -1,8 +1,8 @@
 """Rule ``urls``: URLs that the sides do not share.
 
-Value: 2m / (a + b), where a and b are the numbers of URLs of the sides (http, https, ftp, www) and m is the number of
-those that both have; 1.0 if there are none. A pair passes if ``value >= min``. With ``min: 1`` the sides must have the
-same URLs, as in OpusCleaner's url_mismatch, in any order.
+Value: 2m / (a + b), where a and b are the numbers of URLs (http, https, ftp, www) on the two sides, and m is the number
+of URLs that are on both; 1.0 if there are none. A pair passes if ``value >= min``. With ``min: 1`` both sides must have
+the same URLs in any order, as in OpusCleaner's url_mismatch.
 """
 
 from __future__ import annotations

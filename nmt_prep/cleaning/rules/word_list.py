@@ -1,9 +1,9 @@
 r"""Rule ``word_list``: words of a list that only one side has.
 
 ``source`` and ``target`` are files with a word or phrase on each line, for example the toxicity lists of NLLB. Value:
-the difference between the numbers of words of the lists on the two sides. A pair passes if ``value <= max``. Case is
-ignored; words begin and end where those of the text do (``\b`` of the package regex), but those of scripts without
-spaces between words are found anywhere. NLLB's toxicity filter has ``max: 2``.
+the absolute difference between the numbers of listed words on the two sides. A pair passes if ``value <= max``. Case is
+ignored. Only whole words are found (``\b`` of the package regex), except in scripts without spaces between words.
+NLLB's toxicity filter has ``max: 2``.
 """
 
 from __future__ import annotations

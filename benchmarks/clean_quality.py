@@ -1,13 +1,13 @@
 """What the presets of cleaning drop: of each kind of defect, and of clean text.
 
-    python -m benchmarks.clean_quality --clean TEXT.tsv --languages en-zh --foreign OTHER.txt … [--each 200]
+    python -m benchmarks.clean_quality --clean TEXT.tsv … --languages en-zh --foreign OTHER.txt … [--each 200]
     python -m benchmarks.clean_quality --labelled TEXT.tsv LABELS --languages en-de
 
 The first form puts defects into clean pairs (:mod:`benchmarks.dirty`); the second takes pairs with a label per line, of
-which ``clean`` is one. Files may be gzipped. For each label the table has the share of pairs that are dropped or
-restored, and the shares of both. A pair is restored if it is kept and its text is what it was before the defect, but
-for white space and normal form. Below the table are the rules that drop clean pairs, and the clean pairs that fixes
-alter other than in control characters, white space and normal form.
+which ``clean`` is one. Files may be gzipped, and clean pairs may also be gettext catalogues (``.mo``). For each label
+the table has the share of pairs that are dropped or restored, and the shares of both. A pair is restored if it is kept
+and its text is what it was before the defect, but for white space and normal form. Below the table are the rules that
+drop clean pairs, and the clean pairs that fixes alter other than in control characters, white space and normal form.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from benchmarks.catalogues import catalogue_pairs
 from benchmarks.dirty import LabelledPair, Pair, Texts, dirty_pairs
 from nmt_prep.checks import load_cleaning
 from nmt_prep.cleaning.cleaner import Cleaner, Judged
@@ -36,7 +37,8 @@ _WITHOUT_SPACES = {"zh", "ja", "th", "lo", "km", "my", "yue"}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--languages", required=True, metavar="SOURCE-TARGET")
-    parser.add_argument("--clean", type=Path, help="clean pairs, two columns")
+    parser.add_argument("--clean", type=Path, nargs="+", help="clean pairs: two columns, or gettext catalogues")
+    parser.add_argument("--swap", action="store_true", help="the target is in the first column of clean pairs")
     parser.add_argument("--foreign", type=Path, nargs="*", default=[], help="lines in other languages")
     parser.add_argument("--each", type=int, default=200, help="pairs with each kind of defect")
     parser.add_argument("--labelled", type=Path, nargs=2, metavar=("TSV", "LABELS"))
@@ -49,7 +51,8 @@ def main() -> None:
     else:
         foreign = [line for path in arguments.foreign for line in lines_of(path)]
         spaces = (source not in _WITHOUT_SPACES, target not in _WITHOUT_SPACES)
-        pairs = dirty_pairs(Texts(pairs_of(arguments.clean), foreign, spaces), arguments.each)
+        clean = clean_pairs(arguments.clean, swapped=arguments.swap)
+        pairs = dirty_pairs(Texts(clean, foreign, spaces), arguments.each)
     results = {preset: cleaned(pairs, (source, target), preset) for preset in arguments.presets}
     print_table(pairs, results)
     for preset, judged in results.items():
@@ -67,6 +70,13 @@ def pairs_of(path: Path) -> list[Pair]:
     """Returns the pairs of a file with two columns."""
     pairs = (line.split("\t") for line in lines_of(path))
     return [(pair[0], pair[1]) for pair in pairs]
+
+
+def clean_pairs(paths: Sequence[Path], *, swapped: bool) -> list[Pair]:
+    """Returns the pairs of tables and gettext catalogues."""
+    catalogues = [path for path in paths if path.suffix == ".mo"]
+    pairs = [pair for path in paths if path.suffix != ".mo" for pair in pairs_of(path)] + catalogue_pairs(catalogues)
+    return [(target, source) for source, target in pairs] if swapped else pairs
 
 
 def cleaned(pairs: Sequence[LabelledPair], languages: tuple[str, str], preset: str) -> Judged:

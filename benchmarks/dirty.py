@@ -70,12 +70,12 @@ def _copy_case(pair: Pair, draw: random.Random, texts: Texts) -> Pair | None:
 
 
 def _target_wrong_language(pair: Pair, draw: random.Random, texts: Texts) -> Pair | None:
-    line = draw.choice(texts.foreign)
+    line = draw.choice(texts.foreign or [""])
     return (pair[0], line) if len(pair[0]) > 30 and 0.6 < len(line) / len(pair[0]) < 1.7 else None
 
 
 def _source_wrong_language(pair: Pair, draw: random.Random, texts: Texts) -> Pair | None:
-    line = draw.choice(texts.foreign)
+    line = draw.choice(texts.foreign or [""])
     return (line, pair[1]) if len(pair[0]) > 30 and 0.6 < len(line) / len(pair[0]) < 1.7 else None
 
 

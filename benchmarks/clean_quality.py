@@ -44,13 +44,13 @@ def main() -> None:
     parser.add_argument("--labelled", type=Path, nargs=2, metavar=("TSV", "LABELS"))
     parser.add_argument("--presets", nargs="+", default=PRESETS)
     arguments = parser.parse_args()
-    source, target = arguments.languages.split("-")
+    source, _, target = arguments.languages.partition("-")
     if arguments.labelled:
         rows = zip(pairs_of(arguments.labelled[0]), lines_of(arguments.labelled[1]), strict=True)
         pairs = [LabelledPair(label, pair, pair if label == "clean" else None) for pair, label in rows]
     else:
         foreign = [line for path in arguments.foreign for line in lines_of(path)]
-        spaces = (source not in _WITHOUT_SPACES, target not in _WITHOUT_SPACES)
+        spaces = (source not in _WITHOUT_SPACES, target.split("-")[0] not in _WITHOUT_SPACES)
         clean = clean_pairs(arguments.clean, swapped=arguments.swap)
         pairs = dirty_pairs(Texts(clean, foreign, spaces), arguments.each)
     results = {preset: cleaned(pairs, (source, target), preset) for preset in arguments.presets}

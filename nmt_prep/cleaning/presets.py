@@ -29,7 +29,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "url_only": {"max": 0.6},
             "longest_word": {"unit": "word", "max": 60},
             "script": {"min": 0.2},
-            "language": {"model": "lid.176", "margin": 0.4, "min_letters": 20, "unknown": "keep"},
+            "language": {"model": "lid.176", "margin": 0.3, "min_letters": 20, "unknown": "keep"},
             "html": {"tags": "known"},
             "noise": {},
             "repetition": {"times": 3, "min": 4},

@@ -16,6 +16,7 @@ another language is clearly more probable than the expected one; it need not be 
   min_letters / n``, because models err more often with short text: the pair is dropped only if the rival is almost
   certain. This does not apply if the rival is the language of the other side: swapped sides and untranslated text are
   the most likely errors.
+- Text in capital letters is judged in small ones, which models know better.
 - Rivals with a probability of 0.05 or less count as 0.
 - The language of a text is unknown if neither the expected language nor a rival has a probability above ``margin``. The
   value is then the difference of the probabilities, which passes, or 1 with ``unknown: drop``.
@@ -30,12 +31,14 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import pyarrow.compute as pc
 from _nmt_prep_core import script_weights
 from pydantic import Field
 
 from nmt_prep.cleaning.languages import load_identifier, model_file
 from nmt_prep.cleaning.languages.rivals import Expected
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
+from nmt_prep.columns import TextColumn
 from nmt_prep.config import Section, Side
 
 _log = logging.getLogger(__name__)
@@ -105,7 +108,7 @@ class LanguageRule(Rule[LanguageOptions]):
 
     def _line_values(self, pairs: Pairs, side: Side) -> Values:
         options, expected = self._options, self._expected[side]
-        contest = self._identifier.contest(pairs.side(side), expected.own, expected.rivals, _LEAST_RIVAL)
+        contest = self._identifier.contest(_uncapitalised(pairs, side), expected.own, expected.rivals, _LEAST_RIVAL)
         own, rival = contest.own.astype(np.float64), contest.rival.astype(np.float64)
         for scripts, lines in expected.needing_scripts(contest.label):
             rival[lines & (script_weights(pairs.lines(side), scripts)[1] < _LEAST_OF_SCRIPT)] = 0.0
@@ -120,6 +123,15 @@ class LanguageRule(Rule[LanguageOptions]):
             np.maximum(values, 1.0 - 2.0 * shares, out=values)
         values[letters < options.min_letters] = _NOT_JUDGED
         return np.clip(values, -1.0, 1.0)
+
+
+def _uncapitalised(pairs: Pairs, side: Side) -> TextColumn:
+    """Returns the lines of a side, those in capital letters in small ones."""
+    lines = pairs.arrow(side)
+    capitals = pc.utf8_is_upper(lines)
+    if not pc.any(capitals).as_py():
+        return pairs.side(side)
+    return TextColumn.from_arrow(pc.if_else(capitals, pc.utf8_lower(lines), lines))
 
 
 @lru_cache(maxsize=256)

@@ -71,6 +71,14 @@ def test_short_text_is_kept() -> None:
     assert kept(rule(min_letters=10), [short, ZH[:4]], [short, ZH[:4]]) == [[False, False], [False, False]]
 
 
+def test_capital_letters_are_judged_as_small_ones() -> None:
+    lines = ["ATTÉNUE LES RAIDEURS ET LES DOULEURS MUSCULAIRES, AMÉLIORE LA CIRCULATION.", FR.upper(), FR]
+    small = [line.lower() for line in lines[:2]] + [FR]
+    made = rule("fr", "de")
+    assert made.values(pairs(lines, lines)).tolist() == made.values(pairs(small, small)).tolist()
+    assert kept(made, lines, lines) == [[True, True, True], [False, False, False]]
+
+
 def test_short_text_needs_a_clearer_rival() -> None:
     lines = [
         "Pequeno mapa para 2 contra 2.",

@@ -241,7 +241,8 @@ def _cleaning(config: Config, corpora: Sequence[CorpusSize]) -> dict[str, tuple[
         return {}
     written = _COMPILED * sum(total(corpora, split) for split in config.clean.splits)
     rules = [config.clean.rules, *(override.rules for override in config.clean.overrides.values())]
-    waits = any(TOP in layer for layer in rules)  # the pairs of a corpus are first written to scratch
+    # The pairs of a corpus are first written to scratch.
+    waits = any(TOP in layer for layer in rules) or config.clean.dedup.active
     return {"clean": (written, written if waits else 0.0, PART_BYTES)}
 
 

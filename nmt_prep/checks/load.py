@@ -29,7 +29,7 @@ from nmt_prep.config import (
     T2TVocab,
 )
 from nmt_prep.config.file import read_file
-from nmt_prep.config.problems import UNKNOWN_NAME, problems_of
+from nmt_prep.config.problems import UNKNOWN_NAME, located, problems_of
 from nmt_prep.config.section import ConfigLanguages, checked_above
 from nmt_prep.config.vocab import VocabOptions, any_of
 from nmt_prep.config.yaml_text import KeyPath
@@ -227,10 +227,15 @@ def load_cleaning(
         config = FilterConfig.model_validate(values, context=CHECKS)
     except ValidationError as error:
         raise _refusal(str(path), problems_of(error, FilterConfig, lines)) from None
-    if opusfilter is not None:
+    problems: list[str] = []
+    if config.clean.dedup.active:
+        problems.append(
+            f"{located(('clean', 'dedup'), lines)}: needs all pairs, which a stream does not have; remove it"
+        )
+    if opusfilter is not None and not problems:
         return _like_opusfilter(config, opusfilter)
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")
-    problems = [*filter_problems(config.clean, corpus, lines)]
+    problems.extend(filter_problems(config.clean, corpus, lines))
     remarks: list[str] = []
     if cleaning.top is not None:
         key = cleaning.keys[TOP]

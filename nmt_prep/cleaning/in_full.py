@@ -31,6 +31,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
         "fix": [*common.fix],
         "rules": rules_in_full(common),
         **({"overrides": overrides} if overrides else {}),
+        "dedup": settings.dedup.model_dump(mode="json"),
         "splits": [*settings.splits],
         "rejects": settings.rejects,
         "allow_empty": settings.allow_empty,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,17 @@ _FULL = 4 * SAMPLE
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, None))
 
 
+Instead: TypeAlias = "tuple[pa.Array, pa.Array]"
+"""For each rejected pair, the corpus (text) and the row (int64) of the pair that was kept in its place."""
+
+
 def reject_schema() -> pa.Schema:
     """Returns the columns of rejected pairs.
 
     ``source`` and ``target`` are the text after the fixes, which is the text that the rules judged. ``row`` is the
     position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``value`` is the value that
-    the rule computed, and ``threshold`` the limit that it violates; both are null if the reason is no rule.
+    the rule computed, and ``threshold`` the limit that it violates; both are null if the reason is no rule. ``kept_corpus`` and
+    ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs.
     """
     return pa.schema(
         [
@@ -35,11 +41,15 @@ def reject_schema() -> pa.Schema:
             pa.field("rule", pa.string(), nullable=False),
             pa.field("value", pa.float64()),
             pa.field("threshold", pa.float64()),
+            pa.field("kept_corpus", pa.dictionary(pa.int32(), pa.string())),
+            pa.field("kept_row", pa.int64()),
         ]
     )
 
 
-def rejected_batch(pairs: pa.RecordBatch, rules: pa.Array, values: Values, thresholds: Values) -> pa.RecordBatch:
+def rejected_batch(
+    pairs: pa.RecordBatch, rules: pa.Array, values: Values, thresholds: Values, instead: Instead | None = None
+) -> pa.RecordBatch:
     """Returns rejected pairs with the columns of :func:`reject_schema`.
 
     Args:
@@ -47,10 +57,14 @@ def rejected_batch(pairs: pa.RecordBatch, rules: pa.Array, values: Values, thres
         rules: the reason of each pair, an array of strings.
         values: the refused value of each pair: float64, shape ``[pairs]``; NaN becomes null.
         thresholds: the limit that each value violates: float64, shape ``[pairs]``; NaN becomes null.
+        instead: the pairs that were kept in their place; None if there are none.
     """
     columns = [pairs.column(name) for name in ("source", "target", "corpus", "row")]
     numbers = (pa.array(each, from_pandas=True) for each in (values, thresholds))  # NaN becomes null
-    return pa.record_batch([*columns, rules, *numbers], schema=reject_schema())
+    others = instead or (pa.nulls(len(pairs), pa.string()), pa.nulls(len(pairs), pa.int64()))
+    return pa.record_batch(
+        [*columns, rules, *numbers, others[0].dictionary_encode(), others[1]], schema=reject_schema()
+    )
 
 
 def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:

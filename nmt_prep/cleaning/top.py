@@ -78,7 +78,7 @@ def top_threshold(scores: Callable[[], Iterable[Values]], keep: float) -> float:
     for shift in range(64 - _DIGITS, -1, -_DIGITS):
         counts = np.zeros(1 << _DIGITS, np.int64)
         for batch in scores():
-            bits = _sortable(batch)
+            bits = sortable(batch)
             if shift < 64 - _DIGITS:
                 bits = bits[bits >> np.uint64(shift + _DIGITS) == prefix]
             digits = (bits >> np.uint64(shift)) & np.uint64((1 << _DIGITS) - 1)
@@ -99,7 +99,7 @@ def kept_count(pairs: int, keep: float) -> int:
     return math.ceil(round(pairs * keep, 9))
 
 
-def _sortable(scores: Values) -> npt.NDArray[np.uint64]:
+def sortable(scores: Values) -> npt.NDArray[np.uint64]:
     """Returns unsigned integers that have the order of the scores; 0.0 and -0.0 give the same integer."""
     bits = (np.asarray(scores, np.float64) + 0.0).view(np.uint64)
     sign = np.uint64(_SIGN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, field_validator
 
 from nmt_prep.config.section import Name, Section
 
@@ -13,11 +13,54 @@ Fixes = tuple[str | dict[str, str], ...]
 _RULES = "a mapping from names of rules to their options, or off: rules to add, replace or remove"
 
 
+_MOST_SCORES = 5
+
+
+def _off_in_yaml(value: object) -> object:
+    """Returns the text ``off`` for the value that YAML makes of it."""
+    return "off" if value is False else value
+
+
 class CorpusCleaning(Section):
     """Changes for one corpus or language pair."""
 
     fix: Fixes | None = Field(None, description="a list of fixes, or null for no change: replaces the list above")
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
+
+
+class DedupSettings(Section):
+    """Which pairs are dropped because others are the same. It is done after the rules, for each split by itself."""
+
+    pair: Annotated[Literal["off", "exact", "normalized"], BeforeValidator(_off_in_yaml)] = Field(
+        "off",
+        description="off, exact or normalized: keep one of all pairs that are the same on both sides, to the byte or "
+        "apart from case, punctuation, digits, spaces and width",
+    )
+    max_targets_per_source: int | None = Field(
+        None, ge=1, description="a number, or null for no limit: how many pairs with the same source are kept"
+    )
+    max_sources_per_target: int | None = Field(
+        None, ge=1, description="a number, or null for no limit: how many pairs with the same target are kept"
+    )
+    keep: tuple[str, ...] = Field(
+        ("corpus",),
+        description="a list of names of scores, then corpus: which of several pairs are kept, those with the highest "
+        "scores, then those of the first corpus, then those in the first rows",
+    )
+
+    @field_validator("keep")
+    @classmethod
+    def _ends_with_corpus(cls, keep: tuple[str, ...]) -> tuple[str, ...]:
+        if keep[-1:] != ("corpus",) or "corpus" in keep[:-1]:
+            raise ValueError("must end with corpus, which may be named only once")
+        if len(set(keep)) < len(keep) or len(keep) > _MOST_SCORES + 1:
+            raise ValueError(f"must name no score twice, and at most {_MOST_SCORES} scores")
+        return keep
+
+    @property
+    def active(self) -> bool:
+        """True if anything may be dropped."""
+        return self.pair != "off" or bool(self.max_targets_per_source or self.max_sources_per_target)
 
 
 class CleanSettings(Section):
@@ -38,6 +81,9 @@ class CleanSettings(Section):
         default_factory=dict,
         description="a mapping from language pairs such as en-de, and from names of corpora: changes for them; those "
         "of a corpus take precedence over those of its language pair",
+    )
+    dedup: DedupSettings = Field(
+        default_factory=DedupSettings, description="a mapping: which pairs are dropped because others are the same"
     )
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         ("train",), description="a list of splits: which splits are cleaned; the others stay as they are"

@@ -2,29 +2,40 @@
 
 The compiled parts of a split are cleaned one by one. The parts with the first million pairs of each corpus come in a
 separate round, so that an error in the config that drops all pairs is reported early. The rule ``top``, which needs the
-whole corpus, takes two more rounds. The last round samples the rejected pairs.
+whole corpus, takes two more rounds. The rounds of :mod:`~nmt_prep.stages.clean_dedup` drop duplicates. The last round
+samples the rejected pairs.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+
+from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.top import TOP, top_options
-from nmt_prep.config import SIDES, CleanSettings, Config, Corpus, Side
-from nmt_prep.errors import CleaningError, OutputError
+from nmt_prep.config import Config
+from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import Job, Result, Stage
 from nmt_prep.stages import clean_tasks
+from nmt_prep.stages.clean_corpora import (
+    build_cleaner,
+    cleaned_corpora,
+    differently_cleaned,
+    is_deduplicated,
+    section_of,
+    sides_of,
+    unknown_scores,
+)
+from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, DedupPart, DedupSplit, Overlap, deduplicate
 from nmt_prep.stages.clean_tasks import (
     CHECK,
     CLEAN,
@@ -43,9 +54,6 @@ from nmt_prep.stages.clean_tasks import (
     TopTask,
 )
 from nmt_prep.stages.compile import Compile
-
-if TYPE_CHECKING:
-    from nmt_prep.cleaning.cleaner import Cleaner
 
 REJECTED = "rejected"
 """The directory of rejected pairs."""
@@ -82,10 +90,13 @@ class CleanOutput:
     Attributes:
         parts: Parquet files of each split that is cleaned, in order.
         corpora: counts by split and name of the corpus.
+        overlap: by split, how many pairs of one corpus are in another, before duplicates are dropped; empty where pairs
+            are not compared.
     """
 
     parts: dict[str, tuple[CleanedPart, ...]]
     corpora: dict[str, dict[str, CleanCounts]]
+    overlap: dict[str, Overlap] = field(default_factory=dict)
 
 
 @dataclass
@@ -101,6 +112,7 @@ class CorpusWork:
         results: for each part, the result of the last round that has processed it, in order.
         rejected: files of rejected pairs: those of the parts, or after the last round their sample.
         counts: sum of the counts so far.
+        dedup: true if its pairs are compared with others after the rules.
     """
 
     split: str
@@ -111,6 +123,7 @@ class CorpusWork:
     results: list[PartResult]
     rejected: list[CleanedFile]
     counts: CleanCounts
+    dedup: bool
 
     @property
     def first(self) -> int:
@@ -134,7 +147,12 @@ class CorpusWork:
         self.counts = reduce(add, (result.counts for result in results), self.counts)
 
 
-Cleaned: TypeAlias = "list[CorpusWork]"
+@dataclass(frozen=True)
+class Cleaned:
+    """The work on all corpora, and the overlap of corpora by split."""
+
+    corpora: list[CorpusWork]
+    overlap: dict[str, Overlap]
 
 
 class Clean(Stage[CleanOutput, Cleaned]):
@@ -149,7 +167,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     beside = (REJECTED,)
     reads = (Compile,)
     output = CleanOutput
-    rounds = (FIRST, CHECK, CLEAN, THRESHOLD, TOP_SHARE, REJECTS)
+    rounds = (FIRST, CHECK, CLEAN, THRESHOLD, TOP_SHARE, *DEDUP_ROUNDS, REJECTS)
 
     def applies(self, config: Config) -> bool:
         return config.clean is not None
@@ -164,6 +182,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         }
         if clean.rejects == "sample":
             settings["seed"] = config.seed
+        if clean.dedup.active:
+            settings |= {f"clean.dedup.{key}": value for key, value in clean.dedup.model_dump(mode="json").items()}
+            settings["clean.dedup.unicode"] = KEYS_UNICODE_VERSION
         for split, _, corpus in cleaned_corpora(config):
             cleaning, key = cleaning_of(clean, config.languages, corpus.name), f"splits.{split}.{corpus.name}"
             settings[f"{key}.sides"] = [*sides_of(corpus)]
@@ -176,17 +197,19 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def check(self, config: Config, base_dir: Path) -> None:
         problems: list[str] = []
-        for split, corpus in _differently_cleaned(config):
+        for split, corpus in differently_cleaned(config):
             try:
                 build_cleaner(config, split, corpus, base_dir)
             except CleaningError as error:
                 problems.extend(str(error).splitlines())
+        for split, _, corpus in cleaned_corpora(config):
+            problems.extend(unknown_scores(section_of(config).dedup, split, corpus))
         if problems:
             raise CleaningError("\n".join(problems))
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
         files: dict[str, Path] = {}
-        for split, corpus in _differently_cleaned(config):
+        for split, corpus in differently_cleaned(config):
             for rule in build_cleaner(config, split, corpus, base_dir).rules:
                 files |= rule.files
         return files
@@ -205,14 +228,15 @@ class Clean(Stage[CleanOutput, Cleaned]):
         )
         _share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
         yield from _keep_top(job, [each for each in corpora if each.of.cleaning.top is not None])
+        overlap = yield from _deduplicate(job, corpora)
         yield from _sample(job, corpora)
-        return corpora
+        return Cleaned(corpora, overlap)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
         parts: dict[str, tuple[CleanedPart, ...]] = dict.fromkeys(section_of(job.config).splits, ())
         corpora: dict[str, dict[str, CleanCounts]] = {split: {} for split in parts}
         digests: dict[str, str] = {}
-        for each in made:
+        for each in made.corpora:
             kept = [result.kept for result in each.results if result.kept is not None]
             parts[each.split] += tuple(
                 CleanedPart(file.file, file.pairs, file.source_bytes, file.target_bytes, each.of.corpus)
@@ -221,72 +245,11 @@ class Clean(Stage[CleanOutput, Cleaned]):
             corpora[each.split][each.of.corpus] = each.counts
             digests |= {file.file: file.sha256 for file in kept}
             digests |= {f"../{REJECTED}/{file.file}": file.sha256 for file in each.rejected}
-        total = reduce(add, (each.counts for each in made), CleanCounts())
+        total = reduce(add, (each.counts for each in made.corpora), CleanCounts())
         counts = Counts(
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
-        return Result(CleanOutput(parts, corpora), counts, files=sorted(digests), digests=digests)
-
-
-def section_of(config: Config) -> CleanSettings:
-    """Returns the section ``clean``.
-
-    Raises:
-        OutputError: the config has none.
-    """
-    if config.clean is None:
-        raise OutputError("the config has no section clean")
-    return config.clean
-
-
-def cleaned_corpora(config: Config) -> Iterator[tuple[str, int, Corpus]]:
-    """Yields each corpus that is cleaned, with its split and its number in the split: split, number, corpus."""
-    for split in section_of(config).splits:
-        for index, corpus in enumerate(config.splits[split]):
-            yield split, index, corpus
-
-
-def _differently_cleaned(config: Config) -> Iterator[tuple[str, Corpus]]:
-    """Yields one corpus, with its split, for each different way in which corpora are cleaned."""
-    seen = set()
-    for split, _, corpus in cleaned_corpora(config):
-        cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
-        way = json.dumps(
-            [cleaning.fix, cleaning.rules, cleaning.top, sides_of(corpus), sorted(corpus.scores)], default=str
-        )
-        if way not in seen:
-            seen.add(way)
-            yield split, corpus
-
-
-def sides_of(corpus: Corpus) -> tuple[Side, ...]:
-    """Returns the sides to clean: only the existing side of a ``vocab`` or ``monolingual`` corpus of one side."""
-    return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
-
-
-def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) -> Cleaner:
-    """Returns the cleaner of a corpus.
-
-    Raises:
-        CleaningError: a rule cannot be built; each line of the message names a key and the corpus.
-    """
-    from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
-
-    cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
-    context = Context(config.languages, sides_of(corpus), base_dir)
-    cleaner = Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")
-    wanted = {rule.key: rule.scores for rule in cleaner.rules}
-    if cleaning.top is not None:
-        wanted[TOP] = (top_options(cleaning.top).score,)
-    for rule, names in wanted.items():
-        for name in names:
-            if name not in corpus.scores:
-                raise CleaningError(
-                    f"{cleaning.keys[rule]}{rule}: the corpus splits.{split}.{corpus.name} has no score {name!r} (its "
-                    f"scores: {', '.join(sorted(corpus.scores)) or 'none'}); name it below scores of the corpus, or "
-                    f"set {rule}: off below clean.overrides.{corpus.name}.rules"
-                )
-    return cleaner
+        return Result(CleanOutput(parts, corpora, made.overlap), counts, files=sorted(digests), digests=digests)
 
 
 def _corpora(job: Job) -> Iterator[CorpusWork]:
@@ -303,13 +266,20 @@ def _corpora(job: Job) -> Iterator[CorpusWork]:
             rejects=clean.rejects,
             seed=config.seed,
         )
-        tasks = []
+        tasks, dedup = [], is_deduplicated(clean.dedup, corpus)
         for part in parts:
             stem = Path(part.file).stem
-            kept = (job.directory if of.cleaning.top is None else job.scratch / "passed") / part.file
+            kept = _after(job, of, dedup=dedup, top=False) / part.file
             rejected = _rejected(job, of, split, f"{stem}-rules")
             tasks.append(CleanTask(f"{split}-{stem}", of, PartFiles(directory / part.file, kept, rejected)))
-        yield CorpusWork(split, index, of, tasks, [part.pairs for part in parts], [], [], CleanCounts())
+        yield CorpusWork(split, index, of, tasks, [part.pairs for part in parts], [], [], CleanCounts(), dedup)
+
+
+def _after(job: Job, of: CorpusTask, *, dedup: bool, top: bool) -> Path:
+    """Returns the directory for what the rules leave, or the rule ``top``: scratch, if that is not all."""
+    if top or of.cleaning.top is None:
+        return job.scratch / "judged" if dedup else job.directory
+    return job.scratch / "passed"
 
 
 def _rejected(job: Job, of: CorpusTask, split: str, stem: str) -> Path:
@@ -367,7 +337,7 @@ def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
             stem = task.files.part.stem
             files = PartFiles(
                 task.files.kept,
-                job.directory / each.split / f"{stem}.parquet",
+                _after(job, each.of, dedup=each.dedup, top=True) / each.split / f"{stem}.parquet",
                 _rejected(job, each.of, each.split, f"{stem}-top"),
             )
             options = top_options(each.of.cleaning.top)
@@ -377,6 +347,31 @@ def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
     for each in corpora:
         each.results.clear()
     _share_out(corpora, [len(own) for own in tasks], results)
+
+
+def _deduplicate(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, Overlap]]:
+    """Yields the rounds that compare pairs; returns the overlap of the corpora by split."""
+    chosen = [each for each in corpora if each.dedup]
+    splits = {each.split: DedupSplit(each.split, []) for each in chosen}
+    owners: list[CorpusWork] = []
+    for each in chosen:
+        parts = splits[each.split].parts
+        for result in each.results:
+            if result.kept is None:
+                continue
+            stem = Path(result.kept.file).stem
+            files = PartFiles(
+                _after(job, each.of, dedup=True, top=True) / result.kept.file,
+                job.directory / result.kept.file,
+                _rejected(job, each.of, each.split, f"{stem}-dedup"),
+            )
+            parts.append(DedupPart(f"{each.split}-{stem}", len(parts), each.of, files, result.kept))
+            owners.append(each)
+        each.results.clear()
+    results = yield from deduplicate(job, section_of(job.config).dedup, list(splits.values()))
+    for each, result in zip(owners, results, strict=True):
+        each.ended([result])
+    return {name: split.overlap for name, split in splits.items() if split.overlap is not None}
 
 
 def _sample(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Histogram
 from nmt_prep.cleaning.judging import histogram
-from nmt_prep.cleaning.rejects import RejectSample, rejected_batch
+from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cleaning.top import EDGES, TOP, TopOptions, top_threshold
 from nmt_prep.corpora import iter_pairs
@@ -138,7 +138,7 @@ def clean_part(task: CleanTask, tick: Tick) -> PartResult:
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
 
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
-    with _Output(task.of, task.files) as output:
+    with PartOutput(task.of, task.files) as output:
         for batch in iter_pairs(task.files.part):
             judged = cleaner.clean({side: batch.column(side) for side in task.of.context.sides}, scores_of(batch))
             fixed = _with_text(batch, judged)
@@ -159,7 +159,7 @@ def keep_top(task: TopTask, tick: Tick) -> PartResult:
     dropped = 0
     bins = np.zeros((1, 2, len(EDGES) - 1), np.int64)
     threshold = np.inf if task.threshold is None else task.threshold
-    with _Output(task.of, task.files) as output:
+    with PartOutput(task.of, task.files) as output:
         for batch in iter_pairs(task.files.part):
             scores = scores_of(batch)[task.options.score]
             kept = scores >= threshold
@@ -173,7 +173,7 @@ def keep_top(task: TopTask, tick: Tick) -> PartResult:
     return output.result(CleanCounts(0, -dropped, {TOP: dropped}, {TOP: {TOP: dropped}}, {}, values))
 
 
-class _Output:
+class PartOutput:
     """The output files of a task: one for kept pairs, one for rejected pairs."""
 
     def __init__(self, of: CorpusTask, files: PartFiles) -> None:
@@ -182,7 +182,7 @@ class _Output:
         self._sample = RejectSample(of.seed, of.corpus) if of.rejects == "sample" else None
         self._bytes = {"source": 0, "target": 0}
 
-    def __enter__(self) -> _Output:
+    def __enter__(self) -> PartOutput:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -191,7 +191,15 @@ class _Output:
         self._kept.__exit__(kind, error, trace)
         self._rejected.__exit__(kind, error, trace)
 
-    def write(self, batch: pa.RecordBatch, kept: Any, rules: pa.Array, values: Values, thresholds: Values) -> None:
+    def write(
+        self,
+        batch: pa.RecordBatch,
+        kept: Any,
+        rules: pa.Array,
+        values: Values,
+        thresholds: Values,
+        instead: Instead | None = None,
+    ) -> None:
         """Writes a batch.
 
         Args:
@@ -200,6 +208,7 @@ class _Output:
             rules: the reason of each rejected pair.
             values: the refused value of each rejected pair.
             thresholds: the limit that each of these values violates.
+            instead: the pairs that were kept in place of the rejected ones; None if there are none.
         """
         mask = pa.array(kept)
         chosen = batch if kept.all() else batch.filter(mask)
@@ -208,7 +217,7 @@ class _Output:
             self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
         if self._of.rejects == "none" or len(chosen) == len(batch):
             return
-        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds)
+        rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead)
         if self._sample is not None:
             self._sample.add(rejected)
         else:

@@ -55,6 +55,8 @@ def test_rejects_are_chosen_by_rule_and_corpus(config: Path) -> None:
         "rule": "length/characters",
         "value": 25.0,
         "threshold": 20.0,
+        "kept_corpus": None,
+        "kept_row": None,
         "split": "train",
     }
     assert len(rows(config)) == 8

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 _MASK = (1 << 64) - 1
 
@@ -60,3 +63,50 @@ def _finished(word: int) -> int:
     word = (word ^ word >> 33) * 0xFF51AFD7ED558CCD & _MASK
     word = (word ^ word >> 33) * 0xC4CEB9FE1A85EC53 & _MASK
     return word ^ word >> 33
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pair of a corpus, with its score."""
+
+    corpus: str
+    row: int
+    source: str
+    target: str
+    score: float | None
+
+
+Dropped = list[tuple[Row, str, Row]]
+"""Rows, the reasons for which they are dropped, and the best rows with the same keys."""
+
+
+def deduplicated(
+    rows: Sequence[Row], pair: str, targets: int | None, sources: int | None, *, by_score: bool
+) -> tuple[list[Row], Dropped]:
+    """Returns the rows that stay, in order, and those that are dropped. The rows are in the order of the corpora."""
+    normalize = pair == "normalized"
+    kept = list(rows)
+    dropped: Dropped = []
+
+    def text(line: str) -> str:
+        return (normalized(line) if normalize else "") or line
+
+    steps: list[tuple[str, int | None, Callable[[Row], Hashable]]] = [
+        ("duplicate_pair", None if pair == "off" else 1, lambda row: (text(row.source), text(row.target))),
+        ("too_many_targets", targets, lambda row: text(row.source)),
+        ("too_many_sources", sources, lambda row: text(row.target)),
+    ]
+    for reason, limit, key in steps:
+        if limit is None:
+            continue
+        groups: dict[Hashable, list[Row]] = {}
+        for row in sorted(kept, key=_rank) if by_score else kept:
+            groups.setdefault(key(row), []).append(row)
+        lost = {row: group[0] for group in groups.values() for row in group[limit:]}
+        dropped += [(row, reason, best) for row, best in lost.items()]
+        kept = [row for row in kept if row not in lost]
+    return kept, dropped
+
+
+def _rank(row: Row) -> float:
+    return math.inf if row.score is None else -row.score

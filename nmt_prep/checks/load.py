@@ -229,9 +229,8 @@ def load_cleaning(
         raise _refusal(str(path), problems_of(error, FilterConfig, lines)) from None
     problems: list[str] = []
     if config.clean.dedup.active:
-        problems.append(
-            f"{located(('clean', 'dedup'), lines)}: needs all pairs, which a stream does not have; remove it"
-        )
+        where = located(("clean", "dedup"), lines)
+        problems.append(f"{where}: needs all pairs, which a stream does not have; remove it")
     if opusfilter is not None and not problems:
         return _like_opusfilter(config, opusfilter)
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")

@@ -110,6 +110,13 @@ def test_rules_that_need_the_whole_corpus_are_refused(config: Path) -> None:
     )
 
 
+def test_deduplication_is_refused(config: Path) -> None:
+    assert refused(config, b"a\tb\n", "--set", "clean.dedup.pair=exact") == (
+        f"nmt-prep: error: {config}: 1 problem clean.dedup: needs all pairs, which a stream does not have; remove it"
+    )
+    assert "clean.dedup" not in refused(config, b"a\n", "--set", "clean.dedup.pair=off")
+
+
 def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:
     message = refused(config, b"", "--set", "languages.target=english", "--set", "clean.preset=mild")
     assert "2 problems" in message

@@ -56,7 +56,7 @@ def part_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         schema,
         compression="zstd",
         compression_level=1,
-        use_dictionary=[name for name in ("corpus", "rule") if name in schema.names],
+        use_dictionary=[name for name in ("corpus", "rule", "kept_corpus") if name in schema.names],
         column_encoding={"row": "DELTA_BINARY_PACKED"},
         write_statistics=False,
     )

@@ -18,6 +18,8 @@ def batch(rows: list[int], rule: str) -> pa.RecordBatch:
         "rule": [rule] * count,
         "value": [1.0] * count,
         "threshold": [None] * count,
+        "kept_corpus": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array(["d"])),
+        "kept_row": rows,
     }
     arrays = [
         values if isinstance(values, pa.Array) else pa.array(values, field.type)

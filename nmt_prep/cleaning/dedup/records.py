@@ -8,6 +8,7 @@ the pair in its corpus. Parts are numbered in the order of the corpora, so place
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,15 +111,20 @@ def read_partition(paths: Iterable[Path], partition: int, width: int, bits: int)
     found = [np.zeros((0, width), np.uint64)]
     for path in paths:
         with writing(path), path.open("rb") as file:
-            file.seek(8 * max(partition - 1, 0))
-            bounds = np.fromfile(file, "<u8", 2 if partition else 1).tolist()
-            first, last = (bounds[0], bounds[1]) if partition else (0, bounds[0])
-            file.seek(8 * (1 << bits) + 8 * width * first)
+            ends = np.fromfile(file, "<u8", 1 << bits)
+            if len(ends) < 1 << bits:
+                raise _cut_off(path)
+            first, last = (int(ends[partition - 1]) if partition else 0), int(ends[partition])
+            file.seek(8 * width * first, os.SEEK_CUR)
             values = np.fromfile(file, np.uint64, (last - first) * width)
-        if values.size != (last - first) * width:
-            raise OutputError(f"{path} is cut off; run the stage again with --force clean")
+        if len(values) < (last - first) * width:
+            raise _cut_off(path)
         found.append(values.reshape(-1, width))
     return np.concatenate(found)
+
+
+def _cut_off(path: Path) -> OutputError:
+    return OutputError(f"{path} is cut off; run the stage again with --force clean")
 
 
 def write_drops(path: Path, drops: Records) -> None:

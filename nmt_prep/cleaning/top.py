@@ -107,7 +107,7 @@ def sortable(scores: Values) -> npt.NDArray[np.uint64]:
 
 
 def _score(bits: np.uint64) -> float:
-    """Returns the score that :func:`_sortable` maps to an integer."""
+    """Returns the score that :func:`sortable` maps to an integer."""
     sign = np.uint64(_SIGN)
     plain = bits & ~sign if bits & sign else ~bits
     return float(np.array([plain], np.uint64).view(np.float64)[0])

@@ -29,8 +29,8 @@ def reject_schema() -> pa.Schema:
 
     ``source`` and ``target`` are the text after the fixes, which is the text that the rules judged. ``row`` is the
     position of the pair in its corpus before any pair was dropped. ``rule`` is the reason. ``value`` is the value that
-    the rule computed, and ``threshold`` the limit that it violates; both are null if the reason is no rule. ``kept_corpus`` and
-    ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs.
+    the rule computed, and ``threshold`` the limit that it violates; both are null if the reason is no rule.
+    ``kept_corpus`` and ``kept_row`` say which pair was kept instead, if the reason is a comparison with other pairs.
     """
     return pa.schema(
         [

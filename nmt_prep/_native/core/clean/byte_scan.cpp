@@ -21,7 +21,7 @@ ByteScan::ByteScan(const ByteSet& set, bool double_spaces) : set_(set), double_s
 
 std::uint64_t ByteScan::hits(const std::uint8_t* data, std::size_t size) const {
 #if defined(__x86_64__)
-    // One byte more than a block, for the byte after a space.
+    // Requires one byte more than a block: the byte after a space.
     if (by_blocks_ && size > 64) return hits_ssse3(data);
 #endif
     std::uint64_t bits = 0;
@@ -46,7 +46,8 @@ __attribute__((target("ssse3"))) std::uint64_t ByteScan::hits_ssse3(const std::u
     std::uint64_t result = 0;
     for (unsigned at = 0; at < 64; at += 16) {
         const __m128i block = load(data + at);
-        // A shuffle gives 0 where the index has its highest bit, so that one of the two tables counts for each byte.
+        // A shuffle gives 0 if the highest bit of the index is set, so only one of the two tables contributes to each
+        // byte.
         const __m128i low = _mm_and_si128(block, index);
         const __m128i halves =
             _mm_or_si128(_mm_shuffle_epi8(ascii, low), _mm_shuffle_epi8(high, _mm_xor_si128(low, flip)));

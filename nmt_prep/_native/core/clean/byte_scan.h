@@ -15,7 +15,7 @@ class ByteScan {
     // Finds the bytes of `set`, and with `double_spaces` also a space before another space.
     ByteScan(const ByteSet& set, bool double_spaces);
 
-    // Returns a bit for each of the first 64 bytes, 1 where one is found. Requires size > 0.
+    // Returns a bit for each of the first 64 bytes, 1 if the byte is found. Requires size > 0.
     std::uint64_t hits(const std::uint8_t* data, std::size_t size) const;
 
    private:
@@ -24,7 +24,7 @@ class ByteScan {
     ByteSet set_;
     bool double_spaces_ = false;
     bool by_blocks_ = false;  // the processor has the instructions
-    // By the lower half of a byte: one bit for each upper half, 0 to 7 and 8 to 15.
+    // Index: the lower half of a byte. Value: one bit for each upper half, 0 to 7 (ASCII) and 8 to 15.
     std::array<std::uint8_t, 16> ascii_{};
     std::array<std::uint8_t, 16> high_{};
 };

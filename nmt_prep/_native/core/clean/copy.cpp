@@ -15,7 +15,7 @@
 namespace nmt_prep::clean {
 namespace {
 
-// The letters of a line, case-folded, one after the other.
+// Iterates over the case-folded letters of a line.
 class FoldedLetters {
    public:
     explicit FoldedLetters(const Line& line) : at_(line.begin), end_(line.end) {}
@@ -116,7 +116,7 @@ class EditDistance {
         elements_.assign(a.begin(), a.end());
         std::ranges::sort(elements_);
         elements_.erase(std::ranges::unique(elements_).begin(), elements_.end());
-        matches_.assign((elements_.size() + 1) * blocks, 0);  // the last row is that of other elements
+        matches_.assign((elements_.size() + 1) * blocks, 0);  // the last row is for elements that are not in a
         for (std::size_t i = 0; i < a.size(); ++i) matches_[row(a[i]) * blocks + i / 64] |= std::uint64_t{1} << i % 64;
     }
 
@@ -131,7 +131,7 @@ class EditDistance {
     }
 
     std::vector<std::uint32_t> elements_;  // distinct elements of a, ascending
-    std::vector<std::uint64_t> matches_;   // for each of them, bits of its positions
+    std::vector<std::uint64_t> matches_;   // for each of these elements, a bit for each of its positions in a
     std::vector<std::uint64_t> positive_;
     std::vector<std::uint64_t> negative_;
 };

@@ -1,4 +1,4 @@
-// How much one side repeats the other.
+// Similarity of the two sides of pairs.
 #pragma once
 
 #include "clean/lines.h"

@@ -54,7 +54,7 @@ std::uint32_t currency_of(std::string_view name) {
     return 0;
 }
 
-// Letters of western languages begin with C3; no symbol of a currency does.
+// C3 begins the accented letters of western languages, but no symbol of a currency.
 bool is_symbol(const std::uint8_t* at) {
     return *at == '$' || (*at >= 0xC2 && *at != 0xC3 && Properties::of(next_utf8(at)).category() == Category::kSc);
 }

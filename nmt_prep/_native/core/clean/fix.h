@@ -1,4 +1,4 @@
-// What a fix is: an alteration of lines of text, with a fast way to find the lines that it may alter.
+// Interface of fixes: a fix alters lines of text, and has a fast test for lines that it may alter.
 #pragma once
 
 #include <bitset>

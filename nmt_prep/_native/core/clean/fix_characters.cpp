@@ -5,7 +5,7 @@
 namespace nmt_prep::clean {
 namespace {
 
-// A fix that keeps, removes or replaces each character by itself.
+// A fix that keeps, removes or replaces single characters.
 class CharacterFix : public Fix {
    public:
     bool suspects(const Place& place) const override {
@@ -15,7 +15,7 @@ class CharacterFix : public Fix {
     void apply(std::string_view line, std::string& fixed) const override {
         const auto* at = reinterpret_cast<const std::uint8_t*>(line.data());
         const std::uint8_t* const end = at + line.size();
-        const std::uint8_t* kept = at;  // start of what is still to be copied
+        const std::uint8_t* kept = at;  // start of the text that was not copied yet
         char32_t previous = 0;
         while (at < end) {
             const std::uint8_t* const start = at;

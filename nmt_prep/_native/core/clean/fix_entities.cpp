@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongest = 40;  // bytes between & and ;
 
-// Returns the code point of digits such as "233" or "xE9", 0 if they are none.
+// Returns the code point that digits such as "233" or "xE9" stand for; 0 if there is none.
 char32_t number_of(std::string_view digits) {
     const bool hexadecimal = !digits.empty() && (digits[0] == 'x' || digits[0] == 'X');
     if (hexadecimal) digits.remove_prefix(1);
@@ -35,7 +35,7 @@ char32_t number_of(std::string_view digits) {
     return value;
 }
 
-// Returns the character that a number means, 0 if it means none that text may contain.
+// Returns the character of a numeric reference; 0 if text may not contain it.
 char32_t meant_by(char32_t number) {
     if (number == '\n' || number == '\r') return ' ';
     if (number >= 0x80 && number <= 0x9F) return from_windows_1252(static_cast<std::uint8_t>(number));

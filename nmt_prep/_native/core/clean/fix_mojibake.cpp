@@ -24,12 +24,12 @@ namespace {
 using Points = std::u32string;
 using PointsView = std::u32string_view;
 
-// Bytes from 80 to BF by what their characters do after a letter, in correct text.
+// How the character of a byte from 80 to BF occurs after a letter in correct text.
 struct Follower {
     bool odd;             // never follows a letter: signs such as ¼, and bytes that are no characters
     bool closing;         // often follows a word: quotes, dashes, ellipses, no-break spaces
     bool common;          // closing, or a letter
-    bool before_letters;  // may stand between a word and another
+    bool before_letters;  // may stand between two words
     bool spaced;          // may stand between a word and a sign
     bool after_signs;     // often follows » or a superscript digit
 };
@@ -64,7 +64,7 @@ bool is_small_latin(char32_t c) {
     return (c % 2 == 0) == even;
 }
 
-// Returns the byte of a character beyond ASCII, 0 if it has none.
+// Returns the byte of a character outside ASCII in the two encodings; 0 if it has none.
 std::uint8_t byte_of(char32_t c) {
     if (c >= 0x80 && c <= 0xFF) return static_cast<std::uint8_t>(c);
     if (c < 0x152 || c > 0x2122) return 0;
@@ -76,7 +76,7 @@ enum class Evidence : std::uint8_t { kPossible, kSureBesideSuch, kSure };
 
 Evidence sure_if(bool condition) { return condition ? Evidence::kSure : Evidence::kPossible; }
 
-// Some characters of a line that stand for one.
+// A sequence: adjacent characters of a line that stand for one character.
 struct Sequence {
     std::size_t start;
     std::size_t end;
@@ -108,7 +108,7 @@ class Judge {
         if (lead_ == 0xC2) return of_latin_1_sign();
         const Follower kind = follower(byte_);
         const Evidence weak = kind.common ? Evidence::kPossible : Evidence::kSureBesideSuch;
-        // × Ø ß may stand before signs: the first two mean times and diameter, the third ends words.
+        // × Ø ß may stand before signs: × and Ø also mean times and diameter, and ß can end a word.
         if (lead_ == 0xD7 || lead_ == 0xD8 || lead_ == 0xDF) return odd_ ? Evidence::kSureBesideSuch : weak;
         if (odd_) return sure_if(control_ || !is_digit(following_));
         const bool within_word =
@@ -119,14 +119,14 @@ class Judge {
    private:
     static bool is_odd(char32_t c) {
         const std::uint8_t byte = byte_of(c);
-        // Quotes, dashes and ellipses can be control characters by themselves.
+        // Quotes, dashes and ellipses also occur as control characters outside of sequences.
         return follower(byte).odd || (is_control(c) && !is_one_of(byte, "\x85\x92\x93\x94\x96\x97"));
     }
     bool after_sentence() const {
         return previous_ < 0x80 && is_one_of(static_cast<std::uint8_t>(previous_), ".,;:!?)\"'");
     }
 
-    // Of three or four characters.
+    // Evidence for a sequence of three or four characters.
     Evidence of_long() const {
         if (odd_ || (std::ranges::any_of(rest_, is_odd) && !follower(byte_).spaced)) return Evidence::kSure;
         // Vietnamese and other letters with dots: º never follows á, and what follows » and ¹ there is no quote or
@@ -138,7 +138,7 @@ class Judge {
                        (!last.after_signs || (is_letter(following_) && !last.before_letters)));
     }
 
-    // Of Â and a sign, which means the sign.
+    // Evidence for Â and a sign, which stand for the sign alone.
     Evidence of_latin_1_sign() const {
         if (byte_ < 0xA0) return sure_if(control_ || (is_small(previous_) && follower(byte_).closing));
         if (odd_ || is_small(previous_)) return Evidence::kSure;
@@ -155,7 +155,7 @@ class Judge {
         const bool small = is_small_latin(meant_) || meant_ == U'×' || meant_ == U'÷';
         if (small && is_small(previous_)) return true;
         if (is_letter(following_) && !kind.before_letters) return true;
-        // What was misread twice: "Ã„Æ’" is "Äƒ" misread, which is "ă" misread.
+        // Text that was misread twice: "ă" was misread as "Äƒ", and this as "Ã„Æ’".
         const std::uint8_t next = byte_of(following_);
         if (lead_ == 0xC3 && is_small(previous_) && next >= 0xC2 && next < 0xE0) return true;
         if (lead_ != 0xC3 || (is_alphanumeric(previous_) && !is_digit(previous_))) return false;
@@ -164,7 +164,7 @@ class Judge {
     }
 
     std::uint8_t lead_;
-    std::uint8_t byte_;  // of the second character
+    std::uint8_t byte_;  // byte of the second character
     bool control_;
     bool odd_;
     char32_t meant_;
@@ -173,7 +173,7 @@ class Judge {
     PointsView rest_;
 };
 
-// Returns the sequence at a position, whose `end` is `at` if there is none.
+// Returns the sequence that begins at a position. If there is none, its `end` is `at`.
 Sequence sequence_at(PointsView line, std::size_t at) {
     const Sequence none{at, at, 0, Evidence::kPossible};
     const std::uint8_t lead = byte_of(line[at]);
@@ -190,7 +190,7 @@ Sequence sequence_at(PointsView line, std::size_t at) {
     return found;
 }
 
-// The sequences of a line, and which of them are surely mojibake.
+// The sequences of a line, with a mark for those that are surely mojibake.
 class Sequences {
    public:
     explicit Sequences(PointsView line) {
@@ -211,13 +211,13 @@ class Sequences {
     }
 
     const std::vector<Sequence>& all() const { return all_; }
-    // True if some are sure.
+    // True if some sequences are sure.
     bool some() const { return some_; }
-    // True if some are sure and the line has no other characters beyond ASCII.
+    // True if some sequences are sure, and the line has no characters outside ASCII except in sequences.
     bool pure() const { return pure_; }
 
    private:
-    // Makes sequences sure that touch one that is.
+    // Marks sequences that are adjacent to a sure one as sure, too.
     void spread() {
         const auto touch = [&](std::size_t i) { return all_[i].end == all_[i + 1].start; };
         const std::size_t pairs = all_.empty() ? 0 : all_.size() - 1;
@@ -283,7 +283,7 @@ class Mojibake final : public Fix {
         return false;
     }
 
-    // Undoes one misreading; returns whether there was any.
+    // Undoes one misreading; returns true if the line was altered.
     bool fix_once(Points& line) const {
         const Sequences sequences(line);
         Points result;
@@ -311,12 +311,13 @@ class Mojibake final : public Fix {
         return true;
     }
 
-    // True for Ã before a space that was the no-break space of à, in languages that have à only at the end of words.
+    // True for Ã before a plain space that stands for à, in languages that have à only at the end of words. (The second
+    // byte of à is a no-break space, which was replaced.)
     bool is_final_a(PointsView line, std::size_t at, char32_t previous, bool pure) const {
         return final_a_ && line[at] == U'Ã' && at + 1 < line.size() && line[at + 1] == ' ' &&
                (is_small(previous) || (pure && !is_alphanumeric(previous)));
     }
-    // Returns 1 if the space after Ã belongs to the letter alone: before another space, and in the Portuguese word às.
+    // Returns 1 if the space after Ã is only part of the letter: before another space, and in the Portuguese word às.
     std::size_t skipped_spaces(PointsView rest) const {
         const bool word = portuguese_ && (rest == U" s" || rest == U" s ");
         return rest.starts_with(U"  ") || word ? 1 : 0;

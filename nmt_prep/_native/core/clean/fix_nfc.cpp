@@ -21,7 +21,7 @@ void decompose(char32_t point, std::vector<char32_t>& points) {
         return;
     }
     decompose(found->first, points);
-    if (found->second != 0) points.push_back(found->second);  // never decomposes further
+    if (found->second != 0) points.push_back(found->second);  // the second character never decomposes further
 }
 
 std::unordered_map<std::uint64_t, char32_t> make_compositions() {
@@ -31,7 +31,7 @@ std::unordered_map<std::uint64_t, char32_t> make_compositions() {
     return map;
 }
 
-// Returns the character that two characters combine to, 0 if they do not.
+// Returns the character that two characters combine to; 0 if they do not combine.
 char32_t composition(char32_t first, char32_t second) {
     if (first >= kLeads && first < kLeads + kLeadCount && second >= kVowels && second < kVowels + kVowelCount)
         return kSyllables + ((first - kLeads) * kVowelCount + (second - kVowels)) * kFinalCount;
@@ -43,7 +43,7 @@ char32_t composition(char32_t first, char32_t second) {
     return found == kCompositions.end() ? 0 : found->second;
 }
 
-// Combines characters with the last character of class 0 before them, unless another between the two prevents it.
+// Combines characters with the last character of class 0 before them, unless a character between the two blocks this.
 void compose(std::vector<char32_t>& points) {
     std::size_t written = 0;
     std::size_t starter = points.size();  // none yet
@@ -81,7 +81,7 @@ class Nfc final : public Fix {
         }();
         return kLeadBytes;
     }
-    // The quick check of the annex: marks must ascend by class, and all characters must be sure to stay.
+    // The quick check of the annex: marks must ascend by class, and every character must be one that always stays.
     bool suspects(const Place& place) const override {
         const std::uint8_t* at = place.at;
         const NormalizationKind kind = normalization_kind(next_utf8(at));

@@ -60,7 +60,7 @@ Character character_before(std::string_view text, std::size_t end) {
     return character_at(text, at);
 }
 
-// Replaces every occurrence; what is written is not searched again.
+// Replaces every occurrence of `from`. Replacements are not searched again.
 void replace(std::string& text, std::string_view from, std::string_view to) {
     std::size_t at = text.find(from);
     if (at == std::string::npos) return;
@@ -89,7 +89,8 @@ void close_parentheses(std::string& text) {
         if (text.find_first_of(".!:?;,", at + 2) == at + 2) text.erase(at + 1, 1);
 }
 
-// Replaces a quote between two ASCII letters by an apostrophe. The letter after it cannot be the letter before another.
+// Replaces a quote between two ASCII letters by an apostrophe. As matches do not overlap, a letter after one quote does
+// not count as the letter before the next.
 void replace_apostrophes(std::string& text, std::string_view quote) {
     std::size_t used = 0;
     for (std::size_t at = text.find(quote); at != std::string::npos; at = text.find(quote, at + 1)) {
@@ -101,7 +102,7 @@ void replace_apostrophes(std::string& text, std::string_view quote) {
     }
 }
 
-// Moves commas and full stops that follow a quote to before it.
+// Moves commas and full stops after a quote to the front of the quote.
 void move_stops_into_quotes(std::string& text) {
     for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at)) {
         const std::size_t end = std::min(text.find_first_not_of(",.", at + 1), text.size());
@@ -157,7 +158,7 @@ class Normalizer final : public Fix {
    private:
     bool is_digit(char32_t point) const { return moses_ ? point >= '0' && point <= '9' : is_decimal(point); }
 
-    // Spaces around parentheses and before signs.
+    // Normalizes spaces around parentheses and before signs.
     void normalize_spaces(std::string& text) const {
         replace(text, "\r", "");
         replace(text, "(", " (");
@@ -210,7 +211,7 @@ class Normalizer final : public Fix {
     // follows.
     void move_stops_after_quotes(std::string& text) const {
         replace(text, ",\"", "\",");
-        std::size_t used = 0;  // what follows a quote is used up by it
+        std::size_t used = 0;  // end of the last match, which includes the character after the quote
         for (std::size_t at = text.find(".\""); at != std::string::npos;
              at = text.find(".\"", std::max(used, at + 1))) {
             std::size_t end = at + 2;
@@ -229,7 +230,8 @@ class Normalizer final : public Fix {
         return is_space(point) && (!moses_ || (point >= 0x09 && point <= 0x0D) || point == ' ');
     }
 
-    // Replaces a no-break space between two digits. The digit after it cannot be the digit before another.
+    // Replaces a no-break space between two digits. As matches do not overlap, a digit after one space does not count
+    // as the digit before the next.
     void join_digits(std::string& text) const {
         std::size_t used = 0;
         for (std::size_t at = text.find(kNoBreak); at != std::string::npos; at = text.find(kNoBreak, at + 1)) {
@@ -255,7 +257,7 @@ class Normalizer final : public Fix {
     bool moses_;
     bool english_;
     bool stops_after_quotes_;
-    char decimal_sign_;  // what a no-break space between two digits becomes
+    char decimal_sign_;  // replacement of a no-break space between two digits
 };
 
 }  // namespace

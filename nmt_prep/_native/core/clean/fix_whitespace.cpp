@@ -31,7 +31,7 @@ class Whitespace final : public Fix {
     void apply(std::string_view line, std::string& fixed) const override {
         const auto* at = reinterpret_cast<const std::uint8_t*>(line.data());
         const std::uint8_t* const end = at + line.size();
-        char32_t space = 0;  // what the run of whitespace before `at` becomes, 0 if there is none
+        char32_t space = 0;  // replacement of the run of whitespace before `at`; 0 if there is none
         while (at < end) {
             const std::uint8_t* const start = at;
             const char32_t point = next_utf8(at);

@@ -14,7 +14,7 @@
 
 namespace nmt_prep::clean {
 
-// The result of fixing a column. If no line was altered, `offsets` is empty and the column stands as it is.
+// The result of fixing a column. If no line was altered, `offsets` is empty, and the text is that of the column.
 struct FixedText {
     std::string bytes;
     std::vector<std::int64_t> offsets;
@@ -42,8 +42,8 @@ class Fixer {
     std::vector<std::unique_ptr<Fix>> fixes_;
     std::array<std::uint32_t, 256> fixes_of_byte_{};
     bool checks_spaces_ = false;
-    ByteScan scan_;                // for the triggers of all fixes
-    std::vector<ByteScan> scans_;  // for those of each
+    ByteScan scan_;                // finds the triggers of all fixes
+    std::vector<ByteScan> scans_;  // for each fix, finds its triggers
 };
 
 }  // namespace nmt_prep::clean

@@ -1,4 +1,4 @@
-// Makes the fixes. What each of them does is described where it is defined, in the file fix_*.cpp of its name.
+// Makes the fixes. The file fix_*.cpp that defines a fix describes it.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ std::unique_ptr<Fix> whitespace_fix(bool keep_no_break);
 std::unique_ptr<Fix> ligatures_fix();
 std::unique_ptr<Fix> width_fix();
 
-// Whose punctuation normalization to match.
+// The tool whose punctuation normalization is reproduced.
 enum class Punctuation : std::uint8_t { kMoses, kSacremoses };
 std::unique_ptr<Fix> punctuation_fix(Punctuation like, const std::string& language);
 

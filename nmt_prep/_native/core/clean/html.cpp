@@ -77,7 +77,7 @@ class Parser {
     bool is(std::size_t at, char c) const { return at < text_.size() && text_[at] == c; }
     bool is(std::size_t at, std::string_view part) const { return text_.substr(at, part.size()) == part; }
 
-    // Nothing after `at` can change the result.
+    // True if nothing after `at` can change the result.
     bool decided(std::size_t at) const {
         if (refused_) return true;
         if (found_) return text_.find("<![", at) == kNone;
@@ -100,7 +100,7 @@ class Parser {
                 if (next != kNone) {
                     at = next;
                 } else {
-                    // The parser gives up: what follows is parsed by the second call, or is text in it.
+                    // The parser gives up here. The second call parses the rest, or takes it as text.
                     const bool bail = text_.find(';', at) != kNone;
                     return last ? kNone : at + (bail ? 2 : 0);
                 }
@@ -136,7 +136,7 @@ class Parser {
         return end == kNone ? kNone : end + 1;
     }
 
-    // After `--\s*>`.
+    // Returns the position after `--\s*>`.
     std::size_t after_comment(std::size_t at) const {
         for (at = text_.find("--", at); at != kNone; at = text_.find("--", at + 1)) {
             const std::size_t end = skip_spaces(at + 2);
@@ -145,7 +145,7 @@ class Parser {
         return kNone;
     }
 
-    // `<![name…]]>`, or Microsoft's `<![if …]>`. Other names are refused.
+    // Parses `<![name…]]>` or Microsoft's `<![if …]>`. Other names are refused.
     std::size_t marked_section(std::size_t at) {
         std::size_t end = at + 3;
         if (end == text_.size()) return kNone;

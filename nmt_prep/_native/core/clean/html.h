@@ -1,4 +1,4 @@
-// Whether lines hold HTML tags.
+// Finds HTML tags in lines.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ bool unbounded(const Bounds& bounds) {
     return bounds.low == -kInfinity && bounds.high == kInfinity && !bounds.above && !bounds.below;
 }
 
-// Whole numbers below this have their bin in a table.
+// The bins of whole numbers below this are looked up in a table.
 constexpr std::size_t kTabled = 256;
 
 }  // namespace
@@ -23,7 +23,7 @@ void judge(const double* values, std::size_t pairs, std::span<const Bounds> colu
         const double* const column = values;
         values += pairs;
         if (unbounded(bounds)) continue;
-        // Strict bounds become inclusive ones of the next number; comparisons with NaN are false.
+        // A strict bound is replaced by an inclusive bound at the next number. Comparisons with NaN are false.
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
         const double low = bounds.above ? std::nextafter(bounds.low, kInfinity) : bounds.low;
         const double high = bounds.below ? std::nextafter(bounds.high, -kInfinity) : bounds.high;

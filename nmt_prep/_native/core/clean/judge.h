@@ -16,7 +16,8 @@ struct Bounds {
     bool below;
 };
 
-// Sets pass[i] to 1 if all values of pair i are within their bounds. Column c of `columns` is values[c * pairs ...].
+// Sets pass[i] to 1 if all values of pair i are within their bounds, else to 0. `columns` has the bounds of each
+// column; the values of column c begin at values[c * pairs].
 void judge(const double* values, std::size_t pairs, std::span<const Bounds> columns, std::uint8_t* pass);
 
 // Adds to counts[kept[i] * bins + bin] for each value, where bin b holds edges[b] <= value < edges[b + 1]. The last bin

@@ -1,4 +1,4 @@
-// What each character becomes in the normalized key of a line, for one fixed version of Unicode.
+// Replacements of characters for the normalized keys of lines, for one fixed version of Unicode.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace nmt_prep::clean {
 // Version of the tables, e.g. "14.0.0".
 extern const char kKeysVersion[];
 
-// Codes of characters: dropped, kept as it is, or 2 more than the number of a replacement.
+// Codes of characters: dropped, kept, or the number of a replacement plus 2.
 inline constexpr std::uint16_t kDropped = 0;
 inline constexpr std::uint16_t kKept = 1;
 
@@ -21,7 +21,7 @@ extern const std::uint16_t kKeyCode[];
 extern const std::uint16_t kReplacementStart[];
 extern const char32_t kReplacementPoints[];
 
-// Requires point <= 0x10FFFF. Hangul syllables have the code kKept, but are to be decomposed.
+// Requires point <= 0x10FFFF. Hangul syllables have the code kKept, but the caller must decompose them.
 inline std::uint16_t key_code(char32_t point) {
     const std::size_t page = kKeyPage[point >> 8];
     return kKeyCode[page << 8 | (point & 0xFF)];

@@ -25,7 +25,7 @@ std::uint64_t finish(std::uint64_t hash) {
     return hash ^ hash >> 33;
 }
 
-// What each ASCII character becomes, 0 for nothing.
+// Replacement of each ASCII character; 0 if it is dropped.
 struct AsciiTable {
     AsciiTable() {
         for (unsigned point = 0; point < 0x80; ++point) {
@@ -37,7 +37,7 @@ struct AsciiTable {
     std::uint8_t becomes[0x80] = {};
 };
 
-// Normalizes lines one after another, in the same memory.
+// Normalizes lines; reuses its memory from line to line.
 class Normalizer {
    public:
     // Returns the size of the normalized line, which is at data().
@@ -47,7 +47,7 @@ class Normalizer {
         if (bytes_.size() < text.size(line)) bytes_.resize(text.size(line));
         std::size_t size = 0;
         const std::uint8_t* at = begin;
-        for (; at < end && *at < 0x80; ++at) {  // writes every byte, and steps on only after those that are kept
+        for (; at < end && *at < 0x80; ++at) {  // writes every byte, but advances only after bytes that are kept
             const std::uint8_t becomes = ascii_.becomes[*at];
             bytes_[size] = becomes;
             size += becomes != 0;

@@ -15,12 +15,12 @@ struct Key {
     friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-// MurmurHash3 (x64, 128 bits, seed 0) of some bytes. The same on every processor with little-endian numbers.
+// MurmurHash3 (x64, 128 bits, seed 0). It is the same on every little-endian processor.
 Key hash_key(const std::uint8_t* data, std::size_t size);
 
-// Writes a key for each line: of its bytes, or, if `normalized`, of its letters, marks and numbers after compatibility
-// decomposition and case folding, with 0 for each decimal digit. A line that has none of these gets the key of its
-// bytes. Throws InvalidTextError naming a line that is not UTF-8.
+// Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line
+// instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line without any keeps
+// the hash of its bytes. Throws InvalidTextError naming a line that is not UTF-8.
 void line_keys(const TextView& text, bool normalized, Key* keys);
 
 // Writes the key of each pair of lines with the given keys.

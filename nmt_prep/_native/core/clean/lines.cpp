@@ -13,11 +13,11 @@
 namespace nmt_prep::clean {
 namespace {
 
-// Bits of 64 bytes.
+// Properties of 64 bytes, one bit per byte.
 struct Block {
     std::uint64_t spaces = 0;         // white space of ASCII
     std::uint64_t continuations = 0;  // 80 to BF
-    std::uint64_t leads = 0;          // lead bytes that white space outside ASCII can begin with: C2, E1, E2, E3
+    std::uint64_t leads = 0;          // bytes that white space outside ASCII can begin with: C2, E1, E2, E3
     std::uint64_t high = 0;           // 80 and above
 };
 
@@ -29,7 +29,7 @@ Block block_of(const std::uint8_t* at) {
     for (int part = 0; part < 4; ++part) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::ptrdiff_t{16} * part));
         const auto same = [&](int value) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(static_cast<char>(value))); };
-        // 9 to 13 and 28 to 31: unsigned less-than as a minimum.
+        // Finds 9 to 13 and 28 to 31. An unsigned comparison is computed as a minimum.
         const auto within = [&](int first, int span) {
             const __m128i from = _mm_sub_epi8(bytes, _mm_set1_epi8(static_cast<char>(first)));
             return _mm_cmpeq_epi8(_mm_min_epu8(from, _mm_set1_epi8(static_cast<char>(span))), from);
@@ -94,7 +94,7 @@ Lines::Lines(const TextView& text) : text_(text), first_(text.line(0)), ascii_(t
         ascii_[i] = any(high, begin, begin + text.size(i)) ? 0 : 1;
     }
     check_lines(text, 0, text.lines);
-    for (const std::size_t position : leads) {  // only now is the text known to be well formed
+    for (const std::size_t position : leads) {  // from here on, the text is known to be well formed
         const std::uint8_t* at = first_ + position;
         if (!Properties::of(next_utf8(at)).space()) continue;
         for (std::size_t byte = position; first_ + byte < at; ++byte)

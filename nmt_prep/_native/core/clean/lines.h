@@ -1,4 +1,4 @@
-// Validated lines of one side of a batch, as the kernels of rules take them.
+// Validated lines of one side of a batch: the input of the kernels of rules.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Line {
     std::size_t size() const { return static_cast<std::size_t>(end - begin); }
 };
 
-// Lines whose UTF-8 was checked once, with the white space and the continuation bytes as bits.
+// Lines whose UTF-8 was checked once, with bitmaps of white space and continuation bytes.
 class Lines {
    public:
     // Throws InvalidTextError naming the line that is not well-formed UTF-8. The text must outlive the object.

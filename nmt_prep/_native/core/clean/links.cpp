@@ -17,7 +17,7 @@ constexpr std::string_view kTopDomains[] = {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 bool alphanumeric(char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9'); }
 
-// Characters of addresses; others, and everything outside ASCII, end them.
+// True for characters of addresses. Any other character ends an address, also every character outside ASCII.
 bool in_address(char c) {
     return c > ' ' && c < 0x7F && std::string_view("<>\"{}|\\^`").find(c) == std::string_view::npos;
 }
@@ -31,7 +31,8 @@ bool is_url(std::string_view word) {
     return std::ranges::any_of(kPrefixes, [word](std::string_view prefix) { return begins_with(word, prefix); });
 }
 
-// Two or more labels of letters, digits and hyphens, the last of them a common top-level domain; a path may follow.
+// True for a host name: two or more labels of letters, digits and hyphens, the last one a common top-level domain. A
+// path may follow.
 bool is_host(std::string_view word) {
     const std::string_view host = word.substr(0, word.find_first_of("/:?#"));
     const std::size_t dot = host.rfind('.');
@@ -49,7 +50,7 @@ bool is_address(std::string_view word) {
     return is_host(at == std::string_view::npos ? word : at == 0 ? std::string_view() : word.substr(at + 1));
 }
 
-// Removes punctuation around an address: (https://a.org/b). is the address https://a.org/b.
+// Removes punctuation around an address: "(https://a.org/b)." becomes "https://a.org/b".
 std::string_view trimmed(std::string_view word) {
     while (!word.empty() && std::string_view("(['*_-").find(word.front()) != std::string_view::npos)
         word.remove_prefix(1);
@@ -58,7 +59,7 @@ std::string_view trimmed(std::string_view word) {
     return word;
 }
 
-// Calls found(word) for every run of characters of addresses that could hold one.
+// Calls found(word) for every run of address characters that may contain an address.
 template <class Found>
 void for_each_word(const Line& line, Found&& found) {
     const std::string_view text(reinterpret_cast<const char*>(line.begin), line.size());

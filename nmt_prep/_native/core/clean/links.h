@@ -5,11 +5,12 @@
 
 namespace nmt_prep::clean {
 
-// Share of the characters of a line, white space left out, that belong to addresses; 0 for lines without characters.
+// Writes the share of the characters of a line, except white space, that belong to addresses; 0 for lines without such
+// characters.
 void address_shares(const Lines& lines, double* out);
 
-// Writes 2m / (a + b): m is the number of URLs (http, https, ftp, www) that the sides share, a and b those of each
-// side; 1 if there are none.
+// Writes 2m / (a + b): m is the number of URLs (http, https, ftp, www) that are on both sides, a and b are the numbers
+// on each side; 1 if there are none.
 void url_similarity(const Lines& source, const Lines& target, double* out);
 
 }  // namespace nmt_prep::clean

@@ -81,7 +81,7 @@ class Breadcrumbs {
     std::size_t others_ = 0;  // bytes
 };
 
-// Number of words in a token that begin with a capital letter after a small one; 0 for addresses, tags and paths.
+// Number of capital letters in a token that are first or follow a small letter; 0 for addresses, tags and paths.
 std::size_t glued_words(const std::uint8_t* at, const std::uint8_t* end) {
     if (std::any_of(at, end, [](std::uint8_t c) { return std::strchr("/.@#_\\:=&?%0123456789", c) != nullptr; }))
         return 0;
@@ -133,7 +133,7 @@ bool has_escapes(const Line& line) {
     return percents >= 2;
 }
 
-// The byte that a character is in Windows-1252 or Latin-1, 0 if it is none from 80 on.
+// The byte of a character in Windows-1252 or Latin-1; 0 if it has none from 80 to FF.
 std::uint8_t single_byte(char32_t point) {
     constexpr char32_t kWindows[32] = {0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
                                        0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
@@ -145,10 +145,11 @@ std::uint8_t single_byte(char32_t point) {
     return found == std::end(kWindows) ? 0 : static_cast<std::uint8_t>(0x80 + (found - std::begin(kWindows)));
 }
 
-// True for characters that text of western languages may have after a capital letter with an accent.
+// True for quotes and ellipses that may follow an accented capital letter in western languages.
 bool is_quote(char32_t point) { return (point >= 0x2018 && point <= 0x201E) || point == 0x2026 || point == 0xBB; }
 
-// True if the characters from `at` on are the bytes of one character in UTF-8, as text seldom has by chance.
+// True if the bytes of the characters from `at` on are the UTF-8 of one character, in a combination that is rare in
+// correct text.
 bool is_mojibake(const std::uint8_t* at, const std::uint8_t* end) {
     char32_t points[3] = {};
     for (char32_t& point : points)

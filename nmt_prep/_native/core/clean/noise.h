@@ -1,4 +1,4 @@
-// Signs of text that is no running text: unbalanced brackets, navigation, glued or spaced words, broken encodings.
+// Signs of text that is not running text: unbalanced brackets, navigation, glued or spaced words, broken encodings.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace nmt_prep::clean {
 // difference between those that open and those that close.
 void unbalanced_brackets(const Lines& lines, double* out);
 
-// The same between the sides: how much the differences differ, so that "a)" on both sides is balanced.
+// Sum over the kinds of brackets of the difference between the sides: opening brackets minus closing ones are compared,
+// so "a)" on both sides is balanced.
 void bracket_differences(const Lines& source, const Lines& target, double* out);
 
 // Kinds of noise, as bits.
@@ -21,10 +22,10 @@ enum Noise : std::uint8_t {
     kSpacedLetters = 4,  // five or more tokens of a single letter in a row: H e l l o
     kEscapes = 8,        // \u00e4, \xe4, or %C3%A4
     kMojibake = 16,      // UTF-8 read as Latin-1 or Windows-1252: Ã¤, â€™; U+FFFD
-    kUnassigned = 32,    // code points without a meaning: unassigned, private use, control characters from U+0080 on
+    kUnassigned = 32,    // unassigned and private code points, control characters from U+0080 on
 };
 
-// Writes the number of wanted kinds of noise that each line holds.
+// Writes for each line how many of the kinds in `wanted` it has.
 void noise_kinds(const Lines& lines, std::uint8_t wanted, double* out);
 
 }  // namespace nmt_prep::clean

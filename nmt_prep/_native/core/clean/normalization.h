@@ -19,7 +19,7 @@ struct Decomposition {
     char32_t point;
     char32_t first;
     char32_t second;  // 0 if there is only one
-    bool composes;    // whether the two combine to `point`
+    bool composes;    // true if the two combine to `point`
 };
 
 // Two-stage table: page of each 256 code points, then the kind of each character of the page.

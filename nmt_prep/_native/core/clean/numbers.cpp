@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kNoDigit = -1;
 
-// Value of a decimal digit of any script: the digits of a script are ten code points in a row, from one that the tables
-// know as a digit and whose predecessor is none, or ten after such a one.
+// Value of a decimal digit of any script. The ten digits of a script have consecutive code points, and several scripts
+// may follow each other: the first digit is a digit whose predecessor is not one, or comes a multiple of ten after it.
 int digit_value(char32_t point) {
     if (point < 0x80) return point >= '0' && point <= '9' ? static_cast<int>(point - '0') : kNoDigit;
     if (!Properties::of(point).decimal()) return kNoDigit;
@@ -246,7 +246,8 @@ std::size_t take_matches(std::vector<Number>& a, std::vector<Number>& b, Match&&
 
 bool equal_numbers(const Number& a, const Number& b) { return a.digits == b.digits && a.exponent == b.exponent; }
 
-// 3.5 million and 3,500,000, or 1.234 and 1,234 with another meaning of the mark: powers of ten from a thousand.
+// True if the numbers have the same digits, and differ by a power of ten from a thousand on: 3.5 million and 3,500,000,
+// or 1.234 and 1,234 if the mark has another meaning.
 bool scaled_numbers(const Number& a, const Number& b) {
     return a.digits == b.digits && a.digits != 0 && std::abs(a.exponent - b.exponent) >= 3;
 }
@@ -264,13 +265,14 @@ std::size_t written_in_digits(const std::vector<Number>& numbers) {
         std::count_if(numbers.begin(), numbers.end(), [](const Number& number) { return !number.spelled; }));
 }
 
-// Numbers that differ: those that one side has beyond the other count only if they must be digits there, too.
+// Number of numbers that differ. Numbers that one side has more than the other count only if they are never spelled
+// out.
 std::size_t differing(const std::vector<Number>& a, const std::vector<Number>& b, std::uint64_t small) {
     const auto must = [small](const std::vector<Number>& numbers) {
         return static_cast<std::size_t>(std::count_if(
             numbers.begin(), numbers.end(), [small](const Number& number) { return !may_be_spelled(number, small); }));
     };
-    // Numbers that face one of the other side differ from it.
+    // As many numbers as both sides have left face each other, and differ.
     const std::size_t facing = std::min(written_in_digits(a), written_in_digits(b));
     return std::max(must(a), facing) + std::max(must(b), facing);
 }
@@ -306,7 +308,7 @@ bool may_hold_numbers(const Line& line) {
     const std::size_t digits = count_where(line.size(), [bytes](std::size_t i) {
         return static_cast<std::uint8_t>(static_cast<std::uint8_t>(bytes[i] - '0') < 10);
     });
-    // Digits of other scripts and Han numerals are of three bytes, or of two from D9 (Arabic) on.
+    // Outside ASCII, digits and Han numerals begin with a byte from D9 (Arabic) on.
     return digits != 0 || (!line.ascii && std::any_of(line.begin, line.end, [](std::uint8_t b) { return b >= 0xD9; }));
 }
 

@@ -1,4 +1,4 @@
-// Numbers of two sides, compared whatever the digits, separators and order.
+// Compares the numbers of two sides, regardless of script, separators and order.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace nmt_prep::clean {
 
-// A number as its digits without zeros at the ends, and the power of ten of the last of them: 1,200 is 12 and 2.
+// A number: its digits without leading and trailing zeros, and the power of ten of the last digit: 12 and 2 for 1,200.
 struct Number {
-    std::uint64_t digits;  // a hash of them if there are more than 18
+    std::uint64_t digits;  // the digits as a number, or their hash if there are more than 18
     std::int32_t exponent;
     bool spelled;  // in Han numerals, which are often words
 

@@ -5,8 +5,8 @@
 
 namespace nmt_prep::clean {
 
-// Ratio of the matching digits 1 to 9 of each pair, in order, as OpusFilter's NonZeroNumeralsFilter; 1 if there are
-// none.
+// Writes the ratio of matching digits from 1 to 9 of each pair, in order, as in OpusFilter's NonZeroNumeralsFilter; 1
+// if there are none.
 void numerals(const Lines& source, const Lines& target, double* out);
 
 }  // namespace nmt_prep::clean

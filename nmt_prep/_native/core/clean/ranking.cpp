@@ -49,8 +49,8 @@ class Ranking {
     std::size_t kept_;
     const std::vector<std::uint32_t>& corpora_;
     std::size_t corpus_count_;
-    std::vector<std::int64_t> rows_of_;  // of each corpus, in the present group
-    std::vector<std::uint32_t> found_;   // corpora in the present group
+    std::vector<std::int64_t> rows_of_;  // rows of each corpus in the current group
+    std::vector<std::uint32_t> found_;   // corpora in the current group
     Ranked ranked_;
 };
 

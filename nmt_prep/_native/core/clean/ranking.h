@@ -1,4 +1,4 @@
-// Decides which rows with the same key stay.
+// Chooses the rows to keep among rows with the same key.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr unsigned kHeadBits = 11;
 
-// \s of the package regex: unlike str.isspace, the separators U+001C to U+001F are none.
+// White space as `\s` of the package regex, which unlike str.isspace does not include U+001C to U+001F.
 bool is_space(char32_t point) {
     if (point < 0x80) return point == ' ' || (point >= 9 && point <= 13);
     return Properties::of(point).space();

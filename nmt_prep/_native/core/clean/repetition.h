@@ -1,12 +1,12 @@
-// Text that is repeated at once.
+// Text that is repeated immediately.
 #pragma once
 
 #include "clean/lines.h"
 
 namespace nmt_prep::clean {
 
-// Which repetitions count: a string of `min` to `max` + 1 code points that begins with none of white space, followed by
-// itself `times` times or more, with or without spaces (U+0020) before each.
+// The repetitions that count: a string of `min` to `max` + 1 code points that does not begin with white space, followed
+// by `times` or more copies of itself, each with or without spaces (U+0020) before it.
 struct Repetition {
     std::size_t times;
     std::size_t min;

@@ -17,7 +17,7 @@ int script_of_name(std::string_view name);
 // Code points of an average word, in tenths, of a script without spaces between words; 0 for other scripts.
 unsigned tenths_per_word(std::uint8_t script);
 
-// The script that a character's word is written in: the prolonged sound mark, which is Common, belongs to Katakana.
+// The script of a character within a word: Katakana for the prolonged sound mark ー, although it is Common.
 std::uint8_t word_script(char32_t point);
 
 }  // namespace nmt_prep::clean

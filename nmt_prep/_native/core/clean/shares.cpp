@@ -39,7 +39,7 @@ void for_each_beyond_ascii(const Line& line, Found&& found) {
     }
 }
 
-// White space as `\s` of the package regex: unlike str.isspace, the separators U+001C to U+001F are none.
+// White space as `\s` of the package regex, which unlike str.isspace does not include U+001C to U+001F.
 std::size_t regex_spaces(const Lines& lines, const Line& line) {
     const std::uint8_t* const bytes = line.begin;
     return lines.space_characters(line) - count_where(line.size(), [bytes](std::size_t i) {

@@ -1,4 +1,4 @@
-// Shares of the characters or words of a line that are of a certain kind. A share of nothing is 1.
+// Shares of characters or words of a certain kind in a line. The share is 1 if there is nothing to count, unless noted.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace nmt_prep::clean {
 // Alphabetic code points among all; without white space (\s of the package regex) if `spaces` is false.
 void alphabetic_shares(const Lines& lines, bool spaces, double* out);
 
-// Letters (L*), each of which counts for as many letters of an alphabet as it tells about the language: 4 in scripts
-// without spaces between words, 2 in Hangul. And the share of those in one of the scripts, 1 without letters.
+// Writes the weight of the letters (L*) of each line, and the share of letters in one of the scripts. A letter weighs 4
+// in scripts without spaces between words, 2 in Hangul, else 1, because it tells more about the language.
 void script_weights(const Lines& lines, const std::uint8_t* scripts, std::size_t count, double* weights,
                     double* shares);
 
@@ -24,7 +24,7 @@ void script_shares(const Lines& lines, const std::uint8_t* scripts, std::size_t 
 // Code points that are letters, marks or numbers (L*, M*, N*) among those that are not white space.
 void word_character_shares(const Lines& lines, double* out);
 
-// Numbers (N*) among letters, marks and numbers; 0 if there are none of them.
+// Numbers (N*) among letters, marks and numbers; 0 if there are none.
 void number_shares(const Lines& lines, double* out);
 
 }  // namespace nmt_prep::clean

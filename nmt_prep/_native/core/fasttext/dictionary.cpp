@@ -25,7 +25,7 @@ Dictionary::Dictionary(const ModelFile& file)
     for (const Entry& entry : file.words) texts_.push_back(entry.text);
     for (const Entry& entry : file.labels) texts_.push_back(entry.text);
     slots_.assign(std::bit_ceil(2 * texts_.size() + 1), kNone);
-    // Of entries with the same text the last one counts, as in fastText.
+    // If several entries have the same text, the last one is used, as in fastText.
     for (std::size_t i = 0; i < texts_.size(); ++i) slots_[slot(texts_[i])] = static_cast<std::uint32_t>(i);
     if (!pruned_ || !file.has_ngrams()) return;
 

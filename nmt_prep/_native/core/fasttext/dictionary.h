@@ -14,14 +14,14 @@ namespace nmt_prep::fasttext {
 constexpr std::string_view kLineEnd = "</s>";           // the token that ends a line
 constexpr std::string_view kLabelPrefix = "__label__";  // unknown tokens that begin with it are no words
 
-// fastText's hash: FNV-1a over bytes that are sign-extended, so texts beyond ASCII differ from the standard one.
+// fastText's hash: FNV-1a over sign-extended bytes. It differs from standard FNV-1a for text outside ASCII.
 constexpr std::uint32_t kHashStart = 2166136261U;
 constexpr std::uint32_t add_to_hash(std::uint32_t hash, std::uint8_t byte) {
     return (hash ^ static_cast<std::uint32_t>(static_cast<std::int8_t>(byte))) * 16777619U;
 }
 std::uint32_t hash_word(std::string_view word);
 
-// Remainders of a fixed divisor without a division (Lemire, Kaser and Kurz 2019, "Faster remainder by direct
+// Computes remainders for a fixed divisor without a division (Lemire, Kaser and Kurz 2019, "Faster remainder by direct
 // computation").
 class Remainder {
    public:
@@ -62,15 +62,15 @@ class Dictionary {
     void append_characters(std::string_view word, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
     void replace_buckets(std::vector<std::uint32_t>& rows, std::size_t first) const;
 
-    std::vector<std::string_view> texts_;  // of words, then labels
+    std::vector<std::string_view> texts_;  // texts of the words, then of the labels
     std::vector<std::uint32_t> slots_;     // hash table of indexes of texts
     std::uint32_t words_;
     std::int32_t word_ngrams_, min_chars_, max_chars_;
     Remainder bucket_;
     bool pruned_;
     std::vector<std::uint64_t> kept_bits_;    // a bit for each bucket
-    std::vector<std::uint32_t> kept_before_;  // for each word of bits, how many buckets are kept before it
-    std::vector<std::uint32_t> kept_rows_;    // of the kept buckets, ascending
+    std::vector<std::uint32_t> kept_before_;  // for each word of kept_bits_, the number of kept buckets before it
+    std::vector<std::uint32_t> kept_rows_;    // rows of the kept buckets, in ascending order of the buckets
 };
 
 }  // namespace nmt_prep::fasttext

@@ -30,7 +30,7 @@ class Reader {
     }
     bool flag() { return *take(1) != 0; }
 
-    // A number that counts something or is a size.
+    // Reads a number that is a count or a size.
     template <class T>
     std::size_t size(const char* what) {
         const T value = number<T>();
@@ -84,7 +84,7 @@ void read_settings(Reader& reader, std::int32_t version, ModelFile& model, std::
     if (buckets < 0 || buckets > kMaxBuckets) damaged("it has " + std::to_string(buckets) + " buckets");
     model.loss = static_cast<Loss>(loss);
     model.buckets = static_cast<std::uint32_t>(buckets);
-    if (version == kOldest) model.max_chars = 0;  // such supervised models did not use n-grams of characters
+    if (version == kOldest) model.max_chars = 0;  // supervised models of this version did not use n-grams of characters
 }
 
 void read_entries(Reader& reader, ModelFile& model) {

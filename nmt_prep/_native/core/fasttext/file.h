@@ -22,7 +22,7 @@ struct Values {
 // nearest of 256 centroids.
 struct Quantizer {
     std::size_t dim = 0, parts = 0, part = 0;
-    Values centroids;  // of each part in turn, 256 vectors
+    Values centroids;  // 256 vectors for each part, part by part
 
     // Index of the first value of a centroid; its size is that of the part.
     std::size_t centroid(std::size_t number, std::uint8_t code) const;

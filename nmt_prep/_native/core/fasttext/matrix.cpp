@@ -5,7 +5,7 @@
 namespace nmt_prep::fasttext {
 namespace {
 
-// Norm of a row of a quantised matrix, 1 if it has none.
+// Norm of a row of a quantised matrix; 1 if the matrix has no norms.
 float norm_of(const MatrixData& data, std::size_t row) {
     if (data.norm_codes == nullptr) return 1;
     return data.norms.centroids.real(data.norms.centroid(0, data.norm_codes[row]));

@@ -9,7 +9,7 @@
 
 namespace nmt_prep::fasttext {
 
-// Adds `dim` values. Compilers turn it into vector instructions, wholly unrolled if the number is a constant.
+// Adds `dim` values. Compilers use vector instructions, fully unrolled if the number is a constant.
 template <std::size_t kDim>
 inline void add_values(float* __restrict sum, const float* __restrict values, std::size_t dim) {
     const std::size_t size = kDim != 0 ? kDim : dim;
@@ -38,7 +38,7 @@ class InputMatrix {
    private:
     static constexpr std::size_t kMaxExpanded = std::size_t{1} << 26;  // bytes
 
-    static constexpr std::size_t kAhead = 8;  // rows, for the memory to answer
+    static constexpr std::size_t kAhead = 8;  // rows that are prefetched
 
     void prefetch(std::uint32_t row) const {
         if (!expanded_.empty()) __builtin_prefetch(expanded_.data() + row * data_.dim);
@@ -52,12 +52,13 @@ class InputMatrix {
 // Output matrix, one row for each label, or for each inner node of the tree.
 class OutputMatrix {
    public:
-    // By columns, if `products` is used; by rows, if `product` is.
+    // `products` requires kColumns, `product` requires kRows.
     enum class Layout : std::uint8_t { kRows, kColumns };
 
     OutputMatrix(const MatrixData& data, Layout layout);
 
-    // Product of a row and a vector. With `in_order`, terms are added one by one as fastText does; otherwise faster.
+    // Product of a row and a vector. With `in_order`, terms are added one by one as in fastText; otherwise in a faster
+    // order.
     float product(std::size_t row, const float* vector, bool in_order) const;
 
     // Products of all rows and a vector, each with its terms added one by one.

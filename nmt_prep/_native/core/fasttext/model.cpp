@@ -11,7 +11,7 @@ namespace nmt_prep::fasttext {
 namespace {
 
 constexpr std::size_t kRunBytes = std::size_t{1} << 16;
-constexpr std::size_t kGroup = 32;  // words that are looked up together, for the memory to answer
+constexpr std::size_t kGroup = 32;  // words that are looked up together, after prefetching their memory
 
 // fastText's table of the logistic function for one-vs-all and negative sampling.
 constexpr std::int32_t kLogisticSteps = 512;
@@ -55,7 +55,7 @@ void softmax(std::vector<float>& values) {
     for (float& value : values) value /= sum;
 }
 
-// Order of a heap whose first element is the least probable; equal ones are ordered as in fastText.
+// Order of a heap whose first element is the least probable. Equally probable elements are ordered as in fastText.
 constexpr auto kMoreProbable = [](const auto& left, const auto& right) { return left.first > right.first; };
 
 }  // namespace
@@ -165,7 +165,7 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
     std::vector<std::unique_ptr<Scratch>> scratches(std::clamp<std::size_t>(threads, 1, bounds.size()));
     for (auto& scratch : scratches) {
         scratch = scratch_.borrow([&] { return std::make_unique<Scratch>(*this); });
-        // The table of logistic values is coarse: a sum that rounds differently may be in another step.
+        // The table of logistic values is coarse: with another rounding, a sum may fall into another step.
         scratch->in_order = in_order || is_logistic();
     }
     const auto end = static_cast<std::size_t>(text.offsets[text.lines]);
@@ -187,7 +187,7 @@ void Model::for_each_line(const TextView& text, std::size_t threads, bool in_ord
     for (auto& scratch : scratches) scratch_.give_back(std::move(scratch));
 }
 
-// Probabilities of all labels, of models without a tree.
+// Computes the probabilities of all labels. Requires a model without a tree.
 void Model::compute_outputs(Scratch& scratch) const {
     output_.products(scratch.hidden.data(), scratch.outputs.data());
     if (is_logistic())
@@ -308,7 +308,7 @@ void Model::contest(const TextView& text, const std::vector<Role>& roles, float 
     std::vector<std::uint32_t> own;
     for (std::uint32_t label = 0; label < roles.size(); ++label)
         if (roles[label] == Role::kOwn) own.push_back(label);
-    // For each node, whether a rival is below it. Children precede their parents.
+    // For each node, true if a rival is below it. Children precede their parents.
     std::vector<std::uint8_t> has_rival(tree_ ? tree_->size() : roles.size());
     for (std::uint32_t node = 0; node < has_rival.size(); ++node)
         has_rival[node] = node < roles.size() ? roles[node] == Role::kRival

@@ -29,7 +29,7 @@ enum class Role : std::uint8_t { kNone, kOwn, kRival };
 struct Contest {
     float own = 0;
     float rival = 0;
-    std::int32_t label = -1;  // the rival; -1 if none is probable enough
+    std::int32_t label = -1;  // label of the rival; -1 if none is probable enough
 };
 
 class Model {
@@ -47,7 +47,8 @@ class Model {
     void probabilities(const TextView& text, const std::vector<std::uint32_t>& labels, float* result,
                        std::size_t threads, const Poll& poll) const;
 
-    // The most probable labels in descending order, [lines, most]; label -1 and probability 0 where there are fewer.
+    // Writes the most probable labels in descending order, [lines, most]; label -1 and probability 0 if there are
+    // fewer.
     void top(const TextView& text, std::size_t most, std::int32_t* labels, float* result, std::size_t threads,
              const Poll& poll) const;
 
@@ -61,7 +62,7 @@ class Model {
 
     struct Word {
         std::string_view text;
-        WordCache::Key key;  // if it is short enough
+        WordCache::Key key;  // set if the word is short enough
     };
 
     struct Scratch {
@@ -70,13 +71,13 @@ class Model {
         WordCache cache;
         std::vector<Word> words;
         std::string bracketed;              // a word between < and >
-        std::vector<std::uint32_t> rows;    // of a word
-        std::vector<std::uint32_t> hashes;  // of the line's words, if the model has n-grams of words
+        std::vector<std::uint32_t> rows;    // rows of a word
+        std::vector<std::uint32_t> hashes;  // hashes of the line's words, if the model has n-grams of words
         std::vector<float> hidden;          // sum, then mean, of the line's rows
-        std::size_t count = 0;              // of the line's rows
+        std::size_t count = 0;              // number of the line's rows
         bool in_order = false;              // sums are those of fastText to the last bit, without the cache
-        std::vector<float> outputs;         // of all labels, or of nodes of the tree
-        std::vector<std::uint64_t> known;   // for which line the output of a node was computed
+        std::vector<float> outputs;         // outputs of all labels, or of nodes of the tree
+        std::vector<std::uint64_t> known;   // for each node, the number of the line that its output was computed for
         std::uint64_t line = 0;
         std::vector<Scored> heap;
         std::vector<Scored> open;
@@ -109,8 +110,8 @@ class Model {
     Dictionary dictionary_;
     InputMatrix input_;
     OutputMatrix output_;
-    std::unique_ptr<const LabelTree> tree_;  // of hierarchical softmax
-    std::vector<float> logistic_;            // table of one-vs-all and negative sampling
+    std::unique_ptr<const LabelTree> tree_;  // null without hierarchical softmax
+    std::vector<float> logistic_;            // table for one-vs-all and negative sampling
     mutable ScratchPool<Scratch> scratch_;
 
     explicit Model(ModelFile file);

@@ -28,7 +28,7 @@ class WordCache {
     };
 
     struct Entry {
-        Key key = {};  // of size 0 if the entry is free
+        Key key = {};  // its size is 0 if the entry is free
         std::uint32_t rows = 0;
         std::uint32_t hash = 0;
     };
@@ -40,7 +40,7 @@ class WordCache {
         vectors_.resize(kWays * buckets * dim);
     }
 
-    // `readable`: bytes from the beginning of the word that may be read, at least its size.
+    // `readable` is the number of bytes from the beginning of the word that may be read; at least the size of the word.
     static Key key(std::string_view word, std::size_t readable) {
         Key key = {};
         if (readable >= sizeof key) {
@@ -70,7 +70,7 @@ class WordCache {
         return nullptr;
     }
 
-    // Returns the entry that a new word takes, all of it to be written. Words of a bucket are replaced in turn.
+    // Returns the entry for a new word; the caller must write all of it. Words of a bucket are replaced in turn.
     Entry* place(const Key& key) {
         const std::size_t first = bucket(key);
         turn_ = (turn_ + 1) % kWays;

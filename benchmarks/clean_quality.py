@@ -1,4 +1,4 @@
-"""What the presets of cleaning drop: of each kind of defect, and of clean text.
+"""Measures the shares of defective and clean pairs that the presets of cleaning drop or restore.
 
     python -m benchmarks.clean_quality --clean TEXT.tsv … --languages en-zh --foreign OTHER.txt … [--each 200]
     python -m benchmarks.clean_quality --labelled TEXT.tsv LABELS --languages en-de
@@ -80,7 +80,7 @@ def clean_pairs(paths: Sequence[Path], *, swapped: bool) -> list[Pair]:
 
 
 def cleaned(pairs: Sequence[LabelledPair], languages: tuple[str, str], preset: str) -> Judged:
-    """Returns what a preset makes of the pairs."""
+    """Returns the pairs after cleaning with a preset."""
     with tempfile.TemporaryDirectory() as directory:
         config = Path(directory) / "clean.yaml"
         config.write_text(f"languages: {{source: {languages[0]}, target: {languages[1]}}}\nclean: {{preset: {preset}}}")
@@ -108,7 +108,7 @@ def print_table(pairs: Sequence[LabelledPair], results: dict[str, Judged]) -> No
 
 
 def fates_of(pairs: Sequence[LabelledPair], judged: Judged) -> list[str]:
-    """Returns what became of each pair: ``dropped``, ``restored`` or ``kept``."""
+    """Returns the result of each pair: ``dropped``, ``restored`` or ``kept``."""
     texts = [judged.text[side].to_pylist() for side in SIDES]
     fates = []
     for place, pair in enumerate(pairs):
@@ -123,7 +123,7 @@ def fates_of(pairs: Sequence[LabelledPair], judged: Judged) -> list[str]:
 
 
 def same(first: str, second: str) -> bool:
-    """Returns whether two lines differ at most in control characters, white space and normal form."""
+    """Returns true if two lines differ at most in control characters, white space and normal form."""
     return _essence(first) == _essence(second)
 
 

@@ -1,7 +1,7 @@
-"""Defects of crawled parallel text, put into clean pairs one at a time, each with a label.
+"""Puts typical defects of crawled parallel text into clean pairs, and labels the pairs.
 
-Every pair gets at most one defect. What a fix can restore keeps the clean pair beside it, so that a repair can be told
-from a loss.
+Every pair gets at most one defect. If a fix can restore the text, the clean pair is kept beside the defective one, so
+that repairs can be distinguished from losses.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Make: TypeAlias = "Callable[[Pair, random.Random, Texts], Pair | None]"
 
 @dataclass(frozen=True)
 class Texts:
-    """The text that defects are made from.
+    """The texts that pairs with defects are made from.
 
     Attributes:
         pairs: the clean pairs.
-        foreign: lines in languages other than the two.
+        foreign: lines in other languages than those of the pairs.
         spaces: true for each side if its script separates words by spaces.
     """
 
@@ -43,7 +43,7 @@ class LabelledPair:
 def dirty_pairs(texts: Texts, each: int, seed: int = 1) -> list[LabelledPair]:
     """Returns all clean pairs, and ``each`` pairs with every kind of defect, made from pairs drawn at random.
 
-    A kind is left out where the pairs do not lend themselves to it.
+    There are fewer pairs of a kind if it cannot be applied to enough pairs.
     """
     labelled = [LabelledPair("clean", pair, pair) for pair in texts.pairs]
     for label, make in DEFECTS.items():

@@ -3,9 +3,9 @@
     python benchmarks/language_identification.py           # real corpora beside the checkout, or the toy corpus
     python benchmarks/language_identification.py --model lid.176.bin train.en
 
-First the most probable label of every line: labels must be equal, and probabilities within 1e-6. Then the contest of
-the expected language and its rivals, which is what the rule ``language`` asks, on both sides of a pair. Packages take
-turns and the best of several runs counts, by the clock and by processor time.
+The first part finds the most probable label of every line: labels must be equal, and probabilities within 1e-6. The
+second part compares the expected language with its rivals on both sides of a pair, as the rule ``language`` does. The
+packages take turns. The best of several runs counts, by the clock and by processor time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def pairs_of_lines() -> Iterator[tuple[str, Side, Side]]:
-    """Yields real pairs as name, source and target; the toy corpus where there are none."""
+    """Yields real corpora as name, source and target; the toy corpus if there are none."""
     captions = CORPORA / "multi30k-ende"
     if not captions.is_dir():
         toy = texts([])

@@ -64,17 +64,17 @@ class DedupSettings(Section):
 
 
 class CleanSettings(Section):
-    """Rules that drop pairs for a reason, and fixes that repair text. Without this section, nothing is cleaned."""
+    """Fixes that repair text, and rules that drop pairs. Without this section, nothing is cleaned."""
 
     preset: Literal["none", "light", "standard", "strict"] = Field(
         "standard",
-        description="none, light, standard or strict: the rules and fixes to begin with; nmt-prep plan --show-rules "
-        "prints them",
+        description="none, light, standard or strict: the rules and fixes that the other keys change; nmt-prep plan "
+        "--show-rules prints them",
     )
     fix: Fixes | None = Field(
         None,
         description="a list of names of fixes, some with a mode such as {punctuation: moses}, or null for those of the "
-        "preset: what is repaired before the rules judge",
+        "preset: the fixes that are applied before the rules",
     )
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
     overrides: dict[Name, CorpusCleaning] = Field(
@@ -86,12 +86,12 @@ class CleanSettings(Section):
         default_factory=DedupSettings, description="a mapping: which pairs are dropped because others are the same"
     )
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
-        ("train",), description="a list of splits: which splits are cleaned; the others stay as they are"
+        ("train",), description="a list of splits: the splits to clean; other splits stay as they are"
     )
     rejects: Literal["none", "sample", "all"] = Field(
         "sample",
-        description="none, sample or all: which dropped pairs are written to rejected/, where sample means up to 1,000 "
-        "of each rule and corpus",
+        description="none, sample or all: the dropped pairs to write to rejected/, where sample means up to 1,000 for "
+        "each rule and corpus",
     )
     allow_empty: bool = Field(
         False,

@@ -11,9 +11,9 @@ from nmt_prep.config.url import Mirrors, Sha256
 
 
 class ScorePlace(Section):
-    """Where a score of each pair is: in the files of the corpus, or in a file with one number on each line.
+    """The place of a score: in the files of the corpus, or in a file with one number on each line.
 
-    A value that is not a mapping stands for ``at``.
+    A value that is not a mapping is short for ``{at: VALUE}``.
     """
 
     at: Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1)] | None = Field(

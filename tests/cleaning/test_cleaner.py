@@ -75,7 +75,7 @@ def test_counts_by_rule_and_of_rules_that_agree(tmp_path: Path) -> None:
     assert counts.failed == {"length": {"length": 2, "python": 1}, "python": {"length": 1, "python": 2}}
 
 
-def test_histograms_of_all_values_by_fate_of_the_pair(tmp_path: Path) -> None:
+def test_histograms_count_kept_and_dropped_pairs_apart(tmp_path: Path) -> None:
     made = cleaner(tmp_path, OWN)
     clean(made, *PAIRS)
     source = made.counts.histograms["length"]["source"]
@@ -114,7 +114,7 @@ def test_corpora_of_one_side_are_cleaned_by_the_rules_of_one_side(tmp_path: Path
     assert list(judged.text) == ["target"]
 
 
-def test_the_parts_of_a_corpus_may_be_cleaned_apart(tmp_path: Path) -> None:
+def test_cleaning_a_corpus_in_parts_gives_the_same_result(tmp_path: Path) -> None:
     whole, first, second = (cleaner(tmp_path, OWN, ("whitespace",)) for _ in range(3))
     clean(whole, *PAIRS)
     clean(first, *PAIRS[:2])
@@ -151,9 +151,7 @@ def test_reasons_and_counts_are_those_of_the_plain_loop(tmp_path_factory: Any, p
         ({"python": "nowhere:f"}, "clean.rules.python: there is no module nowhere, neither beside the config in"),
     ],
 )
-def test_what_cannot_be_built_is_named_with_its_key_and_corpus(
-    tmp_path: Path, rules: dict[str, Any], message: str
-) -> None:
+def test_errors_of_rules_and_fixes_name_key_and_corpus(tmp_path: Path, rules: dict[str, Any], message: str) -> None:
     with pytest.raises(CleaningError) as error:
         cleaner(tmp_path, rules)
     assert str(error.value).startswith(message)

@@ -1,4 +1,4 @@
-"""Fixes: what each does to literal lines, in which order, and that the core does what the plain Python does."""
+"""Fixes: their effects on literal lines, their order, and that the native core gives the same as its Python twin."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_html_entities(line: str, expected: str) -> None:
     [
         ("control", "Wisse\x01\x02nsch\x7f\x1baftler", "Wissenschaftler"),
         ("control", "\ufeffa\tb\x85c\x9f\x80d\u200c\u200de\u00ad", "a\tbcd\u200c\u200de\u00ad"),
-        ("control", "wei\u00c3\x9f\x07 \u00e2\x80\x99", "wei\u00c3\x9f \u00e2\x80\x99"),  # mojibake stays visible
+        ("control", "wei\u00c3\x9f\x07 \u00e2\x80\x99", "wei\u00c3\x9f \u00e2\x80\x99"),  # part of mojibake
         ("soft_hyphens", "Zu\u00adsam\u00admen", "Zusammen"),
         ("bidi_marks", "\u200eabc\u202a\u202e\u2066\u2069\u061c\u200c\u200d", "abc\u200c\u200d"),
         ("nfc", "Cafe\u0301 A\u030a \u212b ² ½ ﬁ ﷺ １", "Café Å Å ² ½ ﬁ ﷺ １"),
@@ -91,7 +91,7 @@ def test_punctuation_follows_moses_or_sacremoses() -> None:
     assert fixed([{"punctuation": "sacremoses"}], ' a."', language="ru") == ['a."']
 
 
-def test_fixes_run_in_their_own_order_and_count_the_lines_they_altered() -> None:
+def test_fixes_run_in_a_fixed_order_and_count_the_lines_they_alter() -> None:
     lines = ["a&nbsp;&#173;b", "c", " d\u00ad\x07 "]
     fixer = Fixer(["whitespace", "soft_hyphens", "control", "html_entities"], "en")
     assert fixer.fixes == (("html_entities", ""), ("control", ""), ("soft_hyphens", ""), ("whitespace", ""))
@@ -168,7 +168,7 @@ LINES = st.lists(st.lists(ODD | st.characters(exclude_categories=["Cs"], exclude
 @pytest.mark.parametrize("name", PLAIN)
 @given(lines=LINES)
 @settings(max_examples=150, deadline=None)
-def test_core_does_what_plain_python_does(name: str, lines: list[str]) -> None:
+def test_core_gives_the_same_as_the_python_twin(name: str, lines: list[str]) -> None:
     spec, plain = PLAIN[name]
     result = Fixer([spec], "fr").apply(pa.array(lines, pa.large_string()))
     expected = [plain(line) for line in lines]
@@ -190,7 +190,7 @@ def test_normal_form_of_every_character() -> None:
 @pytest.mark.parametrize("name", [name for name in FIXES if name not in {"html_entities", "punctuation"}])
 @given(lines=LINES)
 @settings(max_examples=100, deadline=None)
-def test_a_second_time_nothing_is_left_to_fix(name: str, lines: list[str]) -> None:
+def test_fixing_twice_is_fixing_once(name: str, lines: list[str]) -> None:
     once = fixed([name], *lines)
     assert fixed([name], *once) == once
 

@@ -1,4 +1,4 @@
-"""The fix mojibake: it restores what was misread, and leaves correct text of all languages alone."""
+"""The fix ``mojibake``: it restores misread text, and does not alter correct text in any language."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ PIECES += [as_latin_1(text) for text in TEXTS.values()] + [as_windows_1252(text)
     language=st.sampled_from(["en", "pt", "fr"]),
 )
 @settings(max_examples=300, deadline=None)
-def test_core_does_what_plain_python_does(lines: list[str], language: str) -> None:
+def test_core_gives_the_same_as_the_python_twin(lines: list[str], language: str) -> None:
     once = fixed(*lines, language=language)
     assert once == [fix_mojibake(line, language) for line in lines]
     assert fixed(*once, language=language) == once

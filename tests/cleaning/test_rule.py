@@ -34,7 +34,7 @@ def test_option_per_side() -> None:
     assert PerSide[int].model_validate({"source": 1, "target": 2}).of("target") == 2
 
 
-def test_pairs_must_fit() -> None:
+def test_sides_and_scores_must_be_equally_long() -> None:
     with pytest.raises(ValueError, match=r"equally long, but have \[1, 2\] lines"):
         pairs(["a"], ["b", "c"])
     with pytest.raises(ValueError, match="equally long"):

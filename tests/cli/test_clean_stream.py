@@ -99,11 +99,11 @@ def test_scores_come_from_columns(config: Path) -> None:
         ),
     ],
 )
-def test_bad_lines_are_named(config: Path, text: bytes, message: str) -> None:
+def test_errors_name_bad_lines(config: Path, text: bytes, message: str) -> None:
     assert refused(config, text).startswith(f"nmt-prep: error: {message}")
 
 
-def test_rules_that_need_the_whole_corpus_are_refused(config: Path) -> None:
+def test_a_rule_that_needs_the_whole_corpus_is_an_error(config: Path) -> None:
     assert refused(config, b"a\tb\n", "--set", "clean.rules.top={score: q, keep: 80%}") == (
         f"nmt-prep: error: {config}: 1 problem clean.rules.top: needs the whole corpus, which a stream does not have; "
         "remove it"
@@ -125,7 +125,7 @@ def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:
     assert "there is no fix 'nfd'" in message
 
 
-def test_an_output_that_cannot_be_written(config: Path, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_an_error(config: Path, tmp_path: Path) -> None:
     assert refused(config, b"a\tb\n", "--rejected", tmp_path / "no" / "file") == (
         f"nmt-prep: error: cannot write {tmp_path / 'no' / 'file'}: No such file or directory"
     )
@@ -165,7 +165,7 @@ def test_the_filters_of_an_opusfilter_config_replace_the_rules(config: Path, tmp
     ]
 
 
-def test_a_file_that_is_no_opusfilter_config(config: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_opusfilter_config_is_an_error(config: Path, tmp_path: Path) -> None:
     (tmp_path / "opus.yaml").write_text("steps: 3")
     assert refused(config, b"", "--opusfilter", tmp_path / "opus.yaml") == (
         f"nmt-prep: error: {tmp_path}/opus.yaml: it has no list 'steps'; is this an OpusFilter config?"

@@ -89,12 +89,12 @@ def test_the_table_names_rule_value_and_threshold(config: Path) -> None:
         (["--set", "clean=null"], "the config has no section clean, so nothing is dropped by rules"),
     ],
 )
-def test_what_cannot_be_shown(config: Path, options: list[str], message: str) -> None:
+def test_errors_of_wrong_choices_and_missing_rejects(config: Path, options: list[str], message: str) -> None:
     result = nmt_prep("rejects", config, *options)
     assert (result.returncode, result.stdout) == (1, "")
     assert message in " ".join(result.stderr.split())
 
 
-def test_nothing_fits(config: Path) -> None:
+def test_a_remark_says_that_no_pair_was_found(config: Path) -> None:
     result = nmt_prep("rejects", config, "--rule", "empty")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "no dropped pair fits\n")

@@ -225,7 +225,9 @@ def test_processes_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rejects", ["sample", "all"])
-def test_every_way_to_run_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rejects: str) -> None:
+def test_numbers_of_workers_and_shares_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rejects: str
+) -> None:
     small_parts(monkeypatch)
     monkeypatch.setattr(clean_tasks, "FIRST_PAIRS", 40)
     write_corpus(tmp_path)
@@ -246,7 +248,7 @@ def test_every_way_to_run_gives_the_same_bytes(tmp_path: Path, monkeypatch: pyte
     assert trees[0] == trees[1] == trees[2]
 
 
-def test_rules_of_ones_own_are_part_of_the_fingerprint(tmp_path: Path) -> None:
+def test_files_of_custom_rules_are_part_of_the_fingerprint(tmp_path: Path) -> None:
     module, program = tmp_path / "own.py", tmp_path / "judge.py"
     module.write_text("def short(source, target):\n    return [len(str(line)) < 5 for line in source]\n")
     program.write_text("import sys\nfor line in sys.stdin:\n    print(len(line.rstrip('\\n').split('\\t')[1]))\n")
@@ -276,7 +278,7 @@ def test_a_rule_that_fails_names_key_and_corpus(tmp_path: Path) -> None:
         run(config)
 
 
-def test_what_is_missing_is_said_before_any_work(tmp_path: Path) -> None:
+def test_missing_modules_and_programs_are_errors_before_any_work(tmp_path: Path) -> None:
     clean = {**NONE, "overrides": {"c": {"rules": {"python": "nowhere:f", "program": {"command": "./none"}}}}}
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=clean)
     for work in (run, steps):
@@ -333,7 +335,7 @@ def test_without_the_section_nothing_is_cleaned(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "cleaned").exists()
 
 
-def test_rejected_pairs_of_the_user_are_left_alone(tmp_path: Path) -> None:
+def test_a_directory_rejected_of_the_user_is_left_alone(tmp_path: Path) -> None:
     mine = tmp_path / "run" / "rejected" / "mine.txt"
     mine.parent.mkdir(parents=True)
     mine.touch()
@@ -361,9 +363,7 @@ def scored_corpus(directory: Path) -> dict[str, Any]:
     ("keep", "kept", "threshold"),
     [("40%", [2, 4, 5], 0.7), ("50%", [2, 4, 5, 7], 0.3), (1, [2, 3, 4, 5, 7], -math.inf)],
 )
-def test_the_best_share_by_a_score_of_the_corpus(
-    tmp_path: Path, keep: object, kept: list[int], threshold: float
-) -> None:
+def test_the_best_share_by_a_score_is_kept(tmp_path: Path, keep: object, kept: list[int], threshold: float) -> None:
     rules = {**SHORT["rules"], "top": {"score": "s", "keep": keep}}
     config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
     run(config, until="clean")
@@ -373,7 +373,7 @@ def test_the_best_share_by_a_score_of_the_corpus(
     assert [row for row, value in values.items() if value is None] == [1, 6]
 
 
-def test_a_score_that_the_corpus_does_not_have(tmp_path: Path) -> None:
+def test_a_score_that_the_corpus_lacks_is_an_error(tmp_path: Path) -> None:
     rules = {"top": {"score": "t", "keep": 0.5}}
     config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
     message = (
@@ -384,7 +384,7 @@ def test_a_score_that_the_corpus_does_not_have(tmp_path: Path) -> None:
         run(config)
 
 
-def test_a_score_of_the_corpus_and_its_bounds(tmp_path: Path) -> None:
+def test_pairs_outside_the_limits_of_a_score_are_dropped(tmp_path: Path) -> None:
     rules = {"score": {"s": {"min": 0.5}}}
     config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
     run(config, until="clean")

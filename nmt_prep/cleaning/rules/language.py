@@ -16,7 +16,7 @@ another language is clearly more probable than the expected one; it need not be 
   min_letters / n``, because models err more often with short text: the pair is dropped only if the rival is almost
   certain. This does not apply if the rival is the language of the other side: swapped sides and untranslated text are
   the most likely errors.
-- Text in capital letters is judged in small ones, which models know better.
+- Text in capital letters is lowercased before it is judged, because models know lowercase text better.
 - Rivals with a probability of 0.05 or less count as 0.
 - The language of a text is unknown if neither the expected language nor a rival has a probability above ``margin``. The
   value is then the difference of the probabilities, which passes, or 1 with ``unknown: drop``.
@@ -126,7 +126,7 @@ class LanguageRule(Rule[LanguageOptions]):
 
 
 def _uncapitalised(pairs: Pairs, side: Side) -> TextColumn:
-    """Returns the lines of a side, those in capital letters in small ones."""
+    """Returns the lines of a side; lines in capital letters are lowercased."""
     lines = pairs.arrow(side)
     capitals = pc.utf8_is_upper(lines)
     if not pc.any(capitals).as_py():

@@ -12,7 +12,7 @@ PARTS = list("()[]{}⟨⟩【】（）〈〉") * 2
 BATCH = st.lists(st.tuples(lines(PARTS), lines(PARTS)), max_size=4)
 
 
-def test_differences() -> None:
+def test_balances_of_the_sides_are_compared() -> None:
     pairs = [("a) b", "a) c"), ("(a)", "(a"), ("(a)", "（a）"), ("[x", "y}")]
     assert values(rule_of("brackets"), *pairs) == [[0], [1], [0], [2]]
     assert decisions("brackets", True, *pairs) == [True, False, True, False]

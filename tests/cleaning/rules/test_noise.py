@@ -1,4 +1,4 @@
-"""Rule ``noise``: signs that a text is no running text."""
+"""Rule ``noise``: signs that a text is not running text."""
 
 from __future__ import annotations
 

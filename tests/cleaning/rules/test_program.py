@@ -60,7 +60,7 @@ def test_a_corpus_of_one_side_is_sent_as_lines(directory: Path) -> None:
         ("sed s/.*/nan/", "sed 's/.*/nan/' wrote 'nan' in line 1"),
     ],
 )
-def test_a_wrong_answer_is_an_error(directory: Path, command: str, message: str) -> None:
+def test_a_failure_or_wrong_output_is_an_error(directory: Path, command: str, message: str) -> None:
     with pytest.raises(CleaningError) as error:
         rule(directory, command=command).values(pairs(["a", "b"], ["x", "y"]))
     assert str(error.value).startswith(message)
@@ -74,7 +74,7 @@ def test_a_wrong_answer_is_an_error(directory: Path, command: str, message: str)
         ((), "program.command: found an empty list; allowed: a list of words"),
     ],
 )
-def test_a_missing_program_is_refused_before_any_work(directory: Path, command: tuple[str, ...], message: str) -> None:
+def test_a_missing_program_is_an_error_before_any_work(directory: Path, command: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=r"^program") as error:
         rule(directory, command=command)
     assert str(error.value).startswith(message)

@@ -112,7 +112,7 @@ def test_a_changed_file_is_loaded_again(directory: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_answer_is_an_error(directory: Path, spec: object, message: str) -> None:
+def test_a_wrong_result_is_an_error(directory: Path, spec: object, message: str) -> None:
     (rule,) = rules(directory, spec)
     with pytest.raises(CleaningError) as error:
         rule.values(pairs(["a", "b"], ["x", "y"]))
@@ -134,7 +134,7 @@ def test_a_wrong_answer_is_an_error(directory: Path, spec: object, message: str)
         ({"min": 3}, "python.function: this key is required"),
     ],
 )
-def test_what_cannot_be_called_is_refused_before_any_work(directory: Path, spec: object, message: str) -> None:
+def test_wrong_names_and_signatures_are_errors_before_any_work(directory: Path, spec: object, message: str) -> None:
     (directory / "broken.py").write_text("1 / 0\n")
     (directory / "needy.py").write_text("import no_such_module\n")
     with pytest.raises(ValueError, match=r"^python") as error:

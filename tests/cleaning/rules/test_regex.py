@@ -1,4 +1,4 @@
-"""Rule ``regex``: patterns of one's own."""
+"""Rule ``regex``: custom patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule ``repetition``: text that is repeated at once."""
+"""Rule ``repetition``: text that is repeated immediately."""
 
 from __future__ import annotations
 

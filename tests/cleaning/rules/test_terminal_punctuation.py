@@ -1,4 +1,4 @@
-"""Rule ``terminal_punctuation``: marks that the sides do not share."""
+"""Rule ``terminal_punctuation``: unequal or many terminal punctuation marks."""
 
 from __future__ import annotations
 

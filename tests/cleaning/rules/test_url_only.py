@@ -1,4 +1,4 @@
-"""Rule ``url_only``: text of addresses."""
+"""Rule ``url_only``: text that consists of addresses."""
 
 from __future__ import annotations
 

@@ -29,23 +29,23 @@ class CorpusCleaning(Section):
 
 
 class DedupSettings(Section):
-    """Which pairs are dropped because others are the same. It is done after the rules, for each split by itself."""
+    """Deduplication: drops pairs that are the same as others, after the rules, within each split."""
 
     pair: Annotated[Literal["off", "exact", "normalized"], BeforeValidator(_off_in_yaml)] = Field(
         "off",
-        description="off, exact or normalized: keep one of all pairs that are the same on both sides, to the byte or "
-        "apart from case, punctuation, digits, spaces and width",
+        description="off, exact or normalized: keep one of several pairs whose sides are equal, in all bytes or "
+        "except for case, punctuation, digits, spaces and width",
     )
     max_targets_per_source: int | None = Field(
-        None, ge=1, description="a number, or null for no limit: how many pairs with the same source are kept"
+        None, ge=1, description="a number, or null for no limit: the most pairs to keep with the same source"
     )
     max_sources_per_target: int | None = Field(
-        None, ge=1, description="a number, or null for no limit: how many pairs with the same target are kept"
+        None, ge=1, description="a number, or null for no limit: the most pairs to keep with the same target"
     )
     keep: tuple[str, ...] = Field(
         ("corpus",),
-        description="a list of names of scores, then corpus: which of several pairs are kept, those with the highest "
-        "scores, then those of the first corpus, then those in the first rows",
+        description="a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are "
+        "equal, those of the first corpus, then those in the first rows",
     )
 
     @field_validator("keep")
@@ -83,7 +83,7 @@ class CleanSettings(Section):
         "of a corpus take precedence over those of its language pair",
     )
     dedup: DedupSettings = Field(
-        default_factory=DedupSettings, description="a mapping: which pairs are dropped because others are the same"
+        default_factory=DedupSettings, description="a mapping: the pairs to drop because others are the same"
     )
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         ("train",), description="a list of splits: the splits to clean; other splits stay as they are"

@@ -33,7 +33,7 @@ def test_shares_are_not_rounded_up_for_the_error_of_binary_fractions() -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60), st.floats(0.01, 1.0))
-def test_the_threshold_is_that_of_sorting(scores: list[float], keep: float) -> None:
+def test_the_threshold_is_found_as_by_sorting(scores: list[float], keep: float) -> None:
     assert threshold(scores, keep) == sorted(scores, reverse=True)[kept_count(len(scores), keep) - 1]
 
 

@@ -1,1 +1,1 @@
-"""Deduplication: keys of pairs, and which pairs with the same key stay."""
+"""Deduplication: computes keys of pairs, and chooses the pairs to keep among those with the same key."""

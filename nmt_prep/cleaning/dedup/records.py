@@ -1,9 +1,9 @@
 """Records of pairs, and the files that deduplication keeps them in.
 
-A record says what a pair is compared by, how good it is, and where it is; the pair with the smallest record of a key is
-the best one. It is a row of uint64: the two halves of the key, the scores, and the place. Smaller is better: a score is
-turned into a number in the opposite order, and a place is the number of a part, times ``2**ROW_BITS``, plus the row of
-the pair in its corpus. Parts are numbered in the order of the corpora, so places are in the order of corpora and rows.
+A record is a row of uint64: the two halves of the pair's key, its scores, and its place. Of all pairs with the same
+key, the one with the smallest record is the best, so scores are mapped to numbers in the opposite order. A place is the
+number of a part, times ``2**ROW_BITS``, plus the row of the pair in its corpus. Parts are numbered in the order of the
+corpora, so places have the order of corpora and rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LARGEST_BITS = 12
 
 @dataclass(frozen=True)
 class Comparison:
-    """What pairs are compared by, and what ranks those that are the same.
+    """The keys that pairs are compared by, and the scores that rank pairs with the same key.
 
     Attributes:
         compared: both sides, or one.
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def partition_bits(rows: int, width: int, memory: int) -> int:
-    """Returns how many bits of the keys divide some records into partitions that fit into memory.
+    """Returns the number of key bits that divide records into partitions that fit into memory.
 
     Args:
         rows: number of records.
@@ -89,7 +89,7 @@ def parts_and_rows(places: Records) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 
 
 def write_spill(path: Path, records: Sequence[Records], width: int, bits: int) -> None:
-    """Writes the records of a part by partition: where each partition ends, in rows, then the records.
+    """Writes the records of a part by partition: the end of each partition in rows, then the records.
 
     Raises:
         OutputError: the file cannot be written.
@@ -128,7 +128,7 @@ def _cut_off(path: Path) -> OutputError:
 
 
 def write_drops(path: Path, drops: Records) -> None:
-    """Writes which pairs a partition drops: their places, then the places of the pairs that stay in their stead.
+    """Writes the places of the pairs that a partition drops, then for each the place of the pair that is kept instead.
 
     Raises:
         OutputError: the file cannot be written.
@@ -138,7 +138,7 @@ def write_drops(path: Path, drops: Records) -> None:
 
 
 class PartDrops:
-    """The pairs of one part that some files of drops name."""
+    """The pairs of one part that deduplication drops, from the files with drops."""
 
     def __init__(self, paths: Mapping[str, Sequence[Path]], part: int) -> None:
         """Reads the files.

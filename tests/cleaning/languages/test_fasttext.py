@@ -96,7 +96,9 @@ def test_same_as_fasttext(loss: str, kind: str, dim: int, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("loss", "kind", "word_ngrams"), SEVERAL)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=random_lines)
-def test_any_bytes(loss: str, kind: str, word_ngrams: int, lines: list[bytes], tmp_path: Path) -> None:
+def test_lines_of_any_bytes_are_judged(
+    loss: str, kind: str, word_ngrams: int, lines: list[bytes], tmp_path: Path
+) -> None:
     made = model(loss, kind, word_ngrams)
     identifier = FastTextIdentifier(written(made, tmp_path))
     labels, values = identifier.top(byte_column(lines), len(identifier.labels))

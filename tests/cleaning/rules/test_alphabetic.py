@@ -19,7 +19,7 @@ def test_shares() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     for spaces in (True, False):
         expected = [[reference.alphabetic_share(line, spaces) for line in pair] for pair in batch]
         assert values(rule_of("alphabetic", {"spaces": spaces}), *batch) == expected

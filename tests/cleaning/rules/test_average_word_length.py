@@ -23,6 +23,6 @@ def test_average() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[reference.average_token(line) for line in pair] for pair in batch]
     assert values(rule_of("average_word_length", {"unit": "token"}), *batch) == expected

@@ -19,6 +19,6 @@ def test_balances_of_the_sides_are_compared() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[sum(abs(a - b) for a, b in zip(*map(reference.bracket_depths, pair), strict=True))] for pair in batch]
     assert values(rule_of("brackets"), *batch) == expected

@@ -12,13 +12,13 @@ PARTS = ["abc", "Straße", "STRASSE", "ſ"]
 BATCH = st.lists(st.tuples(lines(PARTS), lines(PARTS)), max_size=4)
 
 
-def test_letters() -> None:
+def test_equal_letters_are_a_copy() -> None:
     pairs = [("Die Straße 5!", "DIE STRASSE, 7"), ("abc", "abd"), ("12", "12"), ("", ""), ("ab", "abc")]
     assert values(rule_of("copy"), *pairs) == [[1.0], [0.0], [0.0], [0.0], [0.0]]
     assert decisions("copy", {"min_letters": 4}, ("abc", "abc"), ("abcd", "abcd")) == [True, False]
 
 
-def test_distance() -> None:
+def test_edit_distance() -> None:
     assert values(rule_of("copy", {"measure": "distance"}), ("kitten", "sitting"), ("", ""), ("a", "")) == [
         [1 - 3 / 7],
         [1.0],
@@ -29,12 +29,12 @@ def test_distance() -> None:
     assert decisions("copy", {"measure": "distance", "max": 0.5}, ("ab", "ac"), ("abc", "bcd")) == [False, True]
 
 
-def test_substring() -> None:
+def test_longest_common_substring() -> None:
     assert values(rule_of("copy", {"measure": "substring"}), ("xabcy", "zabc"), ("", "a")) == [[0.75], [0.0]]
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     copies = [(source, source.upper()) for source, _ in batch]
     pairs = [*batch, *copies]
     assert values(rule_of("copy"), *pairs) == [[float(reference.equal_letters(*pair, 1))] for pair in pairs]

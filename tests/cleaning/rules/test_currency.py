@@ -20,6 +20,6 @@ def test_similarity() -> None:
 
 
 @given(BATCH, st.booleans())
-def test_values(batch: list[tuple[str, str]], missing: bool) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], missing: bool) -> None:
     expected = [[reference.currency_similarity(*pair, missing)] for pair in batch]
     assert values(rule_of("currency", {"missing": missing}), *batch) == expected

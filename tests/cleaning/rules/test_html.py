@@ -57,6 +57,6 @@ PARSER_HAS_CHANGED = bool(reference.html_tags("<b><![foo]>"))
 @pytest.mark.skipif(PARSER_HAS_CHANGED, reason="newer releases of Python parse comments and the like in other ways")
 @settings(max_examples=500)
 @given(st.lists(st.one_of(lines(PARTS, 20), st.lists(st.sampled_from(PARTS), max_size=20).map("".join)), max_size=4))
-def test_values(batch: list[str]) -> None:
+def test_values_are_those_of_the_twin(batch: list[str]) -> None:
     expected = [[float(bool(reference.html_tags(line)))] * 2 for line in batch]
     assert values(rule_of("html", {"tags": "any"}), *[(line, line) for line in batch]) == expected

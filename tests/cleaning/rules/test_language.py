@@ -48,7 +48,7 @@ def kept(made: Rule[Any], source: list[str], target: list[str]) -> list[list[boo
 
 
 @pytest.mark.parametrize("model", ["lid.176", "eldc"])
-def test_wrong_languages(model: str) -> None:
+def test_pairs_in_wrong_languages_are_dropped(model: str) -> None:
     if model == "eldc":
         pytest.importorskip("eldc", reason="eldc is not installed")
     made = rule(model=model)
@@ -60,7 +60,7 @@ def test_wrong_languages(model: str) -> None:
     ]
 
 
-def test_values() -> None:
+def test_values_of_sides() -> None:
     values = rule().values(pairs([EN, FR, "Bonjour", "", RU], [DE, DE, EN, "12 %", "Anna and Otto, München"]))
     assert np.round(values, 2).tolist() == [[-1.0, 1.0, -1.0, -1.0, 1.0], [-1.0, -1.0, 0.99, -1.0, -1.0]]
 

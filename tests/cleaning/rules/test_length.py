@@ -23,6 +23,6 @@ def test_units_and_limits_per_side() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[reference.words(source), reference.words(target)] for source, target in batch]
     assert values(rule_of("length"), *batch) == expected

@@ -12,7 +12,7 @@ from tests.cleaning.rules.values import decisions, lines, rule_of, values
 BATCH = st.lists(st.tuples(lines(), lines()), max_size=4)
 
 
-def test_linear() -> None:
+def test_linear_formula() -> None:
     rule = rule_of("length_ratio", {"unit": "token"})
     pairs = [("a", "b c d"), ("a b", "c d e"), ("", ""), ("", "a")]
     assert values(rule, *pairs) == [[3.0], [1.5], [0.0], [math.inf]]
@@ -29,7 +29,7 @@ def test_given_factors() -> None:
     assert values(rule, ("ab", "abcd"), ("ab", "ab")) == [[1.0], [2.0]]
 
 
-def test_log() -> None:
+def test_logarithmic_formula() -> None:
     rule = rule_of("length_ratio", {"unit": "token", "formula": "log"})
     found = values(rule, ("a b c d e f g h i", "a b c"), ("", ""), ("a", ""))
     assert found == [[math.log10(4)], [1.0], [0.0]]
@@ -48,7 +48,7 @@ def test_short_pairs_are_not_judged() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_ratios_of_any_lengths(batch: list[tuple[str, str]]) -> None:
     def ratio(source: str, target: str) -> float:
         shorter, longer = sorted([len(source), len(target)])
         return longer / shorter if shorter else math.inf if longer else 0.0

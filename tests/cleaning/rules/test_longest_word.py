@@ -21,7 +21,7 @@ def test_clauses_of_chinese_are_no_words() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     assert values(rule_of("longest_word", {"unit": "token"}), *batch) == [
         [reference.longest_token(line) for line in pair] for pair in batch
     ]

@@ -66,7 +66,7 @@ def test_kinds(line: str, kinds: list[str]) -> None:
 
 
 @given(st.lists(lines(PARTS), max_size=3))
-def test_values(batch: list[str]) -> None:
+def test_values_are_those_of_the_twin(batch: list[str]) -> None:
     for kind in KINDS:
         expected = [[float(kind in reference.noise(line))] * 2 for line in batch]
         assert values(rule_of("noise", {"kinds": [kind]}), *[(line, line) for line in batch]) == expected, kind

@@ -60,6 +60,6 @@ def test_decisions() -> None:
 
 @settings(max_examples=300)
 @given(BATCH, st.integers(0, 120))
-def test_values(batch: list[tuple[str, str]], small: int) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], small: int) -> None:
     expected = [[reference.number_similarity(*pair, small)] for pair in batch]
     assert values(rule_of("numbers", {"small": small}), *batch) == expected

@@ -19,7 +19,7 @@ def test_similarity() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     assert values(rule_of("numerals"), *batch) == [[reference.numerals(*pair)] for pair in batch]
 
 

@@ -17,6 +17,6 @@ def test_shares() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[reference.word_character_share(line) for line in pair] for pair in batch]
     assert values(rule_of("only_symbols"), *batch) == expected

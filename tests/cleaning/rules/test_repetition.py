@@ -27,7 +27,7 @@ def test_first_and_shortest_string_counts() -> None:
 
 
 @given(BATCH, st.integers(1, 3), st.integers(1, 5), st.integers(5, 8))
-def test_values(batch: list[tuple[str, str]], times: int, shortest: int, longest: int) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], times: int, shortest: int, longest: int) -> None:
     rule = rule_of("repetition", {"times": times, "min": shortest, "max": longest})
     expected = [[reference.repetitions(line, times, shortest, longest) for line in pair] for pair in batch]
     assert values(rule, *batch) == expected

@@ -12,7 +12,7 @@ from nmt_prep.cleaning.rule import Pairs
 from tests.cleaning.rules.values import rule_of
 
 
-def test_limits() -> None:
+def test_pairs_pass_within_all_limits() -> None:
     rule = rule_of("score", {"bicleaner": {"min": 0.5}, "laser": {"min": 1.06, "max": 1.2}})
     assert (rule.scores, rule.columns) == (("bicleaner", "laser"), ("bicleaner", "laser"))
     scores = {"laser": np.array([1.1, 1.3, 1.1, 1.1]), "bicleaner": np.array([0.5, 0.9, math.nan, 0.4])}

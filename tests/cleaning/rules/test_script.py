@@ -26,6 +26,6 @@ def test_given_script() -> None:
 
 
 @given(BATCH, st.sampled_from(["Latin", "Han", "Cyrillic", "Thai", "Old_Italic"]))
-def test_values(batch: list[tuple[str, str]], script: str) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], script: str) -> None:
     expected = [[reference.script_share(line, [script]) for line in pair] for pair in batch]
     assert values(rule_of("script", {"script": script}), *batch) == expected

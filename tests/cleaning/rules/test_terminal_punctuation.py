@@ -21,6 +21,6 @@ def test_penalty() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[reference.terminal_punctuation(*pair)] for pair in batch]
     assert values(rule_of("terminal_punctuation"), *batch) == expected

@@ -16,6 +16,6 @@ def test_letters_are_counted() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[reference.length(line, "letter") for line in pair] for pair in batch]
     assert values(rule_of("too_short"), *batch) == expected

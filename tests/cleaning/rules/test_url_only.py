@@ -20,6 +20,6 @@ def test_shares() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     expected = [[reference.address_share(line) for line in pair] for pair in batch]
     assert values(rule_of("url_only"), *batch) == expected

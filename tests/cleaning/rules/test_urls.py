@@ -19,5 +19,5 @@ def test_similarity() -> None:
 
 
 @given(BATCH)
-def test_values(batch: list[tuple[str, str]]) -> None:
+def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     assert values(rule_of("urls"), *batch) == [[reference.url_similarity(*pair)] for pair in batch]

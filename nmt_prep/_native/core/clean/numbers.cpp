@@ -188,9 +188,9 @@ class Reader {
 
     // Reads a run of Han numerals: 二〇一〇 digit by digit, 三百五十 with units.
     void read_han() {
-        std::uint64_t total = 0;    // of units from 万 on
-        std::uint64_t section = 0;  // below
-        std::uint64_t digits = 0;   // since the last unit
+        std::uint64_t total = 0;    // value of units from 万 on
+        std::uint64_t section = 0;  // value of smaller units since the last of these
+        std::uint64_t digits = 0;   // value of the digits since the last unit
         bool has_digits = false;
         bool has_units = false;
         for (int count = 0; count < 18; ++count) {
@@ -282,7 +282,8 @@ double similarity(std::vector<Number>& a, std::vector<Number>& b, std::uint64_t 
                          std::ranges::any_of(b, [](const Number& number) { return number.spelled; });
     std::size_t matches = take_matches(
         a, b, [](const Number& x, const Number& y) { return !x.spelled && !y.spelled && equal_numbers(x, y); });
-    // Numbers in digits that face one of the other side do not match spelled ones: 10 and 37 differ despite 十.
+    // If both sides have numbers in digits left, these are compared with each other, not with spelled ones: 10 and 37
+    // differ, even if 十 is beside 37.
     const std::size_t in_a = written_in_digits(a);
     const std::size_t in_b = written_in_digits(b);
     std::size_t excess_of_a = in_a - std::min(in_a, in_b);

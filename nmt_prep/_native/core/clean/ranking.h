@@ -7,8 +7,8 @@
 
 namespace nmt_prep::clean {
 
-// A record is `width` numbers: the two halves of the key, what ranks the row (the smaller the better, the first number
-// counts most), and, as the last one, the row's place: the number of its part, times 2^kRowBits, plus its row.
+// A record has `width` numbers: the two halves of the key, the ranks of the row (smaller is better, the first rank
+// counts most), and the place of the row. The place is the number of the part, times 2^kRowBits, plus the row.
 inline constexpr std::size_t kSmallestWidth = 3;
 inline constexpr std::size_t kLargestWidth = 8;
 inline constexpr unsigned kRowBits = 40;
@@ -21,7 +21,8 @@ struct Drop {
 
 struct Ranked {
     std::vector<Drop> drops;  // by place
-    // Matrix of corpora: entry (a, b) counts the rows of `a` whose key a row of `b` has; (a, a) all rows of `a`.
+    // Matrix of corpora: entry (a, b) is the number of rows of `a` whose key is also in `b`; (a, a) counts all rows of
+    // `a`.
     std::vector<std::int64_t> overlap;
 };
 

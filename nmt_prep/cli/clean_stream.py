@@ -29,6 +29,7 @@ from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora.lines import spans
+from nmt_prep.corpora.scores import score_column
 from nmt_prep.errors import CleaningError, CorpusError, OutputError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
@@ -192,34 +193,26 @@ def _split(lines: InputLines, scores: Mapping[str, int]) -> _Fields:
     text: dict[Side, pa.Array] = {side: spans(data, *field(number)) for number, side in enumerate(SIDES)}
     rest = spans(data, field(1)[1], ends)
     values = {
-        name: _numbers(spans(data, *field(number)), f"{lines.name}, line", lines.first, number)
+        name: _numbers(spans(data, *field(number)), name, f"column {number} of {lines.name}, line", lines.first)
         for name, number in scores.items()
     }
     return _Fields(text, rest, values)
 
 
-def _numbers(texts: pa.Array, where: str, first: int, column: int) -> Values:
+def _numbers(texts: pa.Array, name: str, where: str, first: int) -> Values:
     """Returns the scores of a column; NaN for an empty field.
 
     Args:
         texts: the fields.
-        where: name of the input, for messages.
+        name: of the score, for messages.
+        where: column and name of the input, for messages.
         first: line number of the first field.
-        column: number of the column, for messages.
 
     Raises:
         CorpusError: a field is not a number.
     """
-    try:
-        filled = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
-        return np.asarray(filled.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
-    except pa.ArrowInvalid:
-        for number, text in enumerate(texts.to_pylist()):
-            try:
-                float(text or 0)
-            except ValueError:
-                raise CorpusError(f"{where} {first + number}: column {column} holds {text!r}, not a number") from None
-        raise
+    column = score_column(texts, name, lambda line: f"{where} {first + line}")
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ahead: int) -> Iterator[_Block]:

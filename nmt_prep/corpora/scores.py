@@ -52,7 +52,7 @@ def score_of(value: object, name: str, where: str) -> float | None:
         shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}…"
         raise CorpusError(
             f"{where}: scores.{name}: found {shown}, which is not a number; fix it, leave it empty for a pair without "
-            "score, or correct scores in the config"
+            "score, or name the right place of the scores"
         )
     return number
 

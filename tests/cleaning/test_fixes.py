@@ -36,7 +36,7 @@ def fixed(specs: list[FixSpec], *lines: str, language: str = "en") -> list[str]:
         ("?a=1&copy=2&lt=3", "?a=1&copy=2&lt=3"),
         ("&#151;&#128;&#129;", "—€&#129;"),  # Windows-1252, as browsers read them
         ("&#0;&#1;&#xD800;&#x110000;&#xFFFF;&#;&#x;", "&#0;&#1;&#xD800;&#x110000;&#xFFFF;&#;&#x;"),
-        ("a&#10;b&NewLine;c&#9;d", "a b c\td"),
+        ("a&#10;b&NewLine;c&#9;d&Tab;e", "a b c d e"),
         ("&&amp;;&", "&&;&"),
         ("&acE;&NotEqualTilde;", "∾̳≂̸"),  # two characters each
     ],

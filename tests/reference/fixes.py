@@ -20,17 +20,17 @@ def html_entities(line: str) -> str:
 def _meaning(match: re.Match[str]) -> str:
     decimal, hexadecimal, name = match.groups()
     if name:
-        return html5.get(f"{name};", match[0]).replace("\n", " ")
+        return html5.get(f"{name};", match[0]).replace("\n", " ").replace("\t", " ")
     digits = decimal or hexadecimal
     number = int(digits, 10 if decimal else 16)
     if len(match[0]) > 42 or number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
         return match[0]
-    if number in {10, 13}:
+    if number in {9, 10, 13}:
         return " "
     if 0x80 <= number <= 0x9F:
         return bytes([number]).decode("cp1252", "ignore") or match[0]
     noncharacter = 0xFDD0 <= number <= 0xFDEF or number & 0xFFFE == 0xFFFE
-    control = number != 9 and unicodedata.category(chr(number)) == "Cc"
+    control = unicodedata.category(chr(number)) == "Cc"
     return match[0] if control or noncharacter else chr(number)
 
 

@@ -76,7 +76,7 @@ class PythonRule(Rule[PythonOptions]):
         languages = {"languages": self._languages} if "languages" in self._arguments else {}
         try:
             result = self._function(**given, **languages)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise CleaningError(f"{self._name} failed: {type(error).__name__}: {error}") from error
         return self._checked(result, len(pairs))[np.newaxis]
 
@@ -92,7 +92,10 @@ class PythonRule(Rule[PythonOptions]):
             if result.null_count:
                 raise CleaningError(f"{self._name} returned {result.null_count} nulls; return a value for each pair")
             result = result.to_numpy(zero_copy_only=False)
-        values = np.asarray(result)
+        try:
+            values = np.asarray(result)
+        except ValueError as error:
+            raise CleaningError(f"{self._name} returned no array: {error}") from error
         if values.shape != (pairs,):
             what = f"{len(values)} values" if values.ndim == 1 else f"an array of the shape {values.shape}"
             raise CleaningError(f"{self._name} returned {what} for {pairs} pairs; return one value for each pair")
@@ -101,6 +104,9 @@ class PythonRule(Rule[PythonOptions]):
         if self._numbers != (values.dtype.kind != "b"):
             expected = "booleans, but the rule has min or max" if self._numbers else "numbers; give the rule min or max"
             raise CleaningError(f"{self._name} returned {expected}")
+        if np.isnan(values).any():
+            first = int(np.isnan(values).argmax())
+            raise CleaningError(f"{self._name} returned NaN for pair {first + 1} of {pairs}; return a number for each pair")
         return values.astype(np.float64)
 
 
@@ -144,7 +150,7 @@ def _load(name: str, base_dir: Path) -> tuple[Callable[..., Any], Path | None]:
         raise ValueError(
             f"there is no module {module_name}, neither beside the config in {base_dir} nor installed"
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"cannot import {module_name}: {type(error).__name__}: {error}") from error
     function: Any = module
     for part in attribute.split("."):

@@ -43,6 +43,15 @@ def words(source, target):
 def nulls(source, target):
     return pa.array([None] * len(source), pa.bool_())
 
+def ragged(source, target):
+    return [[1], [1, 2]]
+
+def unknown(source):
+    return np.array([0.5, np.nan])
+
+def leaves(source, target):
+    raise SystemExit(3)
+
 def strange(lines):
     return lines
 
@@ -105,6 +114,9 @@ def test_a_changed_file_is_loaded_again(directory: Path) -> None:
         ("my_rules:square", "my_rules:square returned an array of the shape (2, 2) for 2 pairs; return one value"),
         ("my_rules:words", "my_rules:words returned values of type object; return booleans or numbers"),
         ("my_rules:nulls", "my_rules:nulls returned 2 nulls; return a value for each pair"),
+        ("my_rules:ragged", "my_rules:ragged returned no array: "),
+        ("my_rules:leaves", "my_rules:leaves failed: SystemExit: 3"),
+        ({"function": "my_rules:unknown", "min": 0}, "my_rules:unknown returned NaN for pair 2 of 2; return a number"),
         ("my_rules:length", "my_rules:length returned numbers; give the rule min or max"),
         (
             {"function": "my_rules:looks_fine", "min": 1},
@@ -129,6 +141,7 @@ def test_a_wrong_result_is_an_error(directory: Path, spec: object, message: str)
         ("my_rules:strange", "python: my_rules:strange must take arguments named source and target, or one of them"),
         ("looks_fine", "python: looks_fine is no entry point of the group nmt_prep.rules"),
         ("broken:f", "python: cannot import broken: ZeroDivisionError: division by zero"),
+        ("leaving:f", "python: cannot import leaving: SystemExit: 4"),
         ("needy:f", "python: cannot import needy: No module named 'no_such_module'"),
         ({"function": "my_rules:length", "min": 3, "max": 2}, "python: min is greater than max"),
         ({"min": 3}, "python.function: this key is required"),
@@ -136,6 +149,7 @@ def test_a_wrong_result_is_an_error(directory: Path, spec: object, message: str)
 )
 def test_wrong_names_and_signatures_are_errors_before_any_work(directory: Path, spec: object, message: str) -> None:
     (directory / "broken.py").write_text("1 / 0\n")
+    (directory / "leaving.py").write_text("raise SystemExit(4)\n")
     (directory / "needy.py").write_text("import no_such_module\n")
     with pytest.raises(ValueError, match=r"^python") as error:
         rules(directory, spec)

@@ -2,7 +2,8 @@
 //
 // It reads a line once: what a reference stands for is not read again, so that "&amp;lt;" becomes "&lt;". Unknown names
 // stay, as do numbers of control characters, surrogates and noncharacters. Numbers from 128 to 159 mean characters of
-// Windows-1252, as in HTML. References to line breaks become spaces, since a line must stay one line.
+// Windows-1252, as in HTML. References to line breaks and tabs become spaces, since a line must stay one line and one
+// column of a table.
 #include <utility>
 
 #include "clean/fixes.h"
@@ -37,9 +38,9 @@ char32_t number_of(std::string_view digits) {
 
 // Returns the character of a numeric reference; 0 if text may not contain it.
 char32_t meant_by(char32_t number) {
-    if (number == '\n' || number == '\r') return ' ';
+    if (number == '\t' || number == '\n' || number == '\r') return ' ';
     if (number >= 0x80 && number <= 0x9F) return from_windows_1252(static_cast<std::uint8_t>(number));
-    const bool control = (number < 0x20 && number != '\t') || number == 0x7F;
+    const bool control = number < 0x20 || number == 0x7F;
     const bool surrogate = number >= 0xD800 && number <= 0xDFFF;
     const bool noncharacter = (number >= 0xFDD0 && number <= 0xFDEF) || (number & 0xFFFE) == 0xFFFE;
     return control || surrogate || noncharacter ? 0 : number;
@@ -69,7 +70,7 @@ class HtmlEntities final : public Fix {
         if (!reference.starts_with('#')) {
             const auto entity = entities_.find(std::string(reference));
             if (entity == entities_.end()) return false;
-            fixed += entity->second == "\n" ? " " : entity->second;
+            fixed += entity->second == "\n" || entity->second == "\t" ? " " : entity->second;
             return true;
         }
         const char32_t point = meant_by(number_of(reference.substr(1)));

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of, overrides_of
+from nmt_prep.cleaning.presets import PRESETS
 from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import SIDES, CleanSettings, Config, Section
@@ -21,21 +22,30 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
         settings: its section ``clean``.
     """
     common = cleaning_of(settings, config.languages, "")
-    overrides = {}
-    for name in dict.fromkeys(corpus.name for split in settings.splits for corpus in config.splits[split]):
-        own = _difference(common, cleaning_of(settings, config.languages, name))
-        if own:
-            overrides[name] = own
+    names = dict.fromkeys(corpus.name for split in settings.splits for corpus in config.splits[split])
+    own = {name: cleaning_of(settings, config.languages, name) for name in names}
+    differences = {name: _difference(common, each) for name, each in own.items()}
+    overrides = {name: each for name, each in differences.items() if each}
     return {
         "preset": "none",
         "fix": [*common.fix],
-        "rules": rules_in_full(common),
+        "rules": _in_place(
+            rules_in_full(common), settings, config, {name for each in own.values() for name in each.rules}
+        ),
         **({"overrides": overrides} if overrides else {}),
         "dedup": settings.dedup.model_dump(mode="json"),
         "splits": [*settings.splits],
         "rejects": settings.rejects,
         "allow_empty": settings.allow_empty,
     }
+
+
+def _in_place(rules: dict[str, Any], settings: CleanSettings, config: Config, used: set[str]) -> dict[str, Any]:
+    """Returns rules with ``off`` in the place of those that only some corpora use, which keeps their order there."""
+    layers = [PRESETS[settings.preset], settings.rules]
+    layers += [layer.rules for _, layer in overrides_of(settings, config.languages, "")]
+    order = dict.fromkeys(name for layer in layers for name in layer)
+    return {name: rules.get(name, "off") for name in order if name in rules or name in used}
 
 
 def rules_in_full(cleaning: Cleaning) -> dict[str, Any]:

@@ -44,6 +44,8 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         return f"{where}: {detail['ctx']['error'] if whole else detail['msg']}"
     if detail["input"] is None and detail["type"] in ("model_type", "model_attributes_type"):
         return f"{where}: found an empty section; give it keys, or leave it out"
+    if allowed is None and detail["type"] == "model_type":
+        allowed = f"a mapping with keys of: {', '.join(sorted(_fields(model)))}"
     return f"{where}: found {describe(detail['input'])}; allowed: {allowed or detail['msg']}"
 
 

@@ -188,6 +188,9 @@ class Config(Section):
             absent = sorted(set(self.clean.splits) - set(self.splits))
             if absent:
                 raise ValueError(f"clean.splits names {absent[0]!r}; the splits are {', '.join(self.splits)}")
+            twice = next((split for split in self.clean.splits if self.clean.splits.count(split) > 1), None)
+            if twice is not None:
+                raise ValueError(f"clean.splits names {twice!r} twice; name each split once")
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")

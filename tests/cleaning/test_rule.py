@@ -64,6 +64,11 @@ CONTEXT = Context(Languages(source="en", target="de"), ("source", "target"), Pat
         ({"script": {"script": "Latim"}}, "script: there is no script 'Latim'"),
         ({"noise": {"kinds": ["noise"]}}, "noise.kinds.0: found the text 'noise'"),
         ({"repetition": {"min": 5, "max": 4}}, "repetition: min is greater than max"),
+        ({"length": {"min": 5, "max": 3}}, "length: min 5 is greater than max 3, so no pair passes"),
+        (
+            {"length/b": {"min": {"source": 1, "target": 7.5}, "max": 7}},
+            "length/b: min 7.5 is greater than max 7, so no pair passes",
+        ),
         ({"regex": {"a": "("}}, "regex.patterns.a.pattern: found the text '('"),
         ({"score": {"laser": {}}}, "a score needs min, max, or both"),
         ({"word_list": {"source": "no", "target": "no"}}, "word_list: the word list no cannot be read"),

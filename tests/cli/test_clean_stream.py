@@ -84,13 +84,13 @@ def test_scores_come_from_columns(config: Path) -> None:
         "nmt-prep: error: the rule score needs the score 'quality'; name its column, such as --score quality=2"
     )
     assert refused(config, text.encode(), "--set", rule, "--score", "quality=2") == (
-        "nmt-prep: error: column 2 of standard input, line 1: scores.quality: found 'x', which is not a number; fix it, "
-        "leave it empty for a pair without score, or name the right place of the scores"
+        "nmt-prep: error: column 2 of standard input, line 1: scores.quality: found 'x', which is not a number; fix "
+        "it, leave it empty for a pair without score, or name the right place of the scores"
     )
     for wrong in ("nan", "1_0", "٣"):
         text = f"a\tb\t0.5\nc\td\t{wrong}\n"
         message = refused(config, text.encode(), "--set", rule, "--score", "quality=2")
-        assert f"column 2 of standard input, line 2: scores.quality: found" in message
+        assert "column 2 of standard input, line 2: scores.quality: found" in message
     assert "expected NAME=COLUMN" in refused(config, b"", "--score", "quality=one", status=2)
 
 

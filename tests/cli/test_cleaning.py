@@ -37,6 +37,15 @@ def test_the_rules_are_printed_in_full_as_a_section_that_does_the_same(tmp_path:
     assert invoke("plan", str(again), "--show-rules").output == result.output
 
 
+def test_a_rule_that_only_one_corpus_has_keeps_its_place_in_the_order(tmp_path: Path) -> None:
+    rules = {"only_symbols": "off", "html": "off"}
+    clean = {"preset": "light", "rules": rules, "overrides": {"x": {"rules": {"only_symbols": {"min": 0.4}}}}}
+    section = yaml.safe_load(invoke("plan", str(config(tmp_path, clean)), "--show-rules").output)["clean"]
+    assert [*section["rules"]] == [*PRESETS["light"]]
+    assert section["rules"]["only_symbols"] == "off"
+    assert section["overrides"] == {"x": {"rules": {"only_symbols": {"min": 0.4}}}}
+
+
 def test_a_config_without_cleaning_has_no_rules_to_show(tmp_path: Path) -> None:
     result = invoke("plan", str(config(tmp_path, None)), "--show-rules")
     assert result.output == "# The config has no section clean: nothing is cleaned.\n"

@@ -149,5 +149,8 @@ def _make_rule(name: str, spec: object, context: Context) -> list[Rule[Any]]:
         rule = kind(options, context)
     except (ValueError, CleaningError) as error:  # CleaningError: a model cannot be read
         raise ValueError(f"{name}: {error}") from error
+    for bounds in rule.bounds:
+        if bounds.low > bounds.high:
+            raise ValueError(f"{name}: min {bounds.low:g} is greater than max {bounds.high:g}, so no pair passes")
     rule.key = name
     return [rule] if rule.columns else []

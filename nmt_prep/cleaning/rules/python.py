@@ -106,7 +106,7 @@ class PythonRule(Rule[PythonOptions]):
             raise CleaningError(f"{self._name} returned {expected}")
         if np.isnan(values).any():
             first = int(np.isnan(values).argmax())
-            raise CleaningError(f"{self._name} returned NaN for pair {first + 1} of {pairs}; return a number for each pair")
+            raise CleaningError(f"{self._name} returned NaN for pair {first + 1} of {pairs}; return a number for each")
         return values.astype(np.float64)
 
 

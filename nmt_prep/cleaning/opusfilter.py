@@ -101,7 +101,7 @@ def _filters(step: Options, where: str, left_out: list[str]) -> Iterator[tuple[s
     if not isinstance(parameters, Mapping) or not isinstance(filters, Sequence):
         raise ConfigError(f"{where}: it has no list parameters.filters")
     if parameters.get("filterfalse"):
-        raise ConfigError(f"{where}: filterfalse keeps what filters refuse, and rules cannot; remove the step")
+        raise ConfigError(f"{where}: filterfalse keeps the pairs that filters drop; no rule does this; remove the step")
     for entry in filters:
         names = [name for name in entry if name != "module"] if isinstance(entry, Mapping) else []
         if len(names) != 1 or not isinstance(entry[names[0]] or {}, Mapping):

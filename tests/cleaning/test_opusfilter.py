@@ -1,4 +1,4 @@
-"""Scores and decisions of the rules that OpusFilter has: those of opusfilter 3.3.1, where it is installed."""
+"""Compares the scores and decisions of rules with those of OpusFilter 3.3.1, if it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule ``only_digits``: text of numbers."""
+"""Rule ``only_digits``: text that consists of numbers."""
 
 from __future__ import annotations
 

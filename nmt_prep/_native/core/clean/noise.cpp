@@ -51,7 +51,7 @@ Depths depths(const Line& line) {
     return depths;
 }
 
-// Separators that stand alone, and the other text of a line.
+// Counts separators that are separate tokens, and the bytes of the other tokens of a line.
 class Breadcrumbs {
    public:
     void add(std::string_view token) {
@@ -77,7 +77,7 @@ class Breadcrumbs {
 
    private:
     std::size_t separators_ = 0;
-    std::size_t quotes_ = 0;  // they close quotations in other lines
+    std::size_t quotes_ = 0;  // » and ›, which are separators only in lines without « and ‹
     std::size_t others_ = 0;  // bytes
 };
 

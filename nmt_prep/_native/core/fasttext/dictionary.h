@@ -45,8 +45,8 @@ class Dictionary {
 
     enum class Kind : std::uint8_t { kWord, kLabel };
 
-    // Returns whether a token counts as a word, and appends the rows of a word: its own, then those of its n-grams of
-    // characters. `bracketed` is scratch space.
+    // Returns the kind of a token. If it is a word, appends its rows: that of the word, then those of its character
+    // n-grams. `bracketed` is scratch space.
     Kind append_rows(std::string_view token, std::string& bracketed, std::vector<std::uint32_t>& rows) const;
 
     // Appends the rows of the n-grams of a line's words, given their hashes.

@@ -58,7 +58,7 @@ struct ModelFile {
     std::uint32_t buckets = 0;
     std::vector<Entry> words, labels;
     bool pruned = false;
-    std::vector<KeptBucket> kept;  // if pruned
+    std::vector<KeptBucket> kept;  // empty if not pruned
     MatrixData input, output;
 
     bool has_ngrams() const { return (max_chars > 0 || word_ngrams > 1) && !(pruned && kept.empty()); }

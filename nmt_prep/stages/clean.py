@@ -276,7 +276,7 @@ def _corpora(job: Job) -> Iterator[CorpusWork]:
 
 
 def _after(job: Job, of: CorpusTask, *, dedup: bool, top: bool) -> Path:
-    """Returns the directory for what the rules leave, or the rule ``top``: scratch, if that is not all."""
+    """Returns the directory for the pairs that pass: the scratch directory if a later round may still drop pairs."""
     if top or of.cleaning.top is None:
         return job.scratch / "judged" if dedup else job.directory
     return job.scratch / "passed"
@@ -350,7 +350,7 @@ def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
 
 
 def _deduplicate(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, Overlap]]:
-    """Yields the rounds that compare pairs; returns the overlap of the corpora by split."""
+    """Yields the rounds of deduplication; returns the overlap of the corpora by split."""
     chosen = [each for each in corpora if each.dedup]
     splits = {each.split: DedupSplit(each.split, []) for each in chosen}
     owners: list[CorpusWork] = []

@@ -1,4 +1,4 @@
-"""The corpora that the stage clean cleans, and what the config says about each."""
+"""Finds the corpora that the stage clean cleans, and builds their cleaners from the config."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cleaned_corpora(config: Config) -> Iterator[tuple[str, int, Corpus]]:
 
 
 def differently_cleaned(config: Config) -> Iterator[tuple[str, Corpus]]:
-    """Yields corpora, with their splits, so that every other one is cleaned in the same way as one of them."""
+    """Yields one corpus, with its split, for each different way in which corpora are cleaned."""
     seen = set()
     for split, _, corpus in cleaned_corpora(config):
         cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
@@ -79,12 +79,12 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
 
 
 def is_deduplicated(settings: DedupSettings, corpus: Corpus) -> bool:
-    """Returns whether the pairs of a corpus are compared with others; lines for the vocabularies only are not."""
+    """Returns true if the pairs of a corpus are compared with others: all corpora except those of role ``vocab``."""
     return settings.active and corpus.role != "vocab"
 
 
 def unknown_scores(settings: DedupSettings, split: str, corpus: Corpus) -> Iterator[str]:
-    """Yields a problem for each score that ranks pairs and that a corpus does not have."""
+    """Yields a problem for each score that ranks pairs and is missing in a corpus."""
     for name in settings.keep[:-1] if is_deduplicated(settings, corpus) else ():
         if name not in corpus.scores:
             yield (

@@ -1,9 +1,9 @@
-"""The rounds of the stage clean that drop pairs because others are the same.
+"""The deduplication rounds of the stage clean.
 
-Pairs are compared on both sides, then by their source, then by their target, each time among those that are left. Each
-comparison takes two rounds: the first writes the records of each part to a spill file, by range of the key; the second
-sorts one range from all spill files, and writes which pairs it drops. In the end the parts are written without these
-pairs. The result does not depend on the number of ranges, which fits the memory of a task.
+Pairs are compared on both sides, then by source, then by target. Each comparison ignores the pairs that an earlier one
+has dropped. It takes two rounds: the first writes the records of each part to a spill file, divided by range of the
+key; the second sorts one range from all spill files, and writes the pairs to drop. In the end the parts are written
+without these pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from nmt_prep.stages.clean_tasks import CleanedFile, CorpusTask, PartFiles, Part
 DUPLICATE, TARGETS, SOURCES = "duplicate_pair", "too_many_targets", "too_many_sources"
 
 Dropped: TypeAlias = "dict[str, tuple[Path, ...]]"
-"""Files of drops by the reason for which they drop pairs."""
+"""Files with the pairs to drop, by reason."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class DedupPart:
     """A part to deduplicate.
 
     Attributes:
-        stem: of the names of its files.
-        number: of the part among those of its split.
-        of: what the tasks of its corpus have in common.
+        stem: stem of the names of the part's files.
+        number: number of the part in its split.
+        of: the settings that all tasks of the corpus share.
         files: the part, and the files to write.
-        made: what is known of the part.
+        made: description of the part.
     """
 
     stem: str
@@ -72,7 +72,7 @@ class DedupPart:
 
 @dataclass(frozen=True)
 class PlanTask:
-    """Records to divide by range of the key: how many there are, how wide, and bytes of memory that a task may use."""
+    """The number of pairs, the width of their records, and the bytes of memory that a task may use."""
 
     key: str
     pairs: int
@@ -82,14 +82,14 @@ class PlanTask:
 
 @dataclass(frozen=True)
 class RangeBits:
-    """How many bits of the key number its ranges."""
+    """The number of leading bits of a key that are the number of its range."""
 
     bits: int
 
 
 @dataclass(frozen=True)
 class SpillTask:
-    """A part whose records are to be written, without the pairs already dropped."""
+    """A part whose records are written to a spill file, except those of pairs that are dropped already."""
 
     key: str
     part: Path
@@ -109,18 +109,18 @@ class Spilled:
 
 @dataclass(frozen=True)
 class DecideTask:
-    """A range of keys to decide on.
+    """A range of keys whose pairs are compared.
 
     Attributes:
         key: name of the task.
         partition: number of the range.
-        comparison: what the records are made of.
-        bits: of the key, which number its ranges.
+        comparison: the contents of the records.
+        bits: number of leading bits of a key that are the number of its range.
         spills: all spill files.
-        kept: how many pairs of each key stay.
+        kept: number of pairs to keep for each key.
         corpora: number of the corpus of each part.
         corpus_count: number of corpora.
-        output: file for the drops.
+        output: file for the pairs to drop.
     """
 
     key: str
@@ -136,7 +136,7 @@ class DecideTask:
 
 @dataclass(frozen=True)
 class Decided:
-    """The number of pairs that a range drops, and how its corpora overlap: a matrix, row by row."""
+    """The number of pairs to drop in a range, and the overlap of the corpora as a matrix, row by row."""
 
     dropped: int
     overlap: tuple[int, ...]
@@ -144,7 +144,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class DropTask:
-    """A part to write without the pairs that are dropped; ``corpora`` has the name of the corpus of each part."""
+    """A part to write without the dropped pairs; ``corpora`` has the name of the corpus of each part."""
 
     key: str
     part: DedupPart
@@ -153,13 +153,13 @@ class DropTask:
 
 
 def plan_ranges(task: PlanTask, tick: object) -> RangeBits:
-    """Returns the number of ranges of keys for the memory of a task. Any number gives the same result."""
+    """Returns the number of ranges of keys, as bits, that fits the memory of a task."""
     del tick
     return RangeBits(partition_bits(task.pairs, task.width, task.memory))
 
 
 def spill_part(task: SpillTask, tick: Tick) -> Spilled:
-    """Writes the records of a part. Ticks are pairs.
+    """Writes the records of a part. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -178,7 +178,7 @@ def spill_part(task: SpillTask, tick: Tick) -> Spilled:
 
 
 def decide(task: DecideTask, tick: Tick) -> Decided:
-    """Writes the pairs that a range of keys drops. Ticks are pairs.
+    """Writes the pairs to drop in a range of keys. It ticks for each pair.
 
     Raises:
         OutputError: a spill file cannot be read, or the drops cannot be written.
@@ -191,7 +191,7 @@ def decide(task: DecideTask, tick: Tick) -> Decided:
 
 
 def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part without the pairs that are dropped. Ticks are pairs.
+    """Writes a part without the dropped pairs. It ticks for each pair.
 
     Raises:
         CorpusError: the part cannot be read.
@@ -233,7 +233,7 @@ def _made(task: DropTask, result: PartResult) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Step:
-    """One comparison: its reason for dropping pairs, what it compares, and its rounds."""
+    """One comparison: the reason for dropping pairs, the sides that are compared, and the two rounds."""
 
     reason: str
     compared: Compared
@@ -251,7 +251,7 @@ class Step:
         )
 
     def kept(self, settings: DedupSettings) -> int | None:
-        """Returns how many pairs of each key stay; None if the step is left out."""
+        """Returns the number of pairs to keep for each key; None if the step is left out."""
         if self.compared == "pair":
             return None if settings.pair == "off" else 1
         return settings.max_targets_per_source if self.compared == "source" else settings.max_sources_per_target
@@ -268,7 +268,7 @@ DEDUP_ROUNDS = (PLAN, *(each for step in STEPS for each in (step.spill, step.dec
 
 
 Overlap: TypeAlias = "dict[str, dict[str, int]]"
-"""How many pairs of one corpus are in another, by the names of both; ``overlap[a][a]`` is the number of its pairs."""
+"""``overlap[a][b]`` is the number of pairs of the corpus ``a`` that are also in ``b``; ``overlap[a][a]`` counts all."""
 
 
 @dataclass
@@ -276,9 +276,9 @@ class DedupSplit:
     """A split to deduplicate.
 
     Attributes:
-        name: of the split.
-        parts: in order.
-        overlap: of its corpora, once it is known; None if pairs are not compared.
+        name: name of the split.
+        parts: parts of the split, in order.
+        overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
     """
 
     name: str
@@ -292,7 +292,7 @@ class DedupSplit:
 
 
 def deduplicate(job: Job, settings: DedupSettings, splits: Sequence[DedupSplit]) -> Rounds[list[PartResult]]:
-    """Yields the rounds that deduplicate some splits; returns the results of their parts, in order."""
+    """Yields the rounds that deduplicate splits; returns the results of all parts, in order."""
     kind: KeyKind = "normalized" if settings.pair == "normalized" else "exact"
     scores = settings.keep[:-1]
     width = Comparison("pair", kind, scores).width
@@ -330,7 +330,7 @@ def deduplicate(job: Job, settings: DedupSettings, splits: Sequence[DedupSplit])
 
 
 def _compared(step: Step, split: DedupSplit) -> list[DedupPart]:
-    """Returns the parts that a step looks at: limits do not apply to monolingual corpora."""
+    """Returns the parts that a step compares. Limits do not apply to monolingual corpora."""
     return [part for part in split.parts if step.compared == "pair" or part.has_both_sides]
 
 

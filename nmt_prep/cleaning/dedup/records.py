@@ -167,10 +167,14 @@ class PartDrops:
         return len(self._places)
 
     def among(self, places: Records) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Records]:
-        """Returns which of some pairs stay, and of the others the numbers of the reasons and the places of survivors.
+        """Divides pairs into those that are kept and those that are dropped.
 
         Args:
-            places: of the pairs, ascending.
+            places: places of the pairs, ascending.
+
+        Returns:
+            True for each pair that is kept; for each dropped pair the number of its reason, and the place of the pair
+            that is kept instead.
         """
         kept = np.ones(len(places), np.bool_)
         if not len(places):
@@ -181,7 +185,7 @@ class PartDrops:
 
 
 def _between(path: Path, first: int, last: int) -> tuple[Records, Records]:
-    """Returns the places from ``first`` to before ``last`` in a file of drops, and their survivors."""
+    """Returns the dropped places in a file from ``first`` up to, but not including, ``last``, and their survivors."""
     with writing(path):
         size = path.stat().st_size // 16
         if not size:
@@ -192,5 +196,5 @@ def _between(path: Path, first: int, last: int) -> tuple[Records, Records]:
 
 
 def _descending(scores: Values) -> Records:
-    """Returns numbers in the opposite order of the scores; NaN comes last."""
+    """Maps scores to numbers in the opposite order; NaN comes last."""
     return ~sortable(np.where(np.isnan(scores), -np.inf, scores))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from pathlib import Path
 
+from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import Config
 from nmt_prep.corpora import format_of, reader_of
@@ -242,7 +243,7 @@ def _cleaning(config: Config, corpora: Sequence[CorpusSize]) -> dict[str, tuple[
     written = _COMPILED * sum(total(corpora, split) for split in config.clean.splits)
     rules = [config.clean.rules, *(override.rules for override in config.clean.overrides.values())]
     # The pairs of a corpus are first written to scratch.
-    waits = any(TOP in layer for layer in rules) or config.clean.dedup.active
+    waits = any(TOP in layer for layer in rules) or effective_dedup(config.clean).active
     return {"clean": (written, written if waits else 0.0, PART_BYTES)}
 
 

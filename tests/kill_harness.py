@@ -25,7 +25,12 @@ from tests.corpus import corpus_config, tree, write_corpus
 
 CHANGES = {
     "records": {"shards": {"train": 3}},
-    "clean": {"preset": "none", "rules": {"length": {"max": 7}}, "fix": ["whitespace"]},
+    "clean": {
+        "preset": "none",
+        "rules": {"length": {"max": 7}},
+        "fix": ["whitespace"],
+        "dedup": {"pair": "exact", "max_sources_per_target": 2},
+    },
 }
 
 

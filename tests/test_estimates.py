@@ -69,8 +69,11 @@ def test_cleaning_is_estimated_for_the_splits_that_are_cleaned() -> None:
     found = predicted(clean={})
     assert list(found)[2:5] == ["compile", "clean", "sample"]
     assert round(found["clean"].seconds, 2) == 5.56
-    assert (found["clean"].scratch, found["clean"].output) == (0.0, 0.3 * 1e9)
-    assert predicted(clean={"rules": {"top": {"score": "s", "keep": 0.5}}})["clean"].scratch == 0.3 * 1e9
+    assert (found["clean"].scratch, found["clean"].output) == (0.3 * 1e9, 0.3 * 1e9)
+    assert predicted(clean={"preset": "none"})["clean"].scratch == 0.0
+    assert (
+        predicted(clean={"preset": "none", "rules": {"top": {"score": "s", "keep": 0.5}}})["clean"].scratch == 0.3 * 1e9
+    )
     assert predicted(clean={"preset": "strict"})["clean"].seconds == 20.0  # 8 s of one worker for 100 MB
     assert "clean" not in predicted()
 

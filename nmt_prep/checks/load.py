@@ -18,6 +18,7 @@ from nmt_prep import stages, subwords
 from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_format, fill_in
 from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
+from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import (
     ByteBPEVocab,
@@ -236,6 +237,8 @@ def load_cleaning(
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")
     problems.extend(filter_problems(config.clean, corpus, lines))
     remarks: list[str] = []
+    if effective_dedup(config.clean).active:
+        remarks.append(f"clean.preset {config.clean.preset}: dedup is left out: it needs all pairs")
     if cleaning.top is not None:
         key = cleaning.keys[TOP]
         if key.startswith("clean.preset"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of, overrides_of
-from nmt_prep.cleaning.presets import PRESETS
+from nmt_prep.cleaning.presets import PRESETS, effective_dedup
 from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import SIDES, CleanSettings, Config, Section
@@ -33,7 +33,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
             rules_in_full(common), settings, config, {name for each in own.values() for name in each.rules}
         ),
         **({"overrides": overrides} if overrides else {}),
-        "dedup": settings.dedup.model_dump(mode="json"),
+        "dedup": effective_dedup(settings).model_dump(mode="json"),
         "splits": [*settings.splits],
         "rejects": settings.rejects,
         "allow_empty": settings.allow_empty,

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from nmt_prep.config import CleanSettings, DedupSettings
+
+PairDedup: TypeAlias = Literal["off", "exact", "normalized"]
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
 RuleSpecs: TypeAlias = Mapping[str, Any]
 """Rules by name, in order. Each value is true, the options of the rule, or ``off`` (false)."""
@@ -70,6 +73,18 @@ PRESET_FIXES: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
     }
 )
 """The fixes of each preset."""
+
+
+PRESET_DEDUP: Mapping[Preset, PairDedup] = MappingProxyType(
+    {"none": "off", "light": "exact", "standard": "normalized", "strict": "normalized"}
+)
+"""Which duplicate pairs each preset drops."""
+
+
+def effective_dedup(settings: CleanSettings) -> DedupSettings:
+    """Returns what the config says about duplicates, with what the preset says where the config says nothing."""
+    dedup = settings.dedup
+    return dedup if dedup.pair else dedup.model_copy(update={"pair": PRESET_DEDUP[settings.preset]})
 
 
 def is_off(spec: object) -> bool:

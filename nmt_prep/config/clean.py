@@ -31,10 +31,10 @@ class CorpusCleaning(Section):
 class DedupSettings(Section):
     """Deduplication: drops pairs that are the same as others, after the rules, within each split."""
 
-    pair: Annotated[Literal["off", "exact", "normalized"], BeforeValidator(_off_in_yaml)] = Field(
-        "off",
-        description="off, exact or normalized: keep one of several pairs whose sides are equal, in all bytes or "
-        "except for case, punctuation, digits, spaces and width",
+    pair: Annotated[Literal["off", "exact", "normalized"] | None, BeforeValidator(_off_in_yaml)] = Field(
+        None,
+        description="off, exact, normalized, or null for that of the preset: keep one of several pairs whose sides are "
+        "equal, in all bytes or except for case, punctuation, digits, spaces and width",
     )
     max_targets_per_source: int | None = Field(
         None, ge=1, description="a number, or null for no limit: the most pairs to keep with the same source"
@@ -60,7 +60,7 @@ class DedupSettings(Section):
     @property
     def active(self) -> bool:
         """True if anything may be dropped."""
-        return self.pair != "off" or bool(self.max_targets_per_source or self.max_sources_per_target)
+        return self.pair in ("exact", "normalized") or bool(self.max_targets_per_source or self.max_sources_per_target)
 
 
 class CleanSettings(Section):

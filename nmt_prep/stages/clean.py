@@ -18,6 +18,7 @@ from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import Config
@@ -182,8 +183,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         }
         if clean.rejects == "sample":
             settings["seed"] = config.seed
-        if clean.dedup.active:
-            settings |= {f"clean.dedup.{key}": value for key, value in clean.dedup.model_dump(mode="json").items()}
+        dedup = effective_dedup(clean)
+        if dedup.active:
+            settings |= {f"clean.dedup.{key}": value for key, value in dedup.model_dump(mode="json").items()}
             settings["clean.dedup.unicode"] = KEYS_UNICODE_VERSION
         for split, _, corpus in cleaned_corpora(config):
             cleaning, key = cleaning_of(clean, config.languages, corpus.name), f"splits.{split}.{corpus.name}"
@@ -203,7 +205,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             except CleaningError as error:
                 problems.extend(str(error).splitlines())
         for split, _, corpus in cleaned_corpora(config):
-            problems.extend(unknown_scores(section_of(config).dedup, split, corpus))
+            problems.extend(unknown_scores(effective_dedup(section_of(config)), split, corpus))
         if problems:
             raise CleaningError("\n".join(problems))
 
@@ -266,7 +268,7 @@ def _corpora(job: Job) -> Iterator[CorpusWork]:
             rejects=clean.rejects,
             seed=config.seed,
         )
-        tasks, dedup = [], is_deduplicated(clean.dedup, corpus)
+        tasks, dedup = [], is_deduplicated(effective_dedup(clean), corpus)
         for part in parts:
             stem = Path(part.file).stem
             kept = _after(job, of, dedup=dedup, top=False) / part.file
@@ -368,7 +370,7 @@ def _deduplicate(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, Ov
             parts.append(DedupPart(f"{each.split}-{stem}", len(parts), each.of, files, result.kept))
             owners.append(each)
         each.results.clear()
-    results = yield from deduplicate(job, section_of(job.config).dedup, list(splits.values()))
+    results = yield from deduplicate(job, effective_dedup(section_of(job.config)), list(splits.values()))
     for each, result in zip(owners, results, strict=True):
         each.ended([result])
     return {name: split.overlap for name, split in splits.items() if split.overlap is not None}

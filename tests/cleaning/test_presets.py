@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.cleaning.presets import PRESETS, Preset, effective_rules
+from nmt_prep.cleaning.presets import PRESETS, Preset, effective_dedup, effective_rules
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.config import Languages
+from nmt_prep.config import CleanSettings, DedupSettings, Languages
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -27,3 +27,13 @@ def test_layers_replace_add_and_remove() -> None:
     assert list(rules)[-1] == "urls"
     assert not {"url_only", "copy"} & set(rules)
     assert effective_rules("none") == {}
+
+
+def test_presets_drop_duplicates_unless_the_config_says_otherwise() -> None:
+    pairs = {preset: effective_dedup(CleanSettings(preset=preset)).pair for preset in PRESETS}
+    assert pairs == {"none": "off", "light": "exact", "standard": "normalized", "strict": "normalized"}
+    changed = CleanSettings(preset="strict", dedup=DedupSettings(pair="off", max_targets_per_source=3))
+    assert effective_dedup(changed) == changed.dedup
+    limited = effective_dedup(CleanSettings(preset="light", dedup=DedupSettings(max_targets_per_source=3)))
+    assert (limited.pair, limited.max_targets_per_source, limited.active) == ("exact", 3, True)
+    assert not effective_dedup(CleanSettings(preset="none")).active

@@ -127,6 +127,13 @@ def test_deduplication_is_refused(config: Path) -> None:
     assert cleaned(config, "ab\tcd\n", "--set", "clean.dedup.pair=off")[0] == "ab\tcd\n"
 
 
+def test_the_deduplication_of_a_preset_is_left_out_with_a_remark(config: Path) -> None:
+    output, messages = cleaned(config, "two words\tzwei Worte\n" * 2, "--set", "clean.preset=light")
+    assert output == "two words\tzwei Worte\n" * 2
+    assert "clean.preset light: dedup is left out: it needs all pairs\n" in messages
+    assert "left out" not in cleaned(config, "a\tb\n")[1]
+
+
 def test_all_problems_of_the_two_sections_are_listed(config: Path) -> None:
     message = refused(config, b"", "--set", "languages.target=english", "--set", "clean.preset=mild")
     assert "2 problems" in message

@@ -420,7 +420,9 @@ def test_the_toy_corpus_loses_what_is_damaged_and_keeps_what_is_repaired(tmp_pat
         assert (rows[number][0] == source) == (rows[number][2] not in REPAIRED)
     scores = [float(rows[number][3]) for number, rule in reasons.items() if rule == "top"]
     assert max(scores) < min(float(rows[number][3]) for number in kept)
-    assert len(scores) == (len(kept) + len(scores)) // 10
+    duplicates = [number for number, rule in reasons.items() if rule == "duplicate_pair"]
+    assert len(duplicates) > 10
+    assert len(scores) == (len(kept) + len(duplicates) + len(scores)) // 10
     summary = manifest(config, "clean").details["corpora"]["train"]["dirty"]
     assert summary["dropped"]["top"] == len(scores)
     assert summary["altered"] == {"control": 32, "nfc": 0, "whitespace": 32}

@@ -41,7 +41,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
 
 
 def _in_place(rules: dict[str, Any], settings: CleanSettings, config: Config, used: set[str]) -> dict[str, Any]:
-    """Returns rules with ``off`` in the place of those that only some corpora use, which keeps their order there."""
+    """Adds ``off`` for rules that only some corpora use, so that the order of the rules in these corpora stays."""
     layers = [PRESETS[settings.preset], settings.rules]
     layers += [layer.rules for _, layer in overrides_of(settings, config.languages, "")]
     order = dict.fromkeys(name for layer in layers for name in layer)

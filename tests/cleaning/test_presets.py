@@ -14,7 +14,7 @@ from nmt_prep.config import CleanSettings, DedupSettings, Languages
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("languages", [("en", "de"), ("zh", "en"), ("ja", "th")])
-def test_presets_are_rules(preset: Preset, languages: tuple[str, str]) -> None:
+def test_rules_of_all_presets_can_be_built(preset: Preset, languages: tuple[str, str]) -> None:
     specs = {name: spec for name, spec in PRESETS[preset].items() if name != "language"}
     context = Context(Languages(source=languages[0], target=languages[1]), ("source", "target"), Path())
     assert [rule.name for rule in make_rules(specs, context)] == list(specs)

@@ -35,7 +35,7 @@ def sampled(batches: list[pa.RecordBatch], seed: int = 1) -> pa.RecordBatch:
     return sample.sample()
 
 
-def test_small_numbers_are_all_taken_in_the_order_of_the_rows() -> None:
+def test_a_sample_of_few_pairs_has_all_of_them_in_the_order_of_rows() -> None:
     sample = sampled([batch([7, 3], "length"), batch([5], "copy")])
     assert sample.column("row").to_pylist() == [3, 5, 7]
     assert sample.column("rule").to_pylist() == ["length", "copy", "length"]

@@ -71,7 +71,7 @@ class LanguageOptions(Section):
     )
     similar: bool = Field(
         True,
-        description="true or false: also accept languages that models take for the expected one, such as sk for cs",
+        description="true or false: also accept languages that models confuse with the expected one, such as sk for cs",
     )
     unknown: Literal["keep", "drop"] = Field(
         "keep", description="keep or drop: what happens to text of which the model is not sure"

@@ -26,7 +26,7 @@ class LongestWordOptions(Section):
 
     unit: WordUnit = Field(
         "word",
-        description="token or word: whether a run of characters without spaces is a word in Chinese and the like",
+        description="token or word: count all characters without spaces, or not those of Chinese and similar scripts",
     )
     max: PerSide[float] = Field(
         PerSide[float].both(40), description="a number, or one a side: a longest word of this length does not pass"

@@ -33,7 +33,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "longest_word": {"unit": "word", "max": 60},
             "script": {"min": 0.2},
             "language": {"model": "lid.176", "margin": 0.3, "min_letters": 20, "unknown": "keep"},
-            "html": {"tags": "known"},
+            "html": {"tags": "known", "entities": True},
             "noise": {},
             "repetition": {"times": 3, "min": 4},
             "copy": {"measure": "letters", "min_letters": 15},
@@ -49,7 +49,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "longest_word": {"unit": "word", "max": 50},
             "script": {"min": 0.4},
             "language": {"model": "lid.176", "margin": 0.2, "min_letters": 20, "unknown": "keep"},
-            "html": {"tags": "known"},
+            "html": {"tags": "known", "entities": True},
             "noise": {},
             "repetition": {"times": 2, "min": 6},
             "copy": {"measure": "letters"},
@@ -68,8 +68,8 @@ PRESET_FIXES: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
     {
         "none": (),
         "light": ("control", "nfc", "whitespace"),
-        "standard": ("mojibake", "html_entities", "control", "nfc", "whitespace"),
-        "strict": ("mojibake", "html_entities", "control", "nfc", "whitespace"),
+        "standard": ("mojibake", "control", "nfc", "whitespace"),
+        "strict": ("mojibake", "control", "nfc", "whitespace"),
     }
 )
 """The fixes of each preset."""

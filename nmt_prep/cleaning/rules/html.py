@@ -1,4 +1,4 @@
-"""Rule ``html``: HTML tags in the text.
+"""Rule ``html``: HTML tags and entities in the text.
 
 Value: 1.0 for a side with a tag, else 0.0, which passes.
 
@@ -9,8 +9,12 @@ is OpusFilter's HtmlTagFilter. With ``tags: known``, a tag is a start or end tag
 
 from __future__ import annotations
 
+import re
+from html.entities import html5
 from typing import Literal
 
+import numpy as np
+import pyarrow.compute as pc
 from _nmt_prep_core import html_tags
 from pydantic import Field
 
@@ -24,10 +28,14 @@ class HtmlOptions(Section):
     tags: Literal["any", "known"] = Field(
         "known", description="any or known: start tags of any name, or start and end tags of elements of HTML"
     )
+    entities: bool = Field(False, description="true or false: count entities such as &nbsp; too")
+
+
+_ENTITY = re.compile("&(#[0-9]{1,7};|#[xX][0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
 
 
 class HtmlRule(SideRule[HtmlOptions]):
-    """Tags in either side."""
+    """Tags and entities in either side."""
 
     name = "html"
     options = HtmlOptions
@@ -36,7 +44,19 @@ class HtmlRule(SideRule[HtmlOptions]):
     def __init__(self, options: HtmlOptions, context: Context) -> None:
         super().__init__(options, context)
         self._known = options.tags == "known"
+        self._entities = options.entities
         self.bounds = (NOT_FOUND,) * len(context.sides)
 
     def line_values(self, pairs: Pairs, side: Side) -> Values:
-        return html_tags(pairs.lines(side), self._known)
+        found = html_tags(pairs.lines(side), self._known)
+        return np.maximum(found, _entities(pairs, side)) if self._entities else found
+
+
+def _entities(pairs: Pairs, side: Side) -> Values:
+    """Returns 1.0 for lines with a complete entity, else 0.0."""
+    lines = pairs.arrow(side)
+    found = pc.match_substring_regex(lines, _ENTITY.pattern).to_numpy(zero_copy_only=False).astype(np.float64)
+    for place in np.flatnonzero(found).tolist():  # few: a name may be that of no entity
+        names = _ENTITY.findall(lines[place].as_py())
+        found[place] = float(any(name.startswith("#") or name in html5 for name in names))
+    return found

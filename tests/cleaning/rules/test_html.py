@@ -60,3 +60,21 @@ PARSER_HAS_CHANGED = bool(reference.html_tags("<b><![foo]>"))
 def test_values_are_those_of_the_twin(batch: list[str]) -> None:
     expected = [[float(bool(reference.html_tags(line)))] * 2 for line in batch]
     assert values(rule_of("html", {"tags": "any"}), *[(line, line) for line in batch]) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("a&nbsp;b", True),
+        ("&#160;", True),
+        ("x &#xA0; y", True),
+        ("AT&T;", False),
+        ("R&D; &nothing; &amp", False),
+        ("&nothing; &amp;", True),
+        ("&#; &#x; &; & ;", False),
+        ("a & b", False),
+    ],
+)
+def test_entities_count_where_asked(line: str, found: bool) -> None:
+    assert values(rule_of("html", {"entities": True}), (line, "<b>")) == [[found, 1]]
+    assert values(rule_of("html"), ("", line)) == [[0, 0]]

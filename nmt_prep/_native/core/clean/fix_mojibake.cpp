@@ -2,7 +2,7 @@
 //
 // A sequence is two to four characters whose bytes in one of these encodings are the UTF-8 of one character. It is
 // replaced by this character, so the bytes stay the same. Correct text can contain sequences: the last two characters
-// of "„Spaß“" are one, and so are the last three of "été »" with a no-break space. A sequence is therefore replaced only
+// of "„Spaß“" are one, and so are the last three of "été »" with a no-break space. So a sequence is replaced only
 // - if correct text does not have it in this place: it contains a control character or a sign that does not follow
 //   letters (as in "Ã¼"), it has a capital between small letters (as in "fÃ©e"), or several sequences are in a row; see
 //   Judge;

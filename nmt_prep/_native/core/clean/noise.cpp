@@ -56,7 +56,9 @@ class Breadcrumbs {
    public:
     void add(std::string_view token) {
         constexpr std::string_view kSeparators[] = {">", ">>", "|", "||", "::", "→", "•", "·", "⟩"};
-        if (token == "»" || token == "›")
+        if (token.size() > kLongest)
+            others_ += token.size();
+        else if (token == "»" || token == "›")
             ++quotes_;
         else if (std::ranges::find(kSeparators, token) != std::end(kSeparators))
             ++separators_;
@@ -76,6 +78,8 @@ class Breadcrumbs {
     }
 
    private:
+    static constexpr std::size_t kLongest = 3;  // bytes of a separator
+
     std::size_t separators_ = 0;
     std::size_t quotes_ = 0;  // » and ›, which are separators only in lines without « and ‹
     std::size_t others_ = 0;  // bytes

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-_LITTLE_ENDIAN = 0x950412DE
+from nmt_prep.config import Corpus, Languages
+from nmt_prep.corpora import open_corpus
+
 _WORDS = range(5, 101)
 _MARKUP = re.compile(r"[%$<>\\_|{}&\[#]|^\s*-|--")
 """Directives, tags, options and other text that is no sentence."""
+_ANY = Languages(source="en", target="en")  # catalogues do not depend on it
 
 
 def catalogue_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
@@ -20,28 +22,17 @@ def catalogue_pairs(paths: Iterable[Path]) -> list[tuple[str, str]]:
     """
     pairs: dict[tuple[str, str], None] = {}
     for path in paths:
-        for message, translation in _entries(path.read_bytes()):
-            pair = _text(message), _text(translation)
-            running = len(pair[0].split()) in _WORDS and not any(map(_MARKUP.search, (message, translation)))
-            if running and pair[1] and pair[0] != pair[1]:
-                pairs[pair] = None
+        corpus = Corpus.model_validate({"name": "catalogue", "url": {"both": (str(path),)}, "format": "mo"})
+        for batch in open_corpus(corpus, [{"both": path}], _ANY).pairs():
+            sound = batch.sound()
+            for message, translation in zip(sound.source.to_pylist(), sound.target.to_pylist(), strict=True):
+                pair = _text(message), _text(translation)
+                running = len(pair[0].split()) in _WORDS and not any(map(_MARKUP.search, (message, translation)))
+                if running and pair[1] and pair[0] != pair[1]:
+                    pairs[pair] = None
     return [*pairs]
 
 
-def _entries(data: bytes) -> Iterator[tuple[str, str]]:
-    """Yields the messages in the singular; a context before U+0004 is left out."""
-    order = "<" if struct.unpack_from("<I", data)[0] == _LITTLE_ENDIAN else ">"
-    count, *tables = struct.unpack_from(f"{order}III", data, 8)
-    for number in range(count):
-        strings = []
-        for table in tables:
-            length, offset = struct.unpack_from(f"{order}II", data, table + 8 * number)
-            strings.append(data[offset : offset + length])
-        if strings[0] and b"\0" not in strings[0]:
-            message, translation = (string.decode("utf-8", "replace") for string in strings)
-            if "\ufffd" not in message + translation:
-                yield message.rpartition("\x04")[2], translation
-
-
 def _text(message: str) -> str:
+    """Returns a message on one line, without a context before ``^``."""
     return re.sub(r"\s+", " ", message.rpartition("^")[2]).strip()

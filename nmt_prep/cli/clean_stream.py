@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import islice
@@ -228,15 +229,29 @@ def _in_order(pool: ThreadPoolExecutor, work: Iterator[Callable[[], _Block]], ah
 
 
 def _opened(path: Path) -> BinaryIO:
+    """Opens the file for dropped lines, unbuffered.
+
+    Raises:
+        OutputError: it cannot be written, or is the file that standard input or output is redirected to.
+    """
+    for name, descriptor in (("input", 0), ("output", 1)):
+        with suppress(OSError):  # no such file, or a closed stream
+            there, stream = path.stat(), os.fstat(descriptor)
+            if stat.S_ISREG(there.st_mode) and os.path.samestat(there, stream):
+                raise OutputError(
+                    f"cannot write {path}: it is the file of standard {name}; give --rejected another file"
+                )
     try:
-        return path.open("wb")
+        return path.open("wb", buffering=0)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _write_rejects(file: BinaryIO, lines: pa.Array) -> None:
+    rest = joined_lines(lines)
     try:
-        file.write(joined_lines(lines))
+        while rest:
+            rest = rest[file.write(rest) :]
     except OSError as error:
         raise OutputError(f"cannot write {file.name}: {os.strerror(error.errno or 0)}") from error
 

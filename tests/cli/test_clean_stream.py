@@ -148,6 +148,23 @@ def test_an_output_that_cannot_be_written_is_an_error(config: Path, tmp_path: Pa
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_is_an_error_that_names_the_file(config: Path) -> None:
+    result = nmt_prep("clean", "--config", config, "--rejected", "/dev/full", stdin=b"a\tb\na b c d\te\n")
+    assert (result.returncode, result.stderr) == (
+        1,
+        "nmt-prep: error: cannot write /dev/full: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["input", "output"])
+def test_dropped_lines_are_not_written_over_the_text(config: Path, name: str) -> None:
+    device = Path(f"/dev/std{name.removesuffix('put')}")
+    assert refused(config, b"a b c d\te\n", "--rejected", device) == (
+        f"nmt-prep: error: cannot write {device}: it is the file of standard {name}; give --rejected another file"
+    )
+
+
 OPUSFILTER = """
 common: {output_directory: work}
 steps:

@@ -73,7 +73,8 @@ std::pair<Table, NumpyArray<std::int64_t>> rank_records(const Records& records, 
     std::ranges::copy(ranked.drops, drops.get());
     auto overlap = std::make_unique<std::int64_t[]>(ranked.overlap.size());
     std::ranges::copy(ranked.overlap, overlap.get());
-    return {rows_of_two(std::move(drops), ranked.drops.size()), own_by_numpy(std::move(overlap), ranked.overlap.size())};
+    return {rows_of_two(std::move(drops), ranked.drops.size()),
+            own_by_numpy(std::move(overlap), ranked.overlap.size())};
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ struct AsciiTable {
         for (unsigned point = 0; point < 0x80; ++point) {
             const std::uint16_t code = key_code(point);
             if (code == kKept) becomes[point] = static_cast<std::uint8_t>(point);
-            if (code > kKept) becomes[point] = static_cast<std::uint8_t>(kReplacementPoints[kReplacementStart[code - 2]]);
+            if (code > kKept)
+                becomes[point] = static_cast<std::uint8_t>(kReplacementPoints[kReplacementStart[code - 2]]);
         }
     }
     std::uint8_t becomes[0x80] = {};

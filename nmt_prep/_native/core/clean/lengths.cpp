@@ -47,7 +47,7 @@ class WordCount {
     void end_run() {
         if (size_ == 0) return;
         if (tenths_ != 0)
-            words_ += std::max<std::size_t>((size_ * 20 + tenths_) / (2 * tenths_), 1);
+            words_ += std::max<std::size_t>((size_ * 20 + tenths_) / (std::size_t{2} * tenths_), 1);
         else
             words_ += has_word_ ? 1 : 0;
         size_ = 0;

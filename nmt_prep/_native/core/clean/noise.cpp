@@ -56,11 +56,10 @@ class Breadcrumbs {
    public:
     void add(std::string_view token) {
         constexpr std::string_view kSeparators[] = {">", ">>", "|", "||", "::", "→", "•", "·", "⟩"};
-        if (token.size() > kLongest)
-            others_ += token.size();
-        else if (token == "»" || token == "›")
+        const bool separates = token.size() <= kLongest;  // most tokens are longer
+        if (separates && (token == "»" || token == "›"))
             ++quotes_;
-        else if (std::ranges::find(kSeparators, token) != std::end(kSeparators))
+        else if (separates && std::ranges::find(kSeparators, token) != std::end(kSeparators))
             ++separators_;
         else
             others_ += token.size();

@@ -291,7 +291,9 @@ double similarity(std::vector<Number>& a, std::vector<Number>& b, std::uint64_t 
     const auto within_excess = [&](const Number& x, const Number& y) {
         if (x.spelled == y.spelled) return true;
         std::size_t& excess = x.spelled ? excess_of_b : excess_of_a;
-        return excess != 0 && excess-- != 0;
+        if (excess == 0) return false;
+        --excess;
+        return true;
     };
     if (spelled)
         matches += take_matches(

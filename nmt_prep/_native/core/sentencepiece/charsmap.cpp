@@ -93,14 +93,14 @@ void CharsMap::list_rules() {
     std::vector<Child> all;
     for (std::uint32_t i = 0; i < units_.size(); ++i)
         if (const std::uint32_t byte = label(units_[i]); byte < 256) all.push_back({i ^ byte, byte});
-    std::sort(all.begin(), all.end());
+    std::ranges::sort(all);
 
     std::size_t steps = 0;
     std::vector<Step> open{{offset(units_[0]), "", 0}};
     while (!open.empty()) {
         const Step step = std::move(open.back());
         open.pop_back();
-        for (auto child = std::lower_bound(all.begin(), all.end(), Child{step.children, 0});
+        for (auto child = std::ranges::lower_bound(all, Child{step.children, 0});
              child != all.end() && child->siblings == step.children; ++child) {
             const std::uint32_t node = step.children ^ child->byte;
             // Equal suffixes share units; a table with a cycle would have infinite rules.

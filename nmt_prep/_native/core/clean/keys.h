@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "clean/key_text.h"
 #include "text/batch.h"
 
 namespace nmt_prep::clean {
@@ -17,6 +18,9 @@ struct Key {
 
 // MurmurHash3 (x64, 128 bits, seed 0). It is the same on every little-endian processor.
 Key hash_key(const std::uint8_t* data, std::size_t size);
+
+// Returns the key of a line that was normalized: the hash of the normalized text, or of the line if nothing is left.
+Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line);
 
 // Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line
 // instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line without any keeps

@@ -13,6 +13,7 @@ A message says what is wrong, where (file, line, config key), and what to do abo
     ├── CorpusError            the content of a corpus file is wrong
     │   ├── AlignmentError     the two sides have different numbers of lines
     │   └── InvalidTextError   bytes that are not text in the stated encoding
+    ├── HealthError            a strict run ended with warnings about its data
     ├── CleaningError          a rule cannot be applied to a corpus, or would drop all of it
     ├── TokenizerError
     │   ├── VocabularyError    a vocabulary file cannot be read, or is unsuitable
@@ -61,6 +62,10 @@ class AlignmentError(CorpusError):
 
 class InvalidTextError(CorpusError):
     """Bytes are not valid text in the stated encoding."""
+
+
+class HealthError(NmtPrepError):
+    """A strict run ended with warnings about its data. Everything that it made is kept."""
 
 
 class CleaningError(NmtPrepError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from nmt_prep import stages as all_stages
 from nmt_prep.config import Config
 from nmt_prep.engines.choice import local_engine, open_engine
-from nmt_prep.errors import ConfigError
+from nmt_prep.errors import ConfigError, HealthError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import StageNotes
@@ -58,6 +58,7 @@ def run(
     progress: Progress | None = None,
     lock_file: Path | None = None,
     renew_lock: bool | Collection[str] = False,
+    strict: bool = False,
     then: Callable[[list[Outcome]], None] | None = None,
 ) -> list[Outcome]:
     """Runs the stages that are not fresh, and returns the outcome of each.
@@ -76,9 +77,11 @@ def run(
         lock_file: lock file with the expected digests of downloads; new downloads are added. None for none.
         renew_lock: fetch downloads again, and replace their records in the lock file: all, or those of the named
             corpora.
+        strict: end with an error if there are warnings about the data. All stages run first, except ``publish``.
         then: called with the outcomes at the end, while this run still holds the directory's lock.
 
     Raises:
+        HealthError: ``strict`` is set, and there are warnings. Everything that the run made is kept.
         NmtPrepError: a stage failed. Finished work is kept, and the next run resumes from there.
     """
     progress = progress or Progress()
@@ -93,11 +96,26 @@ def run(
             open_engine(config, executor, workers, progress) as engine,
             progress.heard_by(StageNotes(config, directories, engine)),
         ):
-            outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify)
+            outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify, strict=strict)
         progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))
         if then is not None:
             then(outcomes)
-        return outcomes
+    if strict:
+        _check_health(outcomes, unpublished=until is None and outcomes[-1].stage != stages[-1].name)
+    return outcomes
+
+
+def _check_health(outcomes: Iterable[Outcome], *, unpublished: bool) -> None:
+    """Checks that no stage has warnings.
+
+    Raises:
+        HealthError: one has; the message lists them.
+    """
+    warnings = [str(warning) for outcome in outcomes for warning in outcome.warnings]
+    if warnings:
+        count = "a warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+        kept = "everything that it made is kept" + ", but nothing is published" * unpublished
+        raise HealthError("\n  ".join([f"the run ended with {count} about its data ({kept}):", *warnings]))
 
 
 def run_share(

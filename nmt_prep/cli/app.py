@@ -23,7 +23,7 @@ from nmt_prep.cli.common import (
     listeners_for,
     print_new_directory,
 )
-from nmt_prep.cli.console import outcome_table, plan_table, share_line, where_records_are
+from nmt_prep.cli.console import plan_table, share_line
 from nmt_prep.cli.estimate import (
     CoresOption,
     EstimateOption,
@@ -32,9 +32,10 @@ from nmt_prep.cli.estimate import (
     print_estimate,
 )
 from nmt_prep.cli.streams import READER_GONE, abandon_output
+from nmt_prep.cli.summary import show_summary, summary_json
 from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, requested_share
-from nmt_prep.cli.terminal import open_console, print_error, print_remark
-from nmt_prep.errors import NmtPrepError
+from nmt_prep.cli.terminal import SafeConsole, open_console, print_error, print_remark
+from nmt_prep.errors import HealthError, NmtPrepError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import lock_path
 
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
 """Base class of all usage errors. Typer does not export it, and its module differs between versions."""
+
+UNHEALTHY = 3
+"""Exit status of a strict run that ended with warnings about its data."""
 
 app = typer.Typer(
     add_completion=False,
@@ -107,7 +111,16 @@ def run(
     old_round_name: OldRoundOption = None,
     task_id: TaskIdOption = None,
     num_tasks: NumTasksOption = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="End with exit status 3 if there are warnings about the data; do not publish then."
+        ),
+    ] = False,
     quiet: QuietOption = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON, and progress to standard error.")
+    ] = False,
     log_json: Annotated[
         Path | None,
         typer.Option(
@@ -127,13 +140,13 @@ def run(
     nmt-prep tasks CONFIG lists the rounds. A plain run afterwards runs any missing tasks and completes the stage.
     """
     from nmt_prep.checks import load_config  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.cli.preview import batch_preview  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.pipeline.drivers import Share  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.runner import run as run_stages  # noqa: PLC0415  (loads pyarrow)
     from nmt_prep.runner import run_share  # noqa: PLC0415  (loads pyarrow)
 
-    console = open_console(quiet=quiet)
-    share = requested_share(round_name, old_round_name, task_id, num_tasks, others=bool(until or force or verify))
+    console = SafeConsole(stderr=True, quiet=quiet) if as_json else open_console(quiet=quiet)
+    plain_only = bool(until or force or verify or strict or as_json)
+    share = requested_share(round_name, old_round_name, task_id, num_tasks, others=plain_only)
     checked = allowing_empty(load_config(config, overrides or ()), allow_empty)
     if share is not None:
         with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
@@ -151,12 +164,10 @@ def run(
     print_new_directory(console, checked)
 
     def show(outcomes: list[Outcome]) -> None:
-        reported = any(outcome.stage == "report" for outcome in outcomes)
-        if reported and preview:
-            console.print(batch_preview(checked), soft_wrap=True)
-        console.print(outcome_table(outcomes))
-        if reported:
-            console.print(where_records_are(checked), soft_wrap=True)
+        if as_json:
+            open_console().print(json.dumps(summary_json(checked, outcomes), ensure_ascii=False), soft_wrap=True)
+        elif not quiet:
+            show_summary(console, checked, outcomes, preview=preview, warnings=not strict)
 
     with interruptible(), Progress(*listeners_for(console, quiet=quiet, log_json=log_json)) as progress:
         run_stages(
@@ -169,7 +180,8 @@ def run(
             wait=wait,
             progress=progress,
             lock_file=lock_path(config),
-            then=None if quiet else show,
+            strict=strict,
+            then=show,
         )
 
 
@@ -234,7 +246,8 @@ def schema() -> None:
 def run_app() -> int:
     """Runs the command line and returns the exit status.
 
-    0 for success, 1 for an error, 2 for wrong usage, 130 for Ctrl-C, 141 if the reader of standard output ended first.
+    0 for success, 1 for an error, 2 for wrong usage, 3 for a strict run with warnings about its data, 130 for Ctrl-C,
+    141 if the reader of standard output ended first.
     """
     status = _run()
     try:
@@ -257,7 +270,7 @@ def _run() -> int:
         print_remark(shown.getvalue().rstrip("\n"))
         return error.exit_code
     except NmtPrepError as error:
-        return _fail(str(error))
+        return _fail(str(error), UNHEALTHY if isinstance(error, HealthError) else 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}")
@@ -268,6 +281,6 @@ def _run() -> int:
     return status if isinstance(status, int) else 0
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, status: int = 1) -> int:
     print_error(message)
-    return 1
+    return status

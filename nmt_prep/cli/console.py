@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
-from rich.text import Text
 
-from nmt_prep.config import Config
 from nmt_prep.progress import Fields
 
 if TYPE_CHECKING:
     from nmt_prep.pipeline.drivers import RoundState
-    from nmt_prep.pipeline.pipeline import Outcome, ShareOutcome, StageTasks, Step
+    from nmt_prep.pipeline.pipeline import ShareOutcome, StageTasks, Step
 
 
 def _failure(fields: Fields) -> str:
@@ -50,7 +48,7 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
         f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece on; "
         "raise max_sentence_length in vocab.options to use them"
     ),
-    "vocab_size_differs": lambda fields: f"warning: {fields['message']}",
+    "warning": lambda fields: f"  warning: {fields['message']}",
 }
 
 
@@ -110,49 +108,9 @@ def share_line(outcome: ShareOutcome) -> str:
     return f"{share.round}: share {share.number} of {share.of}: {tasks} run now; {rest}"
 
 
-def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """Returns the table of the stages of a run: time, pairs in and out, drops by reason."""
-    table = plain_table("stage", "time", "pairs in", "pairs out", "dropped", "details")
-    for name in ("time", "pairs in", "pairs out"):
-        next(column for column in table.columns if column.header == name).justify = "right"
-    for outcome in outcomes:
-        counts = outcome.counts
-        dropped = "; ".join(f"{reason} {count:,}" for reason, count in sorted(counts.dropped.items()) if count)
-        other = "; ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in sorted(counts.other.items()))
-        table.add_row(
-            outcome.stage,
-            f"{outcome.seconds:.2f} s" if outcome.ran else "fresh",
-            _number(counts.pairs_in),
-            _number(counts.pairs_out),
-            Text(dropped, "yellow") if dropped else "0" if counts.pairs_in is not None else "",
-            other,
-        )
-    return table
-
-
-def where_records_are(config: Config) -> str:
-    """Returns the shards of each split in words."""
-    from nmt_prep.records import load_dataset_info  # noqa: PLC0415  (loads pyarrow)
-
-    directory = config.run_dir / "records"
-    lines = [f"records: {directory}"]
-    splits = load_dataset_info(directory).splits
-    for split in config.splits:
-        info = splits[split]
-        first, last = info.shards[0].file, info.shards[-1].file
-        names = first if first == last else f"{first} … {last}"
-        shards = "1 shard" if first == last else f"{len(info.shards)} shards"
-        lines.append(f"  {split}: {info.pairs:,} pairs in {shards}: {names}")
-    return "\n".join(lines)
-
-
 def plain_table(*headers: str) -> Table:
     """Returns an empty table without lines."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
         table.add_column(header, overflow="fold")
     return table
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else f"{value:,}"

@@ -70,7 +70,7 @@ def requested_share(
     if name is None or task_id is None or num_tasks is None:
         raise typer.BadParameter("--round, --task-id and --num-tasks go together")
     if others:
-        raise typer.BadParameter("--until, --force and --verify do not go with --round")
+        raise typer.BadParameter("--until, --force, --verify, --strict and --json do not go with --round")
     return name, task_id, num_tasks
 
 

@@ -71,7 +71,11 @@ class Freshness:
 
     def inputs(self, stage: AnyStage, above: Mapping[str, Manifest]) -> dict[str, str]:
         """Returns the digests of a stage's inputs."""
-        inputs = {stage_.name: above[stage_.name].output_digest for stage_ in stage.inputs(self._config)}
+        manifests = {stage_.name: above[stage_.name] for stage_ in stage.inputs(self._config)}
+        inputs = {
+            name: manifest.observed_digest if stage.observes else manifest.output_digest
+            for name, manifest in manifests.items()
+        }
         for name, path in stage.local_files(self._config, self._base_dir).items():
             try:
                 inputs[f"file {name}"] = self._digests.digest(path, trust=self.trust)

@@ -51,7 +51,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Records what a stage was made from, and the files that it wrote."""
+    """Records what a stage was made from, and the files that it wrote.
+
+    ``observed`` describes the data for people. It is not part of ``output_digest``, so stages that do not read it are
+    not rebuilt when a stage observes more than before.
+    """
 
     stage: str
     version: int
@@ -61,6 +65,7 @@ class Manifest:
     files: Mapping[str, str]
     counts: Counts
     details: Mapping[str, Any]
+    observed: Mapping[str, Any] = field(default_factory=dict)
 
     def files_in(self, directory: str = "") -> list[str]:
         """Returns the names of the files in the stage's directory, or in one beside it, relative to that directory.
@@ -76,6 +81,11 @@ class Manifest:
     def output_digest(self) -> str:
         """Returns a digest of everything that later stages read from this one: files in its directory, and details."""
         return digest_of([{name: self.files[name] for name in self.files_in()}, dict(self.details)])
+
+    @property
+    def observed_digest(self) -> str:
+        """Returns a digest of the output and of what the stage observed."""
+        return digest_of([self.output_digest, dict(self.observed)]) if self.observed else self.output_digest
 
     def write(self, path: Path) -> None:
         """Writes the manifest, which completes the stage."""

@@ -19,6 +19,7 @@ from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ConfigError, OutputError
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
 from nmt_prep.pipeline.drivers import (
     RoundState,
@@ -33,7 +34,7 @@ from nmt_prep.pipeline.drivers import (
 from nmt_prep.pipeline.freshness import Freshness
 from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
 from nmt_prep.pipeline.ownership import check_places, note_made
-from nmt_prep.pipeline.stage import AnyStage, Job, Result
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.store import Store
@@ -50,13 +51,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a stage in a run."""
+    """Result of a stage in a run; the warnings are those of the run that made its output."""
 
     stage: str
     ran: bool
     reason: str
     seconds: float
     counts: Counts
+    warnings: tuple[HealthWarning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,17 @@ class Pipeline:
         return tuple(list_rounds(stage.rounds, stage.work(job), TaskNotes(making.draft.notes)))
 
     def run(
-        self, engine: Engine, *, until: str | None = None, force: Collection[str] = (), verify: bool = False
+        self,
+        engine: Engine,
+        *,
+        until: str | None = None,
+        force: Collection[str] = (),
+        verify: bool = False,
+        strict: bool = False,
     ) -> list[Outcome]:
         """Runs the stages that are not fresh, up to and including ``until``.
+
+        With ``strict``, it ends before a stage that changes something outside of the directory if there are warnings.
 
         Raises:
             NmtPrepError: a stage failed; the output of other stages is kept.
@@ -211,6 +221,8 @@ class Pipeline:
         outcomes: list[Outcome] = []
         try:
             for stage in self.stages:
+                if strict and stage.outside and any(outcome.warnings for outcome in outcomes):
+                    break
                 reason = self._fresh.reason(stage, manifests, force)
                 started = time.monotonic()
                 # When verifying, the notes of a store are not trusted.
@@ -224,15 +236,22 @@ class Pipeline:
                     manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)
-                counts, seconds = manifests[stage.name].counts, time.monotonic() - started
-                outcomes.append(Outcome(stage.name, bool(reason), reason or "nothing changed", seconds, counts))
-                name = "stage_finished" if reason else "stage_fresh"
-                self.progress.event(name, stage=stage.name, seconds=round(seconds, 3), **as_json(counts))
+                outcomes.append(self._ended(stage, manifests[stage.name], reason, time.monotonic() - started))
                 if stage.name == until:
                     break
         finally:
             self._digests.save()
         return outcomes
+
+    def _ended(self, stage: AnyStage, manifest: Manifest, reason: str, seconds: float) -> Outcome:
+        """Reports the end of a stage; returns its outcome. The reason is empty if the stage was fresh."""
+        counts = manifest.counts
+        warnings = tuple(getattr(observed_in(manifest, type(stage)), "warnings", ()))
+        for warning in warnings if reason else ():
+            self.progress.event("warning", stage=stage.name, message=str(warning), **as_json(warning))
+        name = "stage_finished" if reason else "stage_fresh"
+        self.progress.event(name, stage=stage.name, seconds=round(seconds, 3), **as_json(counts))
+        return Outcome(stage.name, bool(reason), reason or "nothing changed", seconds, counts, warnings)
 
     def share(self, engine: Engine, share: Share) -> ShareOutcome:
         """Runs one member's share of a round of tasks; a later run completes the stage.
@@ -298,6 +317,7 @@ class Pipeline:
             files=self._digests_of(making, result),
             counts=result.counts,
             details=as_json(result.output),
+            observed={} if result.observed is None else as_json(result.observed),
         )
         self._install(making, manifest)
         # Read back from JSON, so that later stages see the same whether this one ran or was fresh.

@@ -55,6 +55,14 @@ class Outputs:
                 f"the manifest of {stage.name} does not hold its output; run again with --force {stage.name}"
             ) from error
 
+    def observed(self, stage: type[AnyStage]) -> Any:
+        """Returns what a stage observed, of type ``stage.observed``. Only a stage with ``observes`` may call it.
+
+        Raises:
+            OutputError: its manifest does not hold that.
+        """
+        return observed_in(self.manifest(stage), stage)
+
     def manifest(self, stage: type[AnyStage]) -> Manifest:
         """Returns the manifest of a stage: counts, and digests of files by their names."""
         return self.manifests[stage.name]
@@ -107,12 +115,14 @@ class Result(Generic[O]):
         files: names of the files written, relative to the stage's directory (``../<name>/…`` for those in a directory
             of ``Stage.beside``); None for all files in its directories.
         digests: SHA-256 of files, if already known; other files are read to compute it.
+        observed: what the stage noticed about the data, for the report; not part of the output.
     """
 
     output: O
     counts: Counts = field(default_factory=Counts)
     files: list[str] | None = None
     digests: dict[str, str] = field(default_factory=dict)
+    observed: object = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,9 @@ class Stage(ABC, Generic[O, P]):
         section: the model of the stage's own config section, whose key is the stage's name; ``config.section`` returns
             it. The section is required if one of its keys is.
         output: type of the output, a dataclass that the manifest stores for later stages.
+        observed: type of what it observes about the data, a dataclass whose fields all have defaults. The manifest
+            stores it, and :meth:`Outputs.observed` reads it.
+        observes: True if it reads what other stages observed, and so is rebuilt when that changes.
         reads: the stages whose output it reads, unless :meth:`inputs` returns others.
         rounds: its rounds of tasks, in order.
         outside: True if it changes something outside of the run's directory; its manifest is then removed at its start.
@@ -146,6 +159,8 @@ class Stage(ABC, Generic[O, P]):
     beside: ClassVar[tuple[str, ...]] = ()
     section: ClassVar[type[Section] | None] = None
     output: ClassVar[type[Any]] = NoOutput
+    observed: ClassVar[type[Any]] = NoOutput
+    observes: ClassVar[bool] = False
     reads: ClassVar[tuple[type[AnyStage], ...]] = ()
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = ()
     outside: ClassVar[bool] = False
@@ -211,3 +226,17 @@ class Stage(ABC, Generic[O, P]):
 
 AnyStage: TypeAlias = "Stage[Any, Any]"
 """A stage, whatever its output."""
+
+
+def observed_in(manifest: Manifest, stage: type[AnyStage]) -> Any:
+    """Returns what a stage observed, of type ``stage.observed``, from its manifest.
+
+    Raises:
+        OutputError: the manifest does not hold that.
+    """
+    try:
+        return parse_json_as(stage.observed, manifest.observed)
+    except ValueError as error:
+        raise OutputError(
+            f"the manifest of {stage.name} does not hold what it observed; run again with --force {stage.name}"
+        ) from error

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from nmt_prep.artefacts import as_json, atomic_write, write_json
+from nmt_prep.artefacts import as_json, atomic_write, parse_json_as, write_json
 from nmt_prep.config import SIDES, Config
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
@@ -13,7 +15,7 @@ from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.sample import Sample
-from nmt_prep.stages.vocab import Vocabulary, size_warnings
+from nmt_prep.stages.vocab import Vocabulary
 
 
 class Report(Stage[NoOutput, None]):
@@ -22,6 +24,8 @@ class Report(Stage[NoOutput, None]):
     name = "report"
     directory = "report"
     reads = (Compile, Sample, Vocabulary, Encode)
+    observes = True
+    version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return self.reads if config.clean is None else (*self.reads, Clean)
@@ -32,13 +36,17 @@ class Report(Stage[NoOutput, None]):
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
         summary = summarise(job, info)
-        if warnings := size_warnings(job.config, job.read(Vocabulary)):
-            summary["warnings"] = warnings
+        summary["warnings"] = [as_json(warning) for warning in observed_warnings(job, self.inputs(job.config))]
         write_json(job.directory / "summary.json", summary)
         with atomic_write(job.directory / "summary.txt") as beside:
             beside.write_text(render(summary), encoding="utf-8")
         pairs = sum(split.pairs for split in info.splits.values())
         return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs))
+
+
+def observed_warnings(job: Job, stages: Iterable[type[AnyStage]]) -> list[HealthWarning]:
+    """Returns the warnings of some stages, in their order."""
+    return [warning for stage in stages for warning in getattr(job.observed(stage), "warnings", ())]
 
 
 def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
@@ -94,7 +102,8 @@ def render(summary: dict[str, Any]) -> str:
     for side in SIDES:
         facts = summary["vocab"][side]
         lines.append(f"  {side}: {facts['size']:,} pieces, {facts['kind']}, {facts['file']}")
-    lines += [f"  warning: {warning}" for warning in summary.get("warnings", ())]
+    if summary["warnings"]:
+        lines += ["", "warnings", *(f"  {parse_json_as(HealthWarning, each)}" for each in summary["warnings"])]
     lines += ["", "records"]
     for name, split in summary["splits"].items():
         lines.append(

@@ -19,6 +19,7 @@ from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.errors import VocabularyError
+from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Result, Stage
@@ -281,6 +282,7 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
     directory = "vocab"
     reads = (Sample,)
     output = VocabOutput
+    observed = Warnings
     rounds = (COUNT, TRAIN)
     version = 2
 
@@ -319,29 +321,31 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
 
     def finish(self, job: Job, made: VocabOutput) -> Result[VocabOutput]:
         write_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
-        for warning in size_warnings(job.config, made):
-            job.progress.event("vocab_size_differs", message=warning)
+        warnings = size_warnings(job.config, made)
         if job.config.vocab.shared:
             sizes = {"shared_pieces": made.source.size}
         else:
             sizes = {f"{side}_pieces": facts.size for side, facts in made.sides().items()}
-        return Result(made, Counts(other=sizes))
+        return Result(made, Counts(other=sizes), observed=Warnings(warnings))
 
 
-def size_warnings(config: Config, built: VocabOutput) -> list[str]:
+def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ...]:
     """Returns a warning for each vocabulary whose size differs from the configured size by more than 10%."""
-    asked, warnings = config.vocab.size, list[str]()
+    asked, warnings = config.vocab.size, list[HealthWarning]()
     served: tuple[Side, ...] = ("source",) if config.vocab.shared else SIDES
     for key in served:
         size = built.sides()[key].size
         if abs(size - asked) * 100 > _FAR_FROM_ASKED * asked:
             few = size < asked
             advice = "sample more text (sample.bytes_per_corpus) or ask for fewer" if few else "ask for more"
-            warnings.append(
+            text = (
                 f"the {'shared' if config.vocab.shared else key} vocabulary has {size:,} pieces, but {asked:,} were "
                 f"asked for (vocab.size): the sample gives no {'more' if few else 'fewer'}; {advice}"
             )
-    return warnings
+            code = "small_vocabulary" if few else "large_vocabulary"
+            side = None if config.vocab.shared else key
+            warnings.append(HealthWarning(code, text, side=side, value=size))
+    return tuple(warnings)
 
 
 def built_vocabularies(job: Job) -> dict[Side, BuiltVocabulary]:

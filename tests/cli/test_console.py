@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 from rich.table import Table
 
-from nmt_prep.cli.console import outcome_table, plan_table, tasks_table
+from nmt_prep.cli.console import plan_table, tasks_table
 from nmt_prep.cli.preview import shortened
+from nmt_prep.cli.summary import outcome_table
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.pipeline.drivers import RoundState
 from nmt_prep.pipeline.manifest import Counts

@@ -12,6 +12,7 @@ from nmt_prep.checks import check_config
 from nmt_prep.config import Config
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import DownloadError, OutputError
+from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts, read_manifest
 from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
@@ -61,6 +62,44 @@ class Count(Stage[CountOutput, None]):
         text = (job.directory_of(Read) / "text").read_text()
         (job.directory / "count").write_text(str(len(text) * job.config.vocab.size))
         return Result(CountOutput(len(text)))
+
+
+@dataclass(frozen=True)
+class Letters:
+    """What :class:`Noticing` observes."""
+
+    a: int = 0
+
+
+class Noticing(Read):
+    """Reads the text and counts the letter A, times the number of shards."""
+
+    observed: ClassVar[type[Letters]] = Letters
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {"shards": config.shards("train")}
+
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        text = (job.base_dir / "input.txt").read_text().upper()
+        (job.directory / "text").write_text(text)
+        return Result(NoOutput(), observed=Letters(text.count("A") * job.config.shards("train")))
+
+
+class Telling(Stage[NoOutput, None]):
+    """Writes what :class:`Noticing` observed."""
+
+    name: ClassVar[str] = "telling"
+    directory: ClassVar[str] = "told"
+    observes: ClassVar[bool] = True
+    reads: ClassVar[tuple[type[AnyStage], ...]] = (Noticing,)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {}
+
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        seen: Letters = job.observed(Noticing)
+        (job.directory / "a").write_text(str(seen.a))
+        return Result(NoOutput())
 
 
 class Sorted(Stage[NoOutput, None]):
@@ -259,3 +298,64 @@ def test_no_directory_of_a_stage_replaces_what_is_there(tmp_path: Path) -> None:
     mine.unlink()
     stages.run(LocalEngine(1))
     stages.run(LocalEngine(1), force=["sorted"])
+
+
+def test_what_a_stage_observes_renews_only_the_stages_that_read_it(place: Path) -> None:
+    (place / "input.txt").write_text("aba")
+
+    def stages_run(shards: int) -> list[str]:
+        settings = config(place, records={"shards": {"train": shards}})
+        stages = [Noticing(), Count(), Telling()]
+        outcomes = Pipeline(stages, settings, place, Progress()).run(LocalEngine(1))
+        return [outcome.stage for outcome in outcomes if outcome.ran]
+
+    assert stages_run(1) == ["read", "count", "telling"]
+    assert (place / "run" / "told" / "a").read_text() == "2"
+    assert stages_run(3) == ["read", "telling"]
+    assert (place / "run" / "told" / "a").read_text() == "6"
+    assert stages_run(3) == []
+
+
+def test_a_manifest_of_an_earlier_version_without_observations_is_read(place: Path) -> None:
+    settings = config(place)
+    Pipeline([Noticing()], settings, place, Progress()).run(LocalEngine(1))
+    path = place / "run" / ".nmt_prep" / "manifests" / "read.json"
+    stored = json.loads(path.read_text())
+    assert stored["observed"] == {"a": 0}
+    del stored["observed"]
+    path.write_text(json.dumps(stored))
+    Pipeline([Noticing(), Telling()], settings, place, Progress()).run(LocalEngine(1))
+    assert (place / "run" / "told" / "a").read_text() == "0"
+
+
+class Noting(Read):
+    """Warns that there is text."""
+
+    observed: ClassVar[type[Warnings]] = Warnings
+
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        return Result(NoOutput(), observed=Warnings((HealthWarning("text", "there is text", "c", "train"),)))
+
+
+class Outside(Stage[NoOutput, None]):
+    """Changes something outside of the directory of the run."""
+
+    name: ClassVar[str] = "outside"
+    directory: ClassVar[str] = "out"
+    outside: ClassVar[bool] = True
+    reads: ClassVar[tuple[type[AnyStage], ...]] = (Noting,)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {}
+
+    def finish(self, job: Job, made: None) -> Result[NoOutput]:
+        return Result(NoOutput())
+
+
+def test_warnings_keep_a_strict_run_from_changing_what_is_outside(place: Path) -> None:
+    stages = Pipeline([Noting(), Outside()], config(place), place, Progress())
+    strict = stages.run(LocalEngine(1), strict=True)
+    assert [(outcome.stage, [str(warning) for warning in outcome.warnings]) for outcome in strict] == [
+        ("read", ["train/c: there is text"])
+    ]
+    assert [outcome.stage for outcome in stages.run(LocalEngine(1))] == ["read", "outside"]

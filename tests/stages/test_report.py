@@ -25,7 +25,15 @@ def test_the_report_in_words(tmp_path: Path) -> None:
         "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
         "sample more text (sample.bytes_per_corpus) or ask for fewer"
     )
-    assert f"  warning: {warning}" in lines
-    assert json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["warnings"][0] == warning
+    assert lines[lines.index("warnings") + 1] == f"  {warning}"
+    assert json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["warnings"][0] == {
+        "code": "small_vocabulary",
+        "text": warning,
+        "corpus": None,
+        "split": None,
+        "side": "source",
+        "value": 112.0,
+        "share": None,
+    }
     assert lines[-2].startswith("  train: 300 pairs in 3 shards, ")
     assert lines[-1].startswith("  dev: 20 pairs in 1 shard, ")

@@ -102,4 +102,4 @@ def test_a_size_far_from_the_requested_one_gives_a_warning(
     config = corpus_config(tmp_path, vocab={"size": 200, "shared": shared})
     source, target = (VocabularyFacts("v", "t2t", None, size, "0" * 64, None, 0, 1, None, None) for size in sizes)
     warnings = size_warnings(config, VocabOutput(source, target, {"source": {}, "target": {}}))
-    assert [warning[: len(start)] for warning, start in zip(warnings, expected, strict=True)] == expected
+    assert [warning.text[: len(start)] for warning, start in zip(warnings, expected, strict=True)] == expected

@@ -1,0 +1,45 @@
+"""A warning about the data of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nmt_prep.config import Side
+
+
+@dataclass(frozen=True)
+class HealthWarning:
+    """A warning about the data of a run. The run goes on, unless the user asked for ``--strict``.
+
+    Attributes:
+        code: a short identifier that does not change, such as ``frequent_line``.
+        text: a sentence for people; it may quote a corpus.
+        corpus: name of the corpus; None if the warning is not about a single one.
+        split: split of the corpus; None if the warning is not about a single one.
+        side: the side; None if the warning is about both.
+        value: the number that gave rise to the warning, such as a count or a ratio.
+        share: the share of the corpus or the side that it is about, from 0 to 1; None if there is no such share.
+    """
+
+    code: str
+    text: str
+    corpus: str | None = None
+    split: str | None = None
+    side: Side | None = None
+    value: float | None = None
+    share: float | None = None
+
+    @property
+    def about(self) -> str:
+        """The split and corpus that it is about, such as ``train/news``; empty if it is not about a single one."""
+        return "/".join(filter(None, [self.split, self.corpus]))
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.text}" if self.about else self.text
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """What a stage observes that only has warnings."""
+
+    warnings: tuple[HealthWarning, ...] = ()

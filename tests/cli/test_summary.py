@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import nmt_prep
+from tests.corpus import write_config
+
+SMALL = (
+    "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
+    "sample more text (sample.bytes_per_corpus) or ask for fewer"
+)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_config(tmp_path_factory.mktemp("summary"))
+
+
+def test_a_strict_run_makes_everything_and_ends_with_status_3(config: Path) -> None:
+    result = nmt_prep("run", config, "--quiet", "--strict")
+    assert result.returncode == 3
+    assert result.stdout == ""
+    first, second = result.stderr.splitlines()[:2]
+    assert first == "nmt-prep: error: the run ended with a warning about its data (everything that it made is kept):"
+    assert second == f"  {SMALL}"
+    assert nmt_prep("run", config, "--quiet").returncode == 0
+    assert nmt_prep("run", config, "--quiet", "--strict").returncode == 3  # also if nothing changed
+
+
+def test_warnings_are_part_of_the_summary(config: Path) -> None:
+    lines = nmt_prep("run", config, "--no-preview").stdout.splitlines()
+    assert f"warning: {SMALL}" in lines
+
+
+def test_the_summary_as_json_is_all_that_standard_output_has(config: Path) -> None:
+    result = nmt_prep("run", config, "--json")
+    summary = json.loads(result.stdout)
+    assert "sample: fresh" in result.stderr
+    assert list(summary) == ["version", "name", "output_dir", "complete", "seconds", "stages", "warnings", "splits"]
+    assert summary["version"] == 1
+    assert summary["name"] == "small"
+    assert summary["complete"] is True
+    assert summary["output_dir"] == str(config.parent / "run")
+    names = ["download", "extract", "compile", "sample", "vocab", "encode", "report"]
+    assert [stage["stage"] for stage in summary["stages"]] == names
+    compiled = summary["stages"][2]
+    assert {key: compiled[key] for key in ("ran", "reason", "pairs_in", "pairs_out")} == {
+        "ran": False,
+        "reason": "nothing changed",
+        "pairs_in": 321,
+        "pairs_out": 320,
+    }
+    assert compiled["dropped"]["empty_target"] == 1
+    (warning,) = summary["warnings"]
+    assert warning == {
+        "stage": "vocab",
+        "code": "small_vocabulary",
+        "text": SMALL,
+        "corpus": None,
+        "split": None,
+        "side": "source",
+        "value": 112,
+        "share": None,
+    }
+    assert summary["splits"]["dev"]["pairs"] == 20
+    assert summary["splits"]["dev"]["shards"] == ["records/small-dev-00000-of-00001"]
+
+
+def test_json_of_a_run_that_stops_early_has_no_splits(config: Path) -> None:
+    result = nmt_prep("run", config, "--json", "--quiet", "--until", "sample")
+    assert result.stderr == ""
+    summary = json.loads(result.stdout)
+    assert (summary["complete"], summary["warnings"], summary["splits"]) == (False, [], {})
+
+
+def test_json_and_strict_are_for_whole_runs(config: Path) -> None:
+    share = ("--round", "encode", "--task-id", "0", "--num-tasks", "1")
+    for option in ("--json", "--strict"):
+        result = nmt_prep("run", config, *share, option)
+        assert result.returncode == 2
+        assert "--strict and --json do not go with --round" in result.stderr

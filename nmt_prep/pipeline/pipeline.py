@@ -183,18 +183,19 @@ class Pipeline:
             reason = waits or self._fresh.reason(stage, above)
             if not reason:
                 above[stage.name] = self._fresh.manifest(stage)
-            rounds = () if not reason else unknown_rounds(stage.rounds) if waits else self._rounds(stage, above)
+            rounds = self._rounds(stage, None if waits else above) if reason else ()
             listed.append(StageTasks(stage.name, not reason, reason, rounds))
             waits = waits or (f"waits for {stage.name}" if reason else "")
         return listed
 
-    def _rounds(self, stage: AnyStage, above: dict[str, Manifest]) -> tuple[RoundState, ...]:
-        """Returns the states of a stage's rounds."""
-        if not stage.rounds:
-            return ()
+    def _rounds(self, stage: AnyStage, above: dict[str, Manifest] | None) -> tuple[RoundState, ...]:
+        """Returns the states of a stage's rounds; ``above`` is None unless all earlier stages are complete."""
+        rounds = stage.rounds_for(self.config)
+        if not rounds or above is None:
+            return unknown_rounds(rounds)
         making = self._making(stage, above)
         job = self._job(making, above, LocalEngine())
-        return tuple(list_rounds(stage.rounds, stage.work(job), TaskNotes(making.draft.notes)))
+        return tuple(list_rounds(rounds, stage.work(job), TaskNotes(making.draft.notes)))
 
     def run(
         self,
@@ -281,7 +282,8 @@ class Pipeline:
         names = [[round_.name for round_ in stage.rounds if round_.shareable] for stage in self.stages]
         place = next((place for place, rounds in enumerate(names) if round_name in rounds), None)
         if place is None:
-            known = ", ".join(name for rounds in names for name in rounds)
+            rounds = (round_ for stage in self.stages for round_ in stage.rounds_for(self.config))
+            known = ", ".join(round_.name for round_ in rounds if round_.shareable)
             raise ConfigError(f"there is no round {round_name!r} to share; the rounds are {known}")
         above: dict[str, Manifest] = {}
         for stage in self.stages[:place]:

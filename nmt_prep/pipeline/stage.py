@@ -148,7 +148,7 @@ class Stage(ABC, Generic[O, P]):
             stores it, and :meth:`Outputs.observed` reads it.
         observes: True if it reads what other stages observed, and so is rebuilt when that changes.
         reads: the stages whose output it reads, unless :meth:`inputs` returns others.
-        rounds: its rounds of tasks, in order.
+        rounds: its rounds of tasks, in order. :meth:`rounds_for` returns those that a config needs.
         outside: True if it changes something outside of the run's directory; its manifest is then removed at its start.
         keeps: True if its directory is a store by digest; files are added to it, and it is never replaced as a whole.
     """
@@ -169,6 +169,10 @@ class Stage(ABC, Generic[O, P]):
     def applies(self, config: Config) -> bool:
         """Returns True if the config asks for this stage."""
         return True
+
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        """Returns the rounds that a run with this config has, in order."""
+        return self.rounds
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         """Returns the stages whose output it reads for this config."""

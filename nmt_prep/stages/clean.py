@@ -8,35 +8,33 @@ samples the rejected pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import Config
 from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.rounds import Rounds
+from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Result, Stage
-from nmt_prep.stages import clean_tasks
 from nmt_prep.stages.clean_corpora import (
     build_cleaner,
     cleaned_corpora,
     differently_cleaned,
-    is_deduplicated,
     section_of,
     sides_of,
     unknown_scores,
 )
-from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, DedupPart, DedupSplit, Overlap, deduplicate
+from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
 from nmt_prep.stages.clean_tasks import (
     CHECK,
     CLEAN,
@@ -45,19 +43,14 @@ from nmt_prep.stages.clean_tasks import (
     THRESHOLD,
     TOP_SHARE,
     CheckTask,
-    CleanedFile,
-    CleanTask,
-    CorpusTask,
     PartFiles,
     PartResult,
     RejectsTask,
     ThresholdTask,
     TopTask,
 )
+from nmt_prep.stages.clean_work import REJECTED, CorpusWork, place_of_passed, place_of_rejected, work_on_corpora
 from nmt_prep.stages.compile import Compile
-
-REJECTED = "rejected"
-"""The directory of rejected pairs."""
 
 
 @dataclass(frozen=True)
@@ -100,54 +93,6 @@ class CleanOutput:
     overlap: dict[str, Overlap] = field(default_factory=dict)
 
 
-@dataclass
-class CorpusWork:
-    """The tasks of a corpus and their results.
-
-    Attributes:
-        split: the split of the corpus.
-        index: number of the corpus in its split.
-        of: the settings that all tasks of the corpus share.
-        tasks: the tasks of the first two rounds, in order.
-        pairs: number of compiled pairs of each task.
-        results: for each part, the result of the last round that has processed it, in order.
-        rejected: files of rejected pairs: those of the parts, or after the last round their sample.
-        counts: sum of the counts so far.
-        dedup: true if its pairs are compared with others after the rules.
-    """
-
-    split: str
-    index: int
-    of: CorpusTask
-    tasks: list[CleanTask]
-    pairs: list[int]
-    results: list[PartResult]
-    rejected: list[CleanedFile]
-    counts: CleanCounts
-    dedup: bool
-
-    @property
-    def first(self) -> int:
-        """Number of the tasks that belong to the first round."""
-        total = 0
-        for number, pairs in enumerate(self.pairs, 1):
-            total += pairs
-            if total >= clean_tasks.FIRST_PAIRS:
-                return number
-        return len(self.pairs)
-
-    def passed(self) -> list[tuple[CleanTask, PartResult]]:
-        """Returns the tasks that kept any pairs, with their results."""
-        ended = zip(self.tasks, self.results, strict=True)
-        return [(task, result) for task, result in ended if result.kept is not None]
-
-    def ended(self, results: Sequence[PartResult]) -> None:
-        """Adds results of parts."""
-        self.results.extend(results)
-        self.rejected.extend(result.rejected for result in results if result.rejected is not None)
-        self.counts = reduce(add, (result.counts for result in results), self.counts)
-
-
 @dataclass(frozen=True)
 class Cleaned:
     """The work on all corpora, and the overlap of corpora by split."""
@@ -164,14 +109,22 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
+    version = 2
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)
     output = CleanOutput
-    rounds = (FIRST, CHECK, CLEAN, THRESHOLD, TOP_SHARE, *DEDUP_ROUNDS, REJECTS)
+    rounds = (PLAN, FIRST, CHECK, CLEAN, THRESHOLD, TOP_SHARE, *DEDUP_ROUNDS, REJECTS)
 
     def applies(self, config: Config) -> bool:
         return config.clean is not None
+
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        clean = section_of(config)
+        cleanings = [cleaning_of(clean, config.languages, corpus.name) for _, _, corpus in cleaned_corpora(config)]
+        top = (THRESHOLD, TOP_SHARE) if any(each.top is not None for each in cleanings) else ()
+        sample = (REJECTS,) if clean.rejects == "sample" else ()
+        return (PLAN, FIRST, CHECK, CLEAN, *top, *dedup_rounds(config), *sample)
 
     def settings(self, config: Config) -> dict[str, object]:
         clean = section_of(config)
@@ -217,7 +170,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
-        corpora = list(_corpora(job))
+        bits = yield from plan_splits(job)
+        corpora = list(work_on_corpora(job, bits))
         firsts = yield from FIRST.run(
             [task for each in corpora for task in each.tasks[: each.first]],
             sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
@@ -230,7 +184,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         )
         _share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
         yield from _keep_top(job, [each for each in corpora if each.of.cleaning.top is not None])
-        overlap = yield from _deduplicate(job, corpora)
+        overlap = yield from deduplicate(job, corpora, bits)
         yield from _sample(job, corpora)
         return Cleaned(corpora, overlap)
 
@@ -252,42 +206,6 @@ class Clean(Stage[CleanOutput, Cleaned]):
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
         return Result(CleanOutput(parts, corpora, made.overlap), counts, files=sorted(digests), digests=digests)
-
-
-def _corpora(job: Job) -> Iterator[CorpusWork]:
-    """Yields the tasks of each corpus, without results."""
-    config, clean = job.config, section_of(job.config)
-    compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
-    for split, index, corpus in cleaned_corpora(config):
-        parts = [part for part in compiled[split] if part.corpus == corpus.name]
-        of = CorpusTask(
-            name=f"splits.{split}.{corpus.name}",
-            corpus=corpus.name,
-            cleaning=cleaning_of(clean, config.languages, corpus.name),
-            context=Context(config.languages, sides_of(corpus), job.base_dir),
-            rejects=clean.rejects,
-            seed=config.seed,
-        )
-        tasks, dedup = [], is_deduplicated(effective_dedup(clean), corpus)
-        for part in parts:
-            stem = Path(part.file).stem
-            kept = _after(job, of, dedup=dedup, top=False) / part.file
-            rejected = _rejected(job, of, split, f"{stem}-rules")
-            tasks.append(CleanTask(f"{split}-{stem}", of, PartFiles(directory / part.file, kept, rejected)))
-        yield CorpusWork(split, index, of, tasks, [part.pairs for part in parts], [], [], CleanCounts(), dedup)
-
-
-def _after(job: Job, of: CorpusTask, *, dedup: bool, top: bool) -> Path:
-    """Returns the directory for the pairs that pass: the scratch directory if a later round may still drop pairs."""
-    if top or of.cleaning.top is None:
-        return job.scratch / "judged" if dedup else job.directory
-    return job.scratch / "passed"
-
-
-def _rejected(job: Job, of: CorpusTask, split: str, stem: str) -> Path:
-    """Returns the file for rejected pairs of a part."""
-    directory = job.beside(REJECTED) if of.rejects == "all" else job.scratch / REJECTED
-    return directory / split / f"{stem}.parquet"
 
 
 def _share_out(corpora: Sequence[CorpusWork], numbers: Sequence[int], results: Sequence[PartResult]) -> None:
@@ -334,46 +252,20 @@ def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
     )
     tasks: list[list[TopTask]] = []
     for each, threshold in zip(corpora, thresholds, strict=True):
+        options, passed = top_options(each.of.cleaning.top), each.passed()
         tasks.append([])
-        for task, _ in each.passed():
+        for task, spill in passed:
             stem = task.files.part.stem
-            files = PartFiles(
-                task.files.kept,
-                _after(job, each.of, dedup=each.dedup, top=True) / each.split / f"{stem}.parquet",
-                _rejected(job, each.of, each.split, f"{stem}-top"),
-            )
-            options = top_options(each.of.cleaning.top)
+            kept = place_of_passed(job, each.of, dedup=each.dedup, top=True) / each.split / f"{stem}.parquet"
+            rejected = place_of_rejected(job, each.of, each.split, f"{stem}-top")
+            files = PartFiles(task.files.kept, kept, rejected, spill)
             tasks[-1].append(TopTask(f"top-{task.key}", each.of, files, options, threshold.score))
+        each.spills = [spill for _, spill in passed]
     total = sum(result.kept.pairs for each in corpora for result in each.results if result.kept is not None)
     results = yield from TOP_SHARE.run([task for own in tasks for task in own], total)
     for each in corpora:
         each.results.clear()
     _share_out(corpora, [len(own) for own in tasks], results)
-
-
-def _deduplicate(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[dict[str, Overlap]]:
-    """Yields the rounds of deduplication; returns the overlap of the corpora by split."""
-    chosen = [each for each in corpora if each.dedup]
-    splits = {each.split: DedupSplit(each.split, []) for each in chosen}
-    owners: list[CorpusWork] = []
-    for each in chosen:
-        parts = splits[each.split].parts
-        for result in each.results:
-            if result.kept is None:
-                continue
-            stem = Path(result.kept.file).stem
-            files = PartFiles(
-                _after(job, each.of, dedup=True, top=True) / result.kept.file,
-                job.directory / result.kept.file,
-                _rejected(job, each.of, each.split, f"{stem}-dedup"),
-            )
-            parts.append(DedupPart(f"{each.split}-{stem}", len(parts), each.of, files, result.kept))
-            owners.append(each)
-        each.results.clear()
-    results = yield from deduplicate(job, effective_dedup(section_of(job.config)), list(splits.values()))
-    for each, result in zip(owners, results, strict=True):
-        each.ended([result])
-    return {name: split.overlap for name, split in splits.items() if split.overlap is not None}
 
 
 def _sample(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:

@@ -1,271 +1,78 @@
 """The deduplication rounds of the stage clean.
 
 Pairs are compared on both sides, then by source, then by target. Each comparison ignores the pairs that an earlier one
-has dropped. It takes two rounds: the first writes the records of each part to a spill file, divided by range of the
-key; the second sorts one range from all spill files, and writes the pairs to drop. In the end the parts are written
-without these pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
+has dropped. The tasks that clean parts write records of their pairs to spill files, divided by range of the key. For
+each comparison, the tasks of a round each read one range from all spill files, and write the pairs to drop; if another
+comparison follows, a round marks the dropped pairs of each part for it. In the end the parts are written without these
+pairs. The number of ranges is chosen to fit the memory of a task; it does not affect the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-from _nmt_prep_core import rank_records
 
-from nmt_prep.artefacts import atomic_write, link_or_copy
-from nmt_prep.cleaning.counts import CleanCounts
-from nmt_prep.cleaning.dedup.keys import Compared, KeyKind
-from nmt_prep.cleaning.dedup.records import (
-    Comparison,
-    PartDrops,
-    Records,
-    partition_bits,
-    parts_and_rows,
-    places_of,
-    read_partition,
-    write_drops,
-    write_spill,
-)
-from nmt_prep.config import DedupSettings
-from nmt_prep.corpora import iter_pairs
-from nmt_prep.corpora.parts import score_column
-from nmt_prep.engines import Tick
+from nmt_prep.cleaning.dedup.deciding import Corpora
+from nmt_prep.cleaning.dedup.drops import mark_path
+from nmt_prep.cleaning.dedup.keys import Compared
+from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of
+from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.config import Config
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.clean_tasks import CleanedFile, CorpusTask, PartFiles, PartOutput, PartResult
-
-DUPLICATE, TARGETS, SOURCES = "duplicate_pair", "too_many_targets", "too_many_sources"
-
-Dropped: TypeAlias = "dict[str, tuple[Path, ...]]"
-"""Files with the pairs to drop, by reason."""
-
-
-@dataclass(frozen=True)
-class DedupPart:
-    """A part to deduplicate.
-
-    Attributes:
-        stem: stem of the names of the part's files.
-        number: number of the part in its split.
-        of: the settings that all tasks of the corpus share.
-        files: the part, and the files to write.
-        made: description of the part.
-    """
-
-    stem: str
-    number: int
-    of: CorpusTask
-    files: PartFiles
-    made: CleanedFile
-
-    @property
-    def has_both_sides(self) -> bool:
-        """False for a part of a monolingual corpus."""
-        return len(self.of.context.sides) == 2
-
-
-@dataclass(frozen=True)
-class PlanTask:
-    """The number of pairs, the width of their records, and the bytes of memory that a task may use."""
-
-    key: str
-    pairs: int
-    width: int
-    memory: int
-
-
-@dataclass(frozen=True)
-class RangeBits:
-    """The number of leading bits of a key that are the number of its range."""
-
-    bits: int
-
-
-@dataclass(frozen=True)
-class SpillTask:
-    """A part whose records are written to a spill file, except those of pairs that are dropped already."""
-
-    key: str
-    part: Path
-    number: int
-    comparison: Comparison
-    bits: int
-    dropped: Dropped
-    spill: Path
-
-
-@dataclass(frozen=True)
-class Spilled:
-    """The number of records in a spill file."""
-
-    pairs: int
-
-
-@dataclass(frozen=True)
-class DecideTask:
-    """A range of keys whose pairs are compared.
-
-    Attributes:
-        key: name of the task.
-        partition: number of the range.
-        comparison: the contents of the records.
-        bits: number of leading bits of a key that are the number of its range.
-        spills: all spill files.
-        kept: number of pairs to keep for each key.
-        corpora: number of the corpus of each part.
-        corpus_count: number of corpora.
-        output: file for the pairs to drop.
-    """
-
-    key: str
-    partition: int
-    comparison: Comparison
-    bits: int
-    spills: tuple[Path, ...]
-    kept: int
-    corpora: tuple[int, ...]
-    corpus_count: int
-    output: Path
-
-
-@dataclass(frozen=True)
-class Decided:
-    """The number of pairs to drop in a range, and the overlap of the corpora as a matrix, row by row."""
-
-    dropped: int
-    overlap: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class DropTask:
-    """A part to write without the dropped pairs; ``corpora`` has the name of the corpus of each part."""
-
-    key: str
-    part: DedupPart
-    dropped: Dropped
-    corpora: tuple[str, ...]
-
-
-def plan_ranges(task: PlanTask, tick: object) -> RangeBits:
-    """Returns the number of ranges of keys, as bits, that fits the memory of a task."""
-    del tick
-    return RangeBits(partition_bits(task.pairs, task.width, task.memory))
-
-
-def spill_part(task: SpillTask, tick: Tick) -> Spilled:
-    """Writes the records of a part. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: the spill file cannot be written, or a file of drops cannot be read.
-    """
-    drops = PartDrops(task.dropped, task.number)
-    columns = ["source", "target", "row", *map(score_column, task.comparison.scores)]
-    records: list[Records] = []
-    for batch in iter_pairs(task.part, columns=columns):
-        kept, _, _ = drops.among(places_of(batch, task.number))
-        found = task.comparison.records(batch, task.number)
-        records.append(found if kept.all() else found[kept])
-        tick(len(batch))
-    write_spill(task.spill, records, task.comparison.width, task.bits)
-    return Spilled(sum(map(len, records)))
-
-
-def decide(task: DecideTask, tick: Tick) -> Decided:
-    """Writes the pairs to drop in a range of keys. It ticks for each pair.
-
-    Raises:
-        OutputError: a spill file cannot be read, or the drops cannot be written.
-    """
-    records = read_partition(task.spills, task.partition, task.comparison.width, task.bits)
-    drops, overlap = rank_records(records, task.kept, list(task.corpora), task.corpus_count)
-    write_drops(task.output, drops)
-    tick(len(records))
-    return Decided(len(drops), tuple(overlap.tolist()))
-
-
-def drop_pairs(task: DropTask, tick: Tick) -> PartResult:
-    """Writes a part without the dropped pairs. It ticks for each pair.
-
-    Raises:
-        CorpusError: the part cannot be read.
-        OutputError: a file cannot be read or written.
-    """
-    part, corpora = task.part, pa.array(task.corpora, pa.string())
-    drops = PartDrops(task.dropped, part.number)
-    counts = np.zeros(len(drops.reasons), np.int64)
-    names = pa.array(drops.reasons, pa.string())
-    if not len(drops):
-        with atomic_write(part.files.kept) as beside:
-            link_or_copy(part.files.part, beside)
-        tick(part.made.pairs)
-        return PartResult(_counts(drops.reasons, counts), part.made, None)
-    with PartOutput(part.of, part.files) as output:
-        for batch in iter_pairs(part.files.part):
-            kept, reasons, survivors = drops.among(places_of(batch, part.number))
-            nothing = np.full(len(reasons), np.nan)
-            parts, rows = parts_and_rows(survivors)
-            instead = corpora.take(pa.array(parts)), pa.array(rows)
-            output.write(batch, kept, names.take(pa.array(reasons)), nothing, nothing, instead)
-            counts += np.bincount(reasons, minlength=len(counts))
-            tick(len(batch))
-    return output.result(_counts(drops.reasons, counts))
-
-
-def _counts(reasons: Sequence[str], counts: npt.NDArray[np.int64]) -> CleanCounts:
-    dropped = dict(zip(reasons, counts.tolist(), strict=True))
-    failed = {reason: {reason: count} for reason, count in dropped.items()}
-    return CleanCounts(0, -sum(dropped.values()), dropped, failed, {}, {})
-
-
-def _made(task: DropTask, result: PartResult) -> Iterator[Path]:
-    if result.kept is not None:
-        yield task.part.files.kept
-    if result.rejected is not None:
-        yield task.part.files.rejected
+from nmt_prep.stages.clean_corpora import cleaned_corpora, is_deduplicated, section_of
+from nmt_prep.stages.clean_dedup_tasks import (
+    Decided,
+    DecideTask,
+    DedupPart,
+    DropTask,
+    Marked,
+    MarkTask,
+    PlanTask,
+    RangeBits,
+    decide,
+    drop_pairs,
+    mark_part,
+    plan_ranges,
+)
+from nmt_prep.stages.clean_tasks import PartFiles, PartResult, made_files
+from nmt_prep.stages.clean_work import CorpusWork, place_of_passed, place_of_rejected, spill_directory
+from nmt_prep.stages.compile import Compile
 
 
 @dataclass(frozen=True)
 class Step:
-    """One comparison: the reason for dropping pairs, the sides that are compared, and the two rounds."""
+    """One comparison: the reason for dropping pairs, the round that decides, and the one that marks dropped pairs."""
 
     reason: str
-    compared: Compared
-    spill: Round[SpillTask, Spilled]
     decide: Round[DecideTask, Decided]
+    mark: Round[MarkTask, Marked]
 
     @classmethod
-    def of(cls, name: str, reason: str, compared: Compared) -> Step:
+    def of(cls, name: str, reason: str) -> Step:
         """Returns a step whose rounds have the given name."""
         return cls(
             reason,
-            compared,
-            Round(f"{name}-spill", spill_part, Spilled, made=lambda task, _: [task.spill]),
             Round(name, decide, Decided, made=lambda task, _: [task.output]),
+            Round(f"{name}-dropped", mark_part, Marked, unit="parts", made=lambda task, _: [task.output]),
         )
-
-    def kept(self, settings: DedupSettings) -> int | None:
-        """Returns the number of pairs to keep for each key; None if the step is left out."""
-        if self.compared == "pair":
-            return None if settings.pair == "off" else 1
-        return settings.max_targets_per_source if self.compared == "source" else settings.max_sources_per_target
 
 
 PLAN = Round("clean-ranges", plan_ranges, RangeBits, by_all=True)
-STEPS = (
-    Step.of("clean-pairs", DUPLICATE, "pair"),
-    Step.of("clean-sources", TARGETS, "source"),
-    Step.of("clean-targets", SOURCES, "target"),
+STEPS: Mapping[Compared, Step] = {
+    "pair": Step.of("clean-pairs", "duplicate_pair"),
+    "source": Step.of("clean-sources", "too_many_targets"),
+    "target": Step.of("clean-targets", "too_many_sources"),
+}
+DROP = Round("clean-dedup", drop_pairs, PartResult, made=lambda task, result: made_files(task.part.files, result))
+DEDUP_ROUNDS: tuple[Round[Any, Any], ...] = (
+    *[each for step in STEPS.values() for each in (step.decide, step.mark)][:-1],
+    DROP,
 )
-DROP = Round("clean-dedup", drop_pairs, PartResult, made=_made)
-DEDUP_ROUNDS = (PLAN, *(each for step in STEPS for each in (step.spill, step.decide)), DROP)
-
 
 Overlap: TypeAlias = "dict[str, dict[str, int]]"
 """``overlap[a][b]`` is the number of pairs of the corpus ``a`` that are also in ``b``; ``overlap[a][a]`` counts all."""
@@ -277,99 +84,141 @@ class DedupSplit:
 
     Attributes:
         name: name of the split.
-        parts: parts of the split, in order.
+        bits: number of leading bits of a key that are the number of its range.
+        corpora: name of the corpus of each part, also of those of which no pair is left.
+        parts: the parts of which pairs are left, in order.
+        dropped: the files with dropped pairs, by reason.
         overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
     """
 
     name: str
+    bits: int
+    corpora: tuple[str, ...]
     parts: list[DedupPart]
+    dropped: dict[str, tuple[Path, ...]]
     overlap: Overlap | None = None
 
-    @property
-    def corpora(self) -> list[str]:
-        """Names of the corpora, in order."""
-        return list(dict.fromkeys(part.of.corpus for part in self.parts))
+    def compared(self, comparison: Comparison) -> list[DedupPart]:
+        """Returns the parts to compare. Limits do not apply to monolingual corpora."""
+        return [part for part in self.parts if comparison.compared == "pair" or part.has_both_sides]
 
 
-def deduplicate(job: Job, settings: DedupSettings, splits: Sequence[DedupSplit]) -> Rounds[list[PartResult]]:
-    """Yields the rounds that deduplicate splits; returns the results of all parts, in order."""
-    kind: KeyKind = "normalized" if settings.pair == "normalized" else "exact"
-    scores = settings.keep[:-1]
-    width = Comparison("pair", kind, scores).width
-    plans = [
-        PlanTask(f"ranges-{split.name}", sum(part.made.pairs for part in split.parts), width, job.task_memory)
-        for split in splits
-    ]
-    planned = yield from PLAN.run(plans)
-    dropped: dict[str, Dropped] = {split.name: {} for split in splits}
-    for step in STEPS:
-        kept = step.kept(settings)
-        chosen = [] if kept is None else list(zip(splits, planned, strict=True))
-        comparison = Comparison(step.compared, kind, scores)
-        spills = [_spills(job, step, comparison, split, bits.bits, dropped[split.name]) for split, bits in chosen]
-        yield from step.spill.run(
-            [task for own in spills for task in own],
-            sum(part.made.pairs for split, _ in chosen for part in _compared(step, split)),
-        )
-        decisions = [
-            _decisions(job, step, split, own, bits.bits, comparison, kept or 1)
-            for (split, bits), own in zip(chosen, spills, strict=True)
-        ]
-        results = iter((yield from step.decide.run([task for own in decisions for task in own])))
-        for (split, _), own in zip(chosen, decisions, strict=True):
-            decided = [next(results) for _ in own]
-            dropped[split.name][step.reason] = tuple(task.output for task in own)
-            if step.compared == "pair":
-                split.overlap = _overlap(split.corpora, decided)
+def dedup_rounds(config: Config) -> tuple[Round[Any, Any], ...]:
+    """Returns the rounds of the comparisons that a config asks for."""
+    steps = [STEPS[each.compared] for each in comparisons_of(effective_dedup(section_of(config)))]
+    rounds = [each for step in steps for each in (step.decide, step.mark)]
+    return (*rounds[:-1], DROP) if steps else ()
+
+
+def plan_splits(job: Job) -> Rounds[dict[str, int]]:
+    """Yields the round that divides the keys; returns the number of bits of a range by split, if pairs are compared."""
+    settings, compiled = effective_dedup(section_of(job.config)), job.read(Compile).parts
+    pairs: dict[str, int] = {}
+    for split, _, corpus in cleaned_corpora(job.config):
+        if is_deduplicated(settings, corpus):
+            own = sum(part.pairs for part in compiled[split] if part.corpus == corpus.name)
+            pairs[split] = pairs.get(split, 0) + own
+    comparisons = comparisons_of(settings)
     tasks = [
-        DropTask(f"dedup-{part.stem}", part, dropped[split.name], tuple(each.of.corpus for each in split.parts))
-        for split in splits
-        for part in split.parts
+        PlanTask(f"ranges-{split}", split, number, comparisons, job.task_memory) for split, number in pairs.items()
     ]
-    return (yield from DROP.run(tasks, sum(part.made.pairs for split in splits for part in split.parts)))
+    planned = yield from PLAN.run(tasks)
+    return {task.split: ranges.bits for task, ranges in zip(tasks, planned, strict=True)}
 
 
-def _compared(step: Step, split: DedupSplit) -> list[DedupPart]:
-    """Returns the parts that a step compares. Limits do not apply to monolingual corpora."""
-    return [part for part in split.parts if step.compared == "pair" or part.has_both_sides]
-
-
-def _spills(
-    job: Job, step: Step, comparison: Comparison, split: DedupSplit, bits: int, dropped: Dropped
-) -> list[SpillTask]:
-    directory = job.scratch / "dedup" / split.name
-    return [
-        SpillTask(
-            f"{step.spill.name}-{part.stem}",
-            part.files.part,
-            part.number,
-            comparison,
-            bits,
-            dict(dropped),
-            directory / f"{step.compared}-{part.number:05d}.spill",
-        )
-        for part in _compared(step, split)
+def deduplicate(job: Job, corpora: Sequence[CorpusWork], bits: Mapping[str, int]) -> Rounds[dict[str, Overlap]]:
+    """Yields the rounds of deduplication, and gives the corpora the results; returns their overlap by split."""
+    chosen = [each for each in corpora if each.dedup]
+    splits = [
+        _split(job, name, number, [each for each in chosen if each.split == name]) for name, number in bits.items()
     ]
+    marked: Compared | None = None
+    comparisons = comparisons_of(effective_dedup(section_of(job.config)))
+    for number, comparison in enumerate(comparisons, 1):
+        yield from _compare(job, comparison, splits, marked)
+        if number < len(comparisons):
+            yield from _mark(job, comparison, splits)
+            marked = comparison.compared
+    tasks = [
+        DropTask(f"dedup-{part.stem}", part, split.dropped, split.corpora) for split in splits for part in split.parts
+    ]
+    results = iter((yield from DROP.run(tasks, sum(task.part.made.pairs for task in tasks))))
+    for each in chosen:
+        own = [next(results) for _ in each.kept()]
+        each.results.clear()
+        each.ended(own)
+    return {split.name: split.overlap for split in splits if split.overlap is not None}
+
+
+def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork]) -> DedupSplit:
+    names = tuple(each.of.corpus for each in corpora for _ in each.tasks)
+    split = DedupSplit(name, bits, names, [], {})
+    for each in corpora:
+        for spill, kept in each.kept():
+            assert spill is not None
+            stem = Path(kept.file).stem
+            files = PartFiles(
+                place_of_passed(job, each.of, dedup=True, top=True) / kept.file,
+                job.directory / kept.file,
+                place_of_rejected(job, each.of, name, f"{stem}-dedup"),
+            )
+            split.parts.append(DedupPart(f"{name}-{stem}", spill.part, each.of, files, kept))
+    return split
+
+
+def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], marked: Compared | None) -> Rounds[None]:
+    """Yields the round of a comparison, and adds the files that it writes to the splits."""
+    step = STEPS[comparison.compared]
+    decisions = [_decisions(job, step, split, comparison, marked) for split in splits]
+    total = sum(part.made.pairs for split in splits for part in split.compared(comparison))
+    results = iter((yield from step.decide.run([task for own in decisions for task in own], total)))
+    for split, own in zip(splits, decisions, strict=True):
+        decided = [next(results) for _ in own]
+        split.dropped[step.reason] = tuple(task.output for task in own)
+        if comparison.compared == "pair":
+            split.overlap = _overlap(list(dict.fromkeys(split.corpora)), decided)
 
 
 def _decisions(
-    job: Job, step: Step, split: DedupSplit, spills: Sequence[SpillTask], bits: int, comparison: Comparison, kept: int
+    job: Job, step: Step, split: DedupSplit, comparison: Comparison, marked: Compared | None
 ) -> list[DecideTask]:
-    names = split.corpora
+    names = list(dict.fromkeys(split.corpora))
+    directory, parts = spill_directory(job, split.name), tuple(part.number for part in split.compared(comparison))
+    corpora = Corpora(tuple(names.index(name) for name in split.corpora), len(names))
     return [
         DecideTask(
-            f"{step.decide.name}-{split.name}-{partition:04d}",
-            partition,
+            f"{step.decide.name}-{split.name}-{number:04d}",
+            number,
             comparison,
-            bits,
-            tuple(task.spill for task in spills),
-            kept,
-            tuple(names.index(part.of.corpus) for part in split.parts),
-            len(names),
-            job.scratch / "dedup" / split.name / f"{step.compared}-{partition:04d}.drops",
+            split.bits,
+            directory,
+            parts,
+            marked,
+            corpora,
+            job.task_memory,
+            directory / f"{comparison.compared}-{number:04d}.drops",
         )
-        for partition in range(1 << bits if spills else 0)
+        for number in range(1 << split.bits if parts else 0)
     ]
+
+
+def _mark(job: Job, comparison: Comparison, splits: Sequence[DedupSplit]) -> Rounds[None]:
+    """Yields the round that marks the pairs that are dropped up to and including a comparison."""
+    step = STEPS[comparison.compared]
+    yield from step.mark.run(
+        [
+            MarkTask(
+                f"{step.mark.name}-{part.stem}",
+                part.number,
+                len(split.corpora),
+                dict(split.dropped),
+                mark_path(spill_directory(job, split.name), comparison.compared, part.number),
+            )
+            for split in splits
+            for part in split.parts
+        ],
+        sum(len(split.parts) for split in splits),
+    )
 
 
 def _overlap(names: Sequence[str], decided: Sequence[Decided]) -> Overlap:

@@ -8,6 +8,7 @@ per part, which is in the scratch directory if they are to be sampled.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Histogram
+from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.judging import histogram
 from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
@@ -63,17 +65,19 @@ class CorpusTask:
 
 @dataclass(frozen=True)
 class PartFiles:
-    """The files of a task. Output files are written only if there are pairs for them.
+    """The files of a task. The files for pairs are written only if there are any.
 
     Attributes:
         part: file to read.
         kept: output file for kept pairs.
         rejected: output file for rejected pairs.
+        spill: output files for the keys of kept pairs; None if the pairs are not compared with others.
     """
 
     part: Path
     kept: Path
     rejected: Path
+    spill: SpillFiles | None = None
 
 
 @dataclass(frozen=True)
@@ -174,22 +178,26 @@ def keep_top(task: TopTask, tick: Tick) -> PartResult:
 
 
 class PartOutput:
-    """The output files of a task: one for kept pairs, one for rejected pairs."""
+    """The output files of a task: one for kept pairs, one for rejected pairs, and those for the keys of kept pairs."""
 
     def __init__(self, of: CorpusTask, files: PartFiles) -> None:
         self._of, self._files = of, files
         self._kept, self._rejected = BatchFile(files.kept), BatchFile(files.rejected)
         self._sample = RejectSample(of.seed, of.corpus) if of.rejects == "sample" else None
         self._bytes = {"source": 0, "target": 0}
+        self._spill = None if files.spill is None else SpillWriter(files.spill)
+        self._stack = ExitStack()
 
     def __enter__(self) -> PartOutput:
+        for file in (self._kept, self._rejected, self._spill):
+            if file is not None:
+                self._stack.enter_context(file)
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._sample is not None and error is None:
             self._rejected.write(self._sample.sample())
-        self._kept.__exit__(kind, error, trace)
-        self._rejected.__exit__(kind, error, trace)
+        self._stack.__exit__(kind, error, trace)
 
     def write(
         self,
@@ -215,6 +223,8 @@ class PartOutput:
         self._kept.write(chosen)
         for side in self._bytes:
             self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
+        if self._spill is not None:
+            self._spill.add(chosen)
         if self._of.rejects == "none" or len(chosen) == len(batch):
             return
         rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead)
@@ -235,11 +245,14 @@ class PartOutput:
         return CleanedFile(name, file.pairs, sizes["source"], sizes["target"], sha256_of(file.path))
 
 
-def _made(task: CleanTask | TopTask, result: PartResult) -> Iterator[Path]:
+def made_files(files: PartFiles, result: PartResult) -> Iterator[Path]:
+    """Yields the files that a task wrote."""
     if result.kept is not None:
-        yield task.files.kept
+        yield files.kept
     if result.rejected is not None:
-        yield task.files.rejected
+        yield files.rejected
+    if files.spill is not None:
+        yield from files.spill.paths
 
 
 @dataclass(frozen=True)
@@ -348,11 +361,11 @@ def sample_rejects(task: RejectsTask, tick: Tick) -> RejectsResult:
     return RejectsResult(CleanedFile(name, output.pairs, 0, 0, sha256_of(task.output)))
 
 
-FIRST = Round("clean-first", clean_part, PartResult, made=_made)
+FIRST = Round("clean-first", clean_part, PartResult, made=lambda task, result: made_files(task.files, result))
 CHECK = Round("check-first", refuse_corpus, Checked, unit="corpora", by_all=True)
-CLEAN = Round("clean", clean_part, PartResult, made=_made)
+CLEAN = Round("clean", clean_part, PartResult, made=lambda task, result: made_files(task.files, result))
 THRESHOLD = Round("clean-threshold", find_threshold, Threshold, unit="parts")
-TOP_SHARE = Round("clean-top", keep_top, PartResult, made=_made)
+TOP_SHARE = Round("clean-top", keep_top, PartResult, made=lambda task, result: made_files(task.files, result))
 REJECTS = Round("clean-rejects", sample_rejects, RejectsResult, made=lambda task, _: [task.output])
 
 

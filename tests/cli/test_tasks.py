@@ -48,9 +48,8 @@ def test_a_round_that_does_not_exist_is_wrong_usage_and_the_others_are_listed(pa
     assert result.exit_code == 2
     assert (
         "there is no round 'encoding' to share; the rounds are extract, lines, rows, compile, "
-        "clean-first, clean, clean-threshold, clean-top, clean-pairs-spill, clean-pairs, clean-sources-spill, "
-        "clean-sources, clean-targets-spill, clean-targets, clean-dedup, clean-rejects, sample, count, encode, "
-        "shuffle, publish"
+        "clean-first, clean, clean-threshold, clean-top, clean-pairs, clean-pairs-dropped, clean-sources, "
+        "clean-sources-dropped, clean-targets, clean-dedup, clean-rejects, sample, count, encode, shuffle, publish"
     ) in " ".join(result.stderr.replace("│", " ").split())
 
 

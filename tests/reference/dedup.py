@@ -18,9 +18,15 @@ def normalized(line: str) -> str:
     return unicodedata.normalize("NFKD", "".join("0" if unicodedata.category(each) == "Nd" else each for each in text))
 
 
+def compared_text(line: str, *, normalize: bool) -> str:
+    """Returns the text of a line that is compared; that of a line with nothing but digits left is the line itself."""
+    text = normalized(line) if normalize else line
+    return text if text.strip("0") else line
+
+
 def line_key(line: str, *, normalize: bool) -> tuple[int, int]:
     """Returns the key of a line."""
-    return murmur3(((normalized(line) if normalize else "") or line).encode())
+    return murmur3(compared_text(line, normalize=normalize).encode())
 
 
 def pair_key(source: str, target: str, *, normalize: bool) -> tuple[int, int]:
@@ -89,7 +95,7 @@ def deduplicated(
     dropped: Dropped = []
 
     def text(line: str) -> str:
-        return (normalized(line) if normalize else "") or line
+        return compared_text(line, normalize=normalize)
 
     steps: list[tuple[str, int | None, Callable[[Row], Hashable]]] = [
         ("duplicate_pair", None if pair == "off" else 1, lambda row: (text(row.source), text(row.target))),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import nmt_prep
 from nmt_prep import runner
-from nmt_prep.cleaning.dedup import records
+from nmt_prep.cleaning.dedup import spill
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError, ConfigError
@@ -145,12 +145,13 @@ def test_shares_workers_and_ranges_give_the_same_bytes(tmp_path: Path, monkeypat
         config = config_of(tmp_path / str(number), *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup})
         nmt_prep.run(config, base_dir=tmp_path, until="clean", workers=workers)
         trees.append(kept_tree(config))
-        monkeypatch.setattr(records, "SMALLEST_SHARE", 1000)
-        monkeypatch.setattr(records, "LARGEST_SHARE", 1000)
+        monkeypatch.setattr(spill, "SMALLEST_SHARE", 1000)
+        monkeypatch.setattr(spill, "LARGEST_SHARE", 1000)
+        monkeypatch.setattr(spill, "RUN_ROWS", 7)
     shared = config_of(tmp_path / "2", *corpora, clean={**NONE, "rejects": "sample", "dedup": dedup})
     nmt_prep.run(shared, base_dir=tmp_path, until="compile")
-    names = [f"clean-{what}{end}" for what in ("pairs", "sources", "targets") for end in ("-spill", "")]
-    for name in ("clean-first", "clean", *names, "clean-dedup", "clean-rejects"):
+    names = ("pairs", "pairs-dropped", "sources", "sources-dropped", "targets", "dedup", "rejects")
+    for name in ("clean-first", "clean", *(f"clean-{name}" for name in names)):
         for number in (1, 0):
             runner.run_share(shared, Share(name, number, 2), base_dir=tmp_path, workers=1)
     nmt_prep.run(shared, base_dir=tmp_path, until="clean")
@@ -165,7 +166,7 @@ def kept_tree(config: Config) -> dict[str, Any]:
     return {**found, "overlap": json.dumps(manifest(config, "clean").details["overlap"])}
 
 
-TEXTS = st.sampled_from(["a", "A", "b", "c.", "c", "1", "2", "!"])
+TEXTS = st.sampled_from(["a", "A", "b1", "b2.", "c.", "c", "1", "2", "!"])
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "-0.0", "0.5", "2"])), max_size=30).map(
     lambda rows: [("a", "b", "1"), *rows]  # a corpus has a score
 )
@@ -180,6 +181,7 @@ LIMITS = st.none() | st.integers(1, 3)
     LIMITS,
     st.booleans(),
     st.sampled_from([24, 100, 4 << 20]),
+    st.sampled_from([1, 5, 1000]),
 )
 def test_it_is_the_same_as_in_memory(
     tmp_path_factory: pytest.TempPathFactory,
@@ -189,6 +191,7 @@ def test_it_is_the_same_as_in_memory(
     sources: int | None,
     by_score: bool,
     share: int,
+    run_rows: int,
 ) -> None:
     directory = tmp_path_factory.mktemp("run")
     keep = ["bicleaner", "corpus"] if by_score else ["corpus"]
@@ -198,8 +201,9 @@ def test_it_is_the_same_as_in_memory(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "PART_BYTES", 20)
         patch.setattr(parts, "ROW_GROUP_BYTES", 10)
-        patch.setattr(records, "SMALLEST_SHARE", share)
-        patch.setattr(records, "LARGEST_SHARE", share)
+        patch.setattr(spill, "SMALLEST_SHARE", share)
+        patch.setattr(spill, "LARGEST_SHARE", share)
+        patch.setattr(spill, "RUN_ROWS", run_rows)
         run(config, until="clean", workers=1)
     rows = [
         Row(f"c{number}", row, source, target, float(score) if score else None)

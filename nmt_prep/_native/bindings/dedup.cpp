@@ -19,6 +19,8 @@ namespace {
 using Table = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<2>>;
 using KeyTable = nb::ndarray<const std::uint64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Records = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ConstRecords = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+constexpr unsigned kMostBits = 20;
 static_assert(sizeof(clean::Key) == 2 * sizeof(std::uint64_t) && sizeof(clean::Drop) == 2 * sizeof(std::uint64_t));
 
 // Transfers rows of two numbers to NumPy, shape [rows, 2].
@@ -52,29 +54,77 @@ Table pair_keys(const KeyTable& source, const KeyTable& target) {
     return keys_of(pairs, [&](clean::Key* keys) { clean::pair_keys(first, second, pairs, keys); });
 }
 
+// Throws ValueError unless records have a width that the core knows.
+void check_width(std::size_t width) {
+    if (width < clean::kSmallestWidth || width > clean::kLargestWidth)
+        throw nb::value_error("records have 3 to 8 columns");
+}
+
+// Checks its arguments, and calls kernel(corpora) without the GIL; returns its result.
+template <class Kernel>
+auto with_corpora(const Records& records, std::size_t kept, const std::vector<std::uint32_t>& of_part,
+                  std::size_t count, Kernel&& kernel) {
+    check_width(records.shape(1));
+    if (kept < 1) throw nb::value_error("1 or more of each key are kept");
+    for (const std::uint32_t corpus : of_part)
+        if (corpus >= count) throw nb::value_error("a part has a corpus that does not exist");
+    const clean::Corpora corpora{of_part, count};
+    const nb::gil_scoped_release unlocked;
+    if (!clean::have_corpora(records.data(), records.shape(0), records.shape(1), corpora))
+        throw nb::value_error("a record has a part that does not exist");
+    return kernel(corpora);
+}
+
+Table drop_table(const std::vector<clean::Drop>& drops) {
+    auto rows = std::make_unique_for_overwrite<clean::Drop[]>(drops.size());
+    std::ranges::copy(drops, rows.get());
+    return rows_of_two(std::move(rows), drops.size());
+}
+
+std::pair<Table, NumpyArray<std::uint64_t>> partition_records(const ConstRecords& records, unsigned bits) {
+    check_width(records.shape(1));
+    if (bits > kMostBits) throw nb::value_error("keys are divided by 20 bits at most");
+    const std::size_t ends = (std::size_t{1} << bits) + 1;
+    auto sorted = std::make_unique_for_overwrite<std::uint64_t[]>(records.size());
+    auto starts = std::make_unique_for_overwrite<std::uint64_t[]>(ends);
+    {
+        const nb::gil_scoped_release unlocked;
+        clean::partition_records(records.data(), records.shape(0), records.shape(1), bits, sorted.get(), starts.get());
+    }
+    const nb::capsule owner(sorted.get(), [](void* held) noexcept { delete[] static_cast<std::uint64_t*>(held); });
+    return {Table(sorted.release(), {records.shape(0), records.shape(1)}, owner),
+            own_by_numpy(std::move(starts), ends)};
+}
+
 std::pair<Table, NumpyArray<std::int64_t>> rank_records(const Records& records, std::size_t kept,
                                                         const std::vector<std::uint32_t>& corpora,
                                                         std::size_t corpus_count) {
-    const std::size_t rows = records.shape(0);
-    const std::size_t width = records.shape(1);
-    if (width < clean::kSmallestWidth || width > clean::kLargestWidth || kept < 1)
-        throw nb::value_error("records have 3 to 8 columns, and 1 or more of each key are kept");
-    for (const std::uint32_t corpus : corpora)
-        if (corpus >= corpus_count) throw nb::value_error("a part has a corpus that does not exist");
-    for (std::size_t row = 0; row < rows; ++row)
-        if (records.data()[row * width + width - 1] >> clean::kRowBits >= corpora.size())
-            throw nb::value_error("a record has a part that does not exist");
-    clean::Ranked ranked;
+    const clean::Ranked ranked = with_corpora(records, kept, corpora, corpus_count, [&](const auto& known) {
+        return clean::rank_records(records.data(), records.shape(0), records.shape(1), kept, known);
+    });
+    auto overlap = std::make_unique_for_overwrite<std::int64_t[]>(ranked.overlap.size());
+    std::ranges::copy(ranked.overlap, overlap.get());
+    return {drop_table(ranked.drops), own_by_numpy(std::move(overlap), ranked.overlap.size())};
+}
+
+std::size_t reduce_records(const Records& records, std::size_t kept, const std::vector<std::uint32_t>& corpora,
+                           std::size_t corpus_count) {
+    return with_corpora(records, kept, corpora, corpus_count, [&](const auto& known) {
+        return clean::reduce_records(records.data(), records.shape(0), records.shape(1), kept, known);
+    });
+}
+
+Table drops_among(const ConstRecords& records, std::size_t kept, const ConstRecords& reduced) {
+    check_width(records.shape(1));
+    if (reduced.shape(1) != records.shape(1)) throw nb::value_error("the records have different numbers of columns");
+    if (kept < 1) throw nb::value_error("1 or more of each key are kept");
+    std::vector<clean::Drop> drops;
     {
         const nb::gil_scoped_release unlocked;
-        ranked = clean::rank_records(records.data(), rows, width, kept, corpora, corpus_count);
+        drops = clean::drops_among(records.data(), records.shape(0), records.shape(1), kept, reduced.data(),
+                                   reduced.shape(0));
     }
-    auto drops = std::make_unique<clean::Drop[]>(ranked.drops.size());
-    std::ranges::copy(ranked.drops, drops.get());
-    auto overlap = std::make_unique<std::int64_t[]>(ranked.overlap.size());
-    std::ranges::copy(ranked.overlap, overlap.get());
-    return {rows_of_two(std::move(drops), ranked.drops.size()),
-            own_by_numpy(std::move(overlap), ranked.overlap.size())};
+    return drop_table(drops);
 }
 
 }  // namespace
@@ -84,6 +134,10 @@ void bind_dedup(nb::module_& module) {
     module.attr("ROW_BITS") = nb::int_(clean::kRowBits);
     module.def("line_keys", line_keys, nb::arg("data"), nb::arg("offsets"), nb::arg("normalized"));
     module.def("pair_keys", pair_keys, nb::arg("source"), nb::arg("target"));
+    module.def("partition_records", partition_records, nb::arg("records"), nb::arg("bits"));
+    module.def("reduce_records", reduce_records, nb::arg("records"), nb::arg("kept"), nb::arg("corpora"),
+               nb::arg("corpus_count"));
+    module.def("drops_among", drops_among, nb::arg("records"), nb::arg("kept"), nb::arg("reduced"));
     module.def("rank_records", rank_records, nb::arg("records"), nb::arg("kept"), nb::arg("corpora"),
                nb::arg("corpus_count"));
 }

@@ -5,12 +5,13 @@ A key is a hash of 128 bits, so different texts practically never have the same 
 - ``exact``: hash of the bytes of the text.
 - ``normalized``: hash of the letters, marks and numbers of the text, after compatibility decomposition (NFKD) and full
   case folding, with every decimal digit replaced by 0. Case, punctuation, digits, spaces and width do not matter. A
-  line without letters, marks and numbers has its exact key. Chinese characters are letters, so 世界冠军 and 时节冠军
-  have different keys.
+  line in which nothing but digits is left, such as ``2019`` or ``...``, has its exact key. Chinese characters are
+  letters, so 世界冠军 and 时节冠军 have different keys.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -28,23 +29,22 @@ Compared: TypeAlias = Literal["pair", "source", "target"]
 Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
 
-def keys_of(pairs: pa.RecordBatch, compared: Compared, kind: KeyKind) -> Keys:
-    """Returns the keys of pairs, or of the lines on one side of them.
+def keys_of(pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind) -> dict[Compared, Keys]:
+    """Returns the keys of pairs, and of the lines on each side of them.
 
     Args:
         pairs: a batch with the columns ``source`` and ``target``.
-        compared: the text to hash.
+        compared: the texts to hash.
         kind: the kind of the keys.
 
     Returns:
-        Upper and lower half of each key: uint64, shape ``[pairs, 2]``.
+        For each text, the upper and lower half of each key: uint64, shape ``[pairs, 2]``.
 
     Raises:
         InvalidTextError: a line is not UTF-8.
     """
-    if compared == "pair":
-        return pair_keys(*(_line_keys(pairs, side, kind) for side in SIDES))
-    return _line_keys(pairs, compared, kind)
+    sides = {side: _line_keys(pairs, side, kind) for side in SIDES if {side, "pair"} & {*compared}}
+    return {what: pair_keys(*sides.values()) if what == "pair" else sides[what] for what in compared}
 
 
 def _line_keys(pairs: pa.RecordBatch, side: Side, kind: KeyKind) -> Keys:

@@ -1,5 +1,6 @@
 #include "clean/keys.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -49,7 +50,8 @@ Key hash_key(const std::uint8_t* data, std::size_t size) {
 
 Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line) {
     const std::span<const std::uint8_t> kept = normal.text();
-    return kept.empty() ? hash_key(text.line(line), text.size(line)) : hash_key(kept.data(), kept.size());
+    const bool only_digits = std::ranges::all_of(kept, [](std::uint8_t byte) { return byte == '0'; });
+    return only_digits ? hash_key(text.line(line), text.size(line)) : hash_key(kept.data(), kept.size());
 }
 
 void line_keys(const TextView& text, bool normalized, Key* keys) {

@@ -19,12 +19,14 @@ struct Key {
 // MurmurHash3 (x64, 128 bits, seed 0). It is the same on every little-endian processor.
 Key hash_key(const std::uint8_t* data, std::size_t size);
 
-// Returns the key of a line that was normalized: the hash of the normalized text, or of the line if nothing is left.
+// Returns the key of a line that was normalized: the hash of the normalized text, or of the line itself if nothing but
+// digits is left.
 Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line);
 
 // Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line
-// instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line without any keeps
-// the hash of its bytes. Throws InvalidTextError naming a line that is not UTF-8.
+// instead, after compatibility decomposition and case folding, with 0 for each decimal digit; a line of
+// which nothing but digits is left keeps the hash of its bytes. Throws InvalidTextError naming a line that is not
+// UTF-8.
 void line_keys(const TextView& text, bool normalized, Key* keys);
 
 // Writes the key of each pair of lines with the given keys.

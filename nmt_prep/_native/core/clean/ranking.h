@@ -9,9 +9,28 @@ namespace nmt_prep::clean {
 
 // A record has `width` numbers: the two halves of the key, the ranks of the row (smaller is better, the first rank
 // counts most), and the place of the row. The place is the number of the part, times 2^kRowBits, plus the row.
+//
+// Records that reduce_records made may also be counts: the key, the largest number as every rank, and in the place the
+// bit kCount, the number of the corpus in the bits of the part, and the number of rows in those of the row. They say
+// how many more rows of a corpus have the key.
 inline constexpr std::size_t kSmallestWidth = 3;
 inline constexpr std::size_t kLargestWidth = 8;
 inline constexpr unsigned kRowBits = 40;
+inline constexpr std::uint64_t kCount = std::uint64_t{1} << 63;
+
+// Sorts records by the leading `bits` of their keys, and otherwise leaves them in order. Writes them to `sorted`, and
+// to `starts` where the records with each value begin, with one more entry for the end of the last. Requires bits < 32.
+void partition_records(const std::uint64_t* records, std::size_t rows, std::size_t width, unsigned bits,
+                       std::uint64_t* sorted, std::uint64_t* starts);
+
+// The corpus of each part. The numbers of corpora are less than `count`.
+struct Corpora {
+    const std::vector<std::uint32_t>& of_part;
+    std::size_t count;
+};
+
+// Returns false if a record has a part, or if it is a count a corpus, that does not exist.
+bool have_corpora(const std::uint64_t* records, std::size_t rows, std::size_t width, const Corpora& corpora);
 
 // A row that is dropped, and the best one with its key.
 struct Drop {
@@ -26,9 +45,19 @@ struct Ranked {
     std::vector<std::int64_t> overlap;
 };
 
-// Sorts records in place and drops all but the best `kept` of each key. `corpora` holds the corpus of each part; the
-// numbers of corpora are less than `corpus_count`. Requires parts that `corpora` knows, and a width within the limits.
+// Sorts records in place and drops all but the best `kept` of each key. Requires that they have corpora.
 Ranked rank_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
-                    const std::vector<std::uint32_t>& corpora, std::size_t corpus_count);
+                    const Corpora& corpora);
+
+// Sorts records in place and removes all but the best `kept` of each key; a count replaces the removed ones of a
+// corpus. Returns the number of records left. Reducing them again together with further records gives the same as
+// reducing all at once. Requires that they have corpora.
+std::size_t reduce_records(std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
+                           const Corpora& corpora);
+
+// Returns the drops among some records, in their order, given what reduce_records leaves of all records with their
+// keys.
+std::vector<Drop> drops_among(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t kept,
+                              const std::uint64_t* reduced, std::size_t reduced_rows);
 
 }  // namespace nmt_prep::clean

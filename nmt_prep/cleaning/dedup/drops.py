@@ -1,0 +1,154 @@
+"""Files with the pairs that deduplication drops.
+
+A comparison writes files with a record of two numbers for each dropped pair, in groups by part: its place, and the
+place of the pair that is kept instead. Later comparisons need to know of each pair whether it was dropped. So, between
+comparisons, the dropped rows of each part are marked in a file of bits: the first marked row, as uint64, then a bit for
+it and for each later row, up to the last marked one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
+from nmt_prep.cleaning.dedup.records import Records, parts_of, rows_of
+
+Dropped: TypeAlias = Mapping[str, Sequence[Path]]
+"""The files with the pairs to drop, by reason."""
+
+
+class DropWriter(GroupedWriter):
+    """Writes a file with dropped pairs."""
+
+    def __init__(self, path: Path, parts: int) -> None:
+        """Stores the path and the number of parts; creates nothing."""
+        super().__init__(path)
+        self._groups = np.arange(parts + 1)
+
+    def add(self, drops: Records) -> None:
+        """Adds dropped pairs.
+
+        Args:
+            drops: for each pair its place, ascending, and the place of the pair that is kept instead: uint64, shape
+                ``[pairs, 2]``.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        self.write(drops, np.searchsorted(parts_of(drops[:, 0]), self._groups).astype(np.uint64))
+
+
+class PartDrops:
+    """The pairs of one part that deduplication drops."""
+
+    def __init__(self, dropped: Dropped, part: int, parts: int) -> None:
+        """Reads the files.
+
+        Args:
+            dropped: the files.
+            part: number of the part.
+            parts: number of parts.
+
+        Raises:
+            OutputError: a file cannot be read.
+        """
+        self.reasons = tuple(dropped)
+        found = [(reason, drops) for reason, each in enumerate(dropped.values()) for drops in _drops(each, part, parts)]
+        drops = np.concatenate([np.zeros((0, 2), np.uint64), *(drops for _, drops in found)])
+        reasons = np.repeat([reason for reason, _ in found] or [0], [len(drops) for _, drops in found] or [0])
+        order = np.argsort(drops[:, 0])
+        self._places, self._survivors, self._reasons = drops[order, 0], drops[order, 1], reasons[order]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def among(self, places: Records) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Records]:
+        """Divides pairs into those that are kept and those that are dropped.
+
+        Args:
+            places: places of the pairs, ascending.
+
+        Returns:
+            True for each pair that is kept; for each dropped pair the number of its reason, and the place of the pair
+            that is kept instead.
+        """
+        kept = np.ones(len(places), np.bool_)
+        if not len(places):
+            return kept, self._reasons[:0], self._survivors[:0]
+        first, last = np.searchsorted(self._places, [places[0], places[-1] + np.uint64(1)])
+        kept[np.searchsorted(places, self._places[first:last])] = False
+        return kept, self._reasons[first:last], self._survivors[first:last]
+
+
+def mark_path(directory: Path, comparison: str, part: int) -> Path:
+    """Returns the path of the file with the pairs of a part that are dropped up to and including a comparison."""
+    return directory / f"{comparison}-{part:05d}.dropped"
+
+
+def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> None:
+    """Marks the pairs of a part that are dropped.
+
+    Args:
+        path: file to write.
+        dropped: the files with dropped pairs.
+        part: number of the part.
+        parts: number of parts.
+
+    Raises:
+        OutputError: a file cannot be read or written.
+    """
+    rows = [rows_of(drops[:, 0]) for each in dropped.values() for drops in _drops(each, part, parts)]
+    first = min((int(each.min()) for each in rows), default=0)
+    marks = np.zeros(max((int(each.max()) for each in rows), default=-1) + 1 - first, np.bool_)
+    for each in rows:
+        marks[each - first] = True
+    with atomic_write(path) as beside:
+        beside.write_bytes(np.uint64(first).astype("<u8").tobytes() + np.packbits(marks, bitorder="little").tobytes())
+
+
+class Marks:
+    """The marked rows of one part."""
+
+    def __init__(self, first: int, bits: npt.NDArray[np.uint8]) -> None:
+        """Stores the first row, and a bit for it and for each later row."""
+        self._first, self._bits = first, bits
+
+    @classmethod
+    def none(cls) -> Marks:
+        """Returns marks of a part without dropped pairs."""
+        return cls(0, np.zeros(0, np.uint8))
+
+    @classmethod
+    def read(cls, directory: Path, comparison: str, part: int) -> Marks:
+        """Reads the pairs of a part that are dropped up to and including a comparison.
+
+        Raises:
+            OutputError: the file cannot be read.
+        """
+        path = mark_path(directory, comparison, part)
+        with writing(path):
+            content = path.read_bytes()
+        return cls(int.from_bytes(content[:8], "little"), np.frombuffer(content, np.uint8, offset=8))
+
+    def among(self, places: Records) -> npt.NDArray[np.bool_]:
+        """Returns true for each pair of the part that is dropped; ``places`` are those of the pairs."""
+        dropped = np.zeros(len(places), np.bool_)
+        if len(self._bits):
+            rows = rows_of(places) - self._first
+            (known,) = np.nonzero((rows >= 0) & (rows < 8 * len(self._bits)))
+            rows = rows[known]
+            dropped[known] = self._bits[rows >> 3] >> (rows & 7).astype(np.uint8) & 1
+        return dropped
+
+
+def _drops(paths: Sequence[Path], part: int, parts: int) -> Iterator[Records]:
+    """Yields the dropped pairs of a part in some files."""
+    for path in paths:
+        for piece in slices_of(path, part, parts, 2):
+            yield piece.read(2)

@@ -1,0 +1,180 @@
+"""Spill files: the records of a part, by range of the key.
+
+A task that cleans a part writes a spill file for each comparison. A task that compares the pairs with a range of keys
+reads this range from the spill files of all parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+from _nmt_prep_core import partition_records
+
+from nmt_prep.cleaning.dedup.drops import Marks
+from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
+from nmt_prep.cleaning.dedup.records import Comparison, Records, records_of
+
+RUN_ROWS = 1 << 18
+"""Number of records that are held in memory before they are written."""
+
+SMALLEST_SHARE = 4 << 20
+LARGEST_SHARE = 64 << 20
+MOST_BITS = 12
+
+
+def range_bytes(memory: int) -> int:
+    """Returns the bytes of records of a range of keys, given the bytes of memory that a task may use."""
+    return min(max(memory // 4, SMALLEST_SHARE), LARGEST_SHARE)
+
+
+def range_bits(rows: int, record_bytes: int, memory: int) -> int:
+    """Returns the number of leading bits of a key that are the number of its range, so that a range fits into memory.
+
+    Args:
+        rows: number of records.
+        record_bytes: bytes of a record.
+        memory: bytes that a task may use.
+    """
+    ranges = max(-(-rows * record_bytes // range_bytes(memory)), 1)
+    return min((ranges - 1).bit_length(), MOST_BITS)
+
+
+@dataclass(frozen=True)
+class SpillFiles:
+    """The spill files of a part.
+
+    Attributes:
+        directory: directory of the files.
+        part: number of the part in its split.
+        comparisons: the contents of the records, for each file.
+        bits: number of leading bits of a key that are the number of its range.
+    """
+
+    directory: Path
+    part: int
+    comparisons: tuple[Comparison, ...]
+    bits: int
+
+    @property
+    def paths(self) -> list[Path]:
+        """The paths of the files."""
+        return [spill_path(self.directory, each.compared, self.part) for each in self.comparisons]
+
+
+def spill_path(directory: Path, comparison: str, part: int) -> Path:
+    """Returns the path of the spill file of a part for a comparison."""
+    return directory / f"{comparison}-{part:05d}.spill"
+
+
+class SpillWriter:
+    """Writes the spill files of a part."""
+
+    def __init__(self, files: SpillFiles) -> None:
+        """Allocates buffers; creates no file."""
+        self._files = files
+        self._buffers = [np.empty((RUN_ROWS, each.width), np.uint64) for each in files.comparisons]
+        self._writers = [GroupedWriter(path) for path in files.paths]
+        self._rows = 0
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        for writer in self._writers:
+            self._stack.enter_context(writer)
+        self._stack.push(self._end)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def add(self, pairs: pa.RecordBatch) -> None:
+        """Adds the pairs of a batch.
+
+        Raises:
+            OutputError: a file cannot be written.
+        """
+        done = 0
+        while done < len(pairs):
+            batch = pairs[done : done + RUN_ROWS - self._rows]
+            found = records_of(batch, self._files.part, self._files.comparisons)
+            for buffer, records in zip(self._buffers, found, strict=True):
+                buffer[self._rows : self._rows + len(batch)] = records
+            self._rows += len(batch)
+            done += len(batch)
+            if self._rows == RUN_ROWS:
+                self._write()
+
+    def _end(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is None:
+            self._write()
+
+    def _write(self) -> None:
+        for writer, buffer in zip(self._writers, self._buffers, strict=True):
+            writer.write(*partition_records(buffer[: self._rows], self._files.bits))
+        self._rows = 0
+
+
+class SpilledRange:
+    """The records of a range of keys in the spill files of some parts, except those of pairs that are dropped already.
+
+    Attributes:
+        rows: number of the records, with those of dropped pairs.
+    """
+
+    def __init__(
+        self, directory: Path, comparison: Comparison, parts: Sequence[int], bits: int, number: int, marked: str | None
+    ) -> None:
+        """Finds the records.
+
+        Args:
+            directory: directory of the spill files.
+            comparison: the contents of the records.
+            parts: numbers of the parts.
+            bits: number of leading bits of a key that are the number of its range.
+            number: number of the range.
+            marked: the comparison after which dropped pairs were marked; None if no pairs are dropped yet.
+
+        Raises:
+            OutputError: a spill file cannot be read.
+        """
+        self._directory, self._width, self._marked = directory, comparison.width, marked
+        self._slices: list[tuple[int, Slice]] = []
+        for part in parts:
+            path = spill_path(directory, comparison.compared, part)
+            self._slices += [(part, each) for each in slices_of(path, number, 1 << bits, self._width)]
+        self.rows = sum(each.rows for _, each in self._slices)
+
+    def read(self) -> Records:
+        """Returns all records: uint64, shape ``[rows, width]``.
+
+        Raises:
+            OutputError: a spill file cannot be read.
+        """
+        found, rows = np.empty((self.rows, self._width), np.uint64), 0
+        for records in self.batches(LARGEST_SHARE):
+            found[rows : rows + len(records)] = records
+            rows += len(records)
+        return found[:rows]
+
+    def batches(self, rows: int) -> Iterator[Records]:
+        """Yields the records in the order of their places, up to ``rows`` at a time.
+
+        Raises:
+            OutputError: a spill file cannot be read.
+        """
+        known, marks = -1, Marks.none()
+        for part, piece in self._slices:
+            if self._marked is not None and part != known:
+                known, marks = part, Marks.read(self._directory, self._marked, part)
+            for first in range(0, piece.rows, rows):
+                records = piece.read(self._width, first, rows)
+                dropped = marks.among(records[:, -1])
+                yield records[~dropped] if dropped.any() else records

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from _nmt_prep_core import ROW_BITS
+
+from nmt_prep.cleaning.dedup.drops import DropWriter, Marks, PartDrops, mark_path, write_marks
+from nmt_prep.errors import OutputError
+
+ONE, TWO = 1 << ROW_BITS, 2 << ROW_BITS
+
+
+def write(path: Path, *drops: tuple[int, int]) -> Path:
+    with DropWriter(path, 3) as output:
+        output.add(np.array(drops, np.uint64).reshape(-1, 2))
+    return path
+
+
+def test_drops_are_found_by_part(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", (5, 1), (ONE + 2, 1), (TWO + 9, 3))
+    b, c = write(tmp_path / "b"), write(tmp_path / "c", (ONE + 1, 7))
+    drops = PartDrops({"same": (a, b), "many": (c,)}, 1, 3)
+    assert len(drops) == 2
+    kept, reasons, survivors = drops.among(np.array([ONE, ONE + 1, ONE + 2, ONE + 4], np.uint64))
+    assert kept.tolist() == [True, False, False, True]
+    assert (reasons.tolist(), survivors.tolist()) == ([1, 0], [7, 1])
+    assert drops.among(np.zeros(0, np.uint64))[0].tolist() == []
+    assert len(PartDrops({}, 1, 3)) == 0
+    assert len(PartDrops({"same": (b,)}, 1, 3)) == 0
+
+
+def test_marks_are_the_dropped_rows(tmp_path: Path) -> None:
+    paths = write(tmp_path / "a", (ONE + 30, 1), (ONE + 47, 1)), write(tmp_path / "b", (5, 1), (ONE + 31, 1))
+    for part in range(3):
+        write_marks(mark_path(tmp_path, "pair", part), {"same": paths[:1], "many": paths[1:]}, part, 3)
+    places = np.arange(ONE, ONE + 100, dtype=np.uint64)
+    assert np.flatnonzero(Marks.read(tmp_path, "pair", 1).among(places)).tolist() == [30, 31, 47]
+    assert np.flatnonzero(Marks.read(tmp_path, "pair", 0).among(places - np.uint64(ONE))).tolist() == [5]
+    assert not Marks.read(tmp_path, "pair", 2).among(places + np.uint64(ONE)).any()
+    assert not Marks.none().among(places).any()
+
+
+def test_missing_marks_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="pair-00000"):
+        Marks.read(tmp_path, "pair", 0)

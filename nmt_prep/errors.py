@@ -68,6 +68,10 @@ class HealthError(NmtPrepError):
     """A strict run ended with warnings about its data. Everything that it made is kept."""
 
 
+class AlignmentModelError(NmtPrepError):
+    """A model of word alignment, or counts for one, cannot be read, or the model does not suit the text."""
+
+
 class CleaningError(NmtPrepError):
     """A rule cannot be applied to a corpus, or would drop all of it; the message names the key and the corpus."""
 

@@ -280,3 +280,93 @@ class FastTextModel:
         least: float,
         threads: int,
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int32]]: ...
+
+# align.cpp
+ALIGN_ONE: int
+ALIGN_JUMPS: int
+ALIGN_MOST_WORDS: int
+ALIGN_MOST_CELLS: int
+
+def count_words(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], spaces: bool, stem: int, threads: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+def word_spans(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], spaces: bool
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
+class WordNumbers:
+    def __init__(self, hashes: npt.NDArray[np.uint64]) -> None: ...
+    def encode(
+        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], spaces: bool, stem: int, threads: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
+class NumberedPairs:
+    def __init__(
+        self,
+        source: npt.NDArray[np.int32],
+        source_offsets: npt.NDArray[np.int64],
+        target: npt.NDArray[np.int32],
+        target_offsets: npt.NDArray[np.int64],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+def count_cells(
+    pairs: NumberedPairs, share: int, every: bool, rows: int, columns: int, steepness: float, threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+def add_cells(
+    offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int32],
+    counts: npt.NDArray[np.int64],
+    other_offsets: npt.NDArray[np.int64],
+    other_targets: npt.NDArray[np.int32],
+    other_counts: npt.NDArray[np.int64],
+    /,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+def prune_cells(
+    offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], least: int, /
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
+class LexicalTable:
+    def __init__(self, offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.int32]) -> None: ...
+    @staticmethod
+    def restored(first: npt.NDArray[np.int64], slots: npt.NDArray[np.uint8]) -> LexicalTable: ...
+    def first(self) -> npt.NDArray[np.int64]: ...
+    def slots(self) -> npt.NDArray[np.uint8]: ...
+    def placed(
+        self, offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]: ...
+    def reestimate(self, columns: int, counts: npt.NDArray[np.int64], prior: float) -> None: ...
+
+class NativeAligner:
+    def __init__(
+        self,
+        table: LexicalTable,
+        source_shares: npt.NDArray[np.float32],
+        target_shares: npt.NDArray[np.float32],
+        forward: npt.NDArray[np.float32],
+        backward: npt.NDArray[np.float32],
+        null: float,
+        floor: float,
+        steepness: float,
+    ) -> None: ...
+    def expect(
+        self, pairs: NumberedPairs, jumps: bool, counts: npt.NDArray[np.int64], threads: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+    def link(
+        self, pairs: NumberedPairs, how: int, least: float, threads: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]: ...
+    def score(
+        self,
+        pairs: NumberedPairs,
+        counts: npt.NDArray[np.int64],
+        own: npt.NDArray[np.int64],
+        pseudo: float,
+        unknown: float,
+        mix: float,
+        floor: float,
+        threads: int,
+    ) -> npt.NDArray[np.float64]: ...
+
+def symmetrize_links(
+    forward: npt.NDArray[np.uint8], backward: npt.NDArray[np.uint8], how: int
+) -> npt.NDArray[np.uint8]: ...

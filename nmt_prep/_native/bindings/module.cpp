@@ -12,4 +12,5 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_clean(module);
     nmt_prep::bind_dedup(module);
     nmt_prep::bind_fasttext(module);
+    nmt_prep::bind_align(module);
 }

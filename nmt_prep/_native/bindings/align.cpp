@@ -1,0 +1,336 @@
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "align/cells.h"
+#include "align/expect.h"
+#include "align/links.h"
+#include "align/score.h"
+#include "align/vocabulary.h"
+#include "align/words.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Grid = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+static_assert(sizeof(align::Cell) == 12 && sizeof(align::Link) == 2 * sizeof(std::int32_t));
+
+template <class T>
+NumpyArray<T> copied(const std::vector<T>& values) {
+    auto copy = std::make_unique_for_overwrite<T[]>(values.size());
+    std::ranges::copy(values, copy.get());
+    return own_by_numpy(std::move(copy), values.size());
+}
+
+void require(bool good, const char* message) {
+    if (!good) throw nb::value_error(message);
+}
+
+// Returns hashes of words and stems, counts, and the number of words of each line.
+auto count_words(const ByteArray& data, const Int64Array& offsets, bool spaces, unsigned stem, std::size_t threads) {
+    const TextView text = text_view(data, offsets);
+    std::vector<align::WordCount> words;
+    auto sizes = std::make_unique_for_overwrite<std::int64_t[]>(text.lines);
+    {
+        const nb::gil_scoped_release unlocked;
+        words = align::count_words(text, {spaces, stem}, sizes.get(), threads);
+    }
+    auto wholes = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
+    auto stems = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
+    auto counts = std::make_unique_for_overwrite<std::int64_t[]>(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        wholes[i] = words[i].whole;
+        stems[i] = words[i].stem;
+        counts[i] = words[i].count;
+    }
+    return std::tuple(own_by_numpy(std::move(wholes), words.size()), own_by_numpy(std::move(stems), words.size()),
+                      own_by_numpy(std::move(counts), words.size()), own_by_numpy(std::move(sizes), text.lines));
+}
+
+// Returns the first and last bytes of words within their lines, and the offsets of the words of each line.
+auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
+    const TextView text = text_view(data, offsets);
+    std::vector<std::int32_t> begins;
+    std::vector<std::int32_t> ends;
+    std::vector<std::int64_t> words{0};
+    {
+        const nb::gil_scoped_release unlocked;
+        align::WordSplitter splitter({spaces, 0});
+        for (std::size_t line = 0; line < text.lines; ++line) {
+            check_utf8(text, line);
+            for (const align::Word& word : splitter.split(text.line(line), text.line(line + 1))) {
+                begins.push_back(static_cast<std::int32_t>(word.begin));
+                ends.push_back(static_cast<std::int32_t>(word.end));
+            }
+            words.push_back(static_cast<std::int64_t>(begins.size()));
+        }
+    }
+    return std::tuple(copied(begins), copied(ends), copied(words));
+}
+
+auto encode_words(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets, bool spaces,
+                  unsigned stem, std::size_t threads) {
+    const TextView text = text_view(data, offsets);
+    align::EncodedLines lines;
+    {
+        const nb::gil_scoped_release unlocked;
+        lines = align::encode_words(text, {spaces, stem}, vocabulary, threads);
+    }
+    return std::tuple(copied(lines.numbers), copied(lines.offsets));
+}
+
+// The four arrays of pairs of lines, checked.
+struct HeldPairs {
+    HeldPairs(Int32Array source_words, Int64Array source_bounds, Int32Array target_words, Int64Array target_bounds)
+        : source(std::move(source_words)),
+          source_offsets(std::move(source_bounds)),
+          target(std::move(target_words)),
+          target_offsets(std::move(target_bounds)) {
+        require(source_offsets.size() == target_offsets.size() && source_offsets.size() > 0,
+                "the sides have different numbers of lines");
+        check_rows(source_offsets.data(), source_offsets.size(), source.size());
+        check_rows(target_offsets.data(), target_offsets.size(), target.size());
+    }
+
+    align::Pairs view() const {
+        return {source.data(), source_offsets.data(), target.data(), target_offsets.data(), source_offsets.size() - 1};
+    }
+    // Throws ValueError unless words are below the sizes of the vocabularies.
+    void check_words(std::size_t sources, std::size_t targets) const {
+        const auto check = [](const Int32Array& words, std::size_t size) {
+            for (std::size_t i = 0; i < words.size(); ++i)
+                require(static_cast<std::uint32_t>(words.data()[i]) < size, "a word is not in the vocabulary");
+        };
+        check(source, sources);
+        check(target, targets);
+    }
+
+    Int32Array source;
+    Int64Array source_offsets;
+    Int32Array target;
+    Int64Array target_offsets;
+};
+
+using CellArrays = std::tuple<NumpyArray<std::int64_t>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>>;
+
+CellArrays cell_arrays(const align::CellCounts& cells) {
+    return {copied(cells.offsets), copied(cells.targets), copied(cells.counts)};
+}
+
+align::CellCounts cells_of(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts) {
+    require(targets.size() == counts.size(), "there must be a count for each cell");
+    check_rows(offsets.data(), offsets.size(), targets.size());
+    return {{offsets.data(), offsets.data() + offsets.size()},
+            {targets.data(), targets.data() + targets.size()},
+            {counts.data(), counts.data() + counts.size()}};
+}
+
+CellArrays count_cells(const HeldPairs& pairs, std::uint64_t share, bool all, std::size_t rows, std::size_t columns,
+                       double steepness, std::size_t threads) {
+    pairs.check_words(rows, columns);
+    align::CellCounts cells;
+    {
+        const nb::gil_scoped_release unlocked;
+        cells = align::count_cells(pairs.view(), {share, all}, rows, columns, steepness, threads);
+    }
+    return cell_arrays(cells);
+}
+
+CellArrays add_cells(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
+                     const Int64Array& other_offsets, const Int32Array& other_targets, const Int64Array& other_counts) {
+    require(offsets.size() == other_offsets.size(), "the cells have different numbers of rows");
+    const align::CellCounts first = cells_of(offsets, targets, counts);
+    const align::CellCounts second = cells_of(other_offsets, other_targets, other_counts);
+    return cell_arrays(align::add_cells(first, second));
+}
+
+CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
+                       std::int64_t least) {
+    return cell_arrays(align::prune_cells(cells_of(offsets, targets, counts), least));
+}
+
+align::Table* new_table(const Int64Array& offsets, const Int32Array& targets) {
+    check_rows(offsets.data(), offsets.size(), targets.size());
+    return new align::Table(
+        {{offsets.data(), offsets.data() + offsets.size()}, {targets.data(), targets.data() + targets.size()}, {}});
+}
+
+align::Table* restored_table(const Int64Array& first, const ByteArray& slots) {
+    require(slots.size() % sizeof(align::Cell) == 0, "the lexical table is cut");
+    const auto* const cells = reinterpret_cast<const align::Cell*>(slots.data());
+    try {
+        return new align::Table({first.data(), first.data() + first.size()},
+                                {cells, cells + slots.size() / sizeof(align::Cell)});
+    } catch (const std::invalid_argument& error) {
+        throw nb::value_error(error.what());
+    }
+}
+
+// A table with everything that posteriors are computed from.
+class Aligner {
+   public:
+    Aligner(const align::Table& table, const FloatArray& source_shares, const FloatArray& target_shares,
+            const FloatArray& forward, const FloatArray& backward, float null, float floor, double steepness)
+        : source_shares_(source_shares), target_shares_(target_shares) {
+        require(source_shares.size() == table.rows(), "there must be a share for each source word");
+        require(forward.size() == align::kJumps + 1 && backward.size() == align::kJumps + 1,
+                "there must be a weight for each jump");
+        for (const align::Cell& cell : table.slots())
+            require(cell.target < static_cast<std::int64_t>(target_shares.size()), "a word is not in the vocabulary");
+        parameters_ = {
+            &table,   source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null, floor,
+            steepness};
+    }
+
+    const align::Parameters& parameters() const { return parameters_; }
+    void check(const HeldPairs& pairs) const { pairs.check_words(source_shares_.size(), target_shares_.size()); }
+    std::size_t slots() const { return parameters_.table->slots().size(); }
+    std::size_t columns() const { return target_shares_.size(); }
+
+   private:
+    static align::Jumps jumps(const FloatArray& weights) {
+        align::Jumps jumps{};
+        std::copy_n(weights.data(), align::kJumps, jumps.near);
+        jumps.far = weights.data()[align::kJumps];
+        return jumps;
+    }
+
+    FloatArray source_shares_, target_shares_;
+    align::Parameters parameters_{};
+};
+
+auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Counts& counts, std::size_t threads) {
+    aligner.check(pairs);
+    require(counts.size() == aligner.slots(), "there must be a count for each slot");
+    align::Expected expected{counts.data()};
+    SignalPoll poll;
+    {
+        const nb::gil_scoped_release unlocked;
+        align::expect(pairs.view(), aligner.parameters(), jumps ? align::Step::kJumps : align::Step::kDiagonal,
+                      expected, threads, poll);
+    }
+    return std::tuple(copied(std::vector(expected.forward.begin(), expected.forward.end())),
+                      copied(std::vector(expected.backward.begin(), expected.backward.end())));
+}
+
+// Returns links as numbers of source and target words in turn, their offsets, and the number of pairs too long.
+auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, float least, std::size_t threads) {
+    aligner.check(pairs);
+    require(how <= static_cast<unsigned>(align::Symmetrization::kBackward), "there is no such symmetrization");
+    align::PairLinks result;
+    SignalPoll poll;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = align::link(pairs.view(), aligner.parameters(), static_cast<align::Symmetrization>(how), least,
+                             threads, poll);
+    }
+    auto links = std::make_unique_for_overwrite<std::int32_t[]>(2 * result.links.size());
+    for (std::size_t i = 0; i < result.links.size(); ++i) {
+        links[2 * i] = result.links[i].source;
+        links[2 * i + 1] = result.links[i].target;
+    }
+    return std::tuple(own_by_numpy(std::move(links), 2 * result.links.size()), copied(result.offsets), result.too_long);
+}
+
+auto score(const Aligner& aligner, const HeldPairs& pairs, const Int64Array& counts, const Int64Array& own,
+           double pseudo, double unknown, double mix, double floor, std::size_t threads) {
+    aligner.check(pairs);
+    require(counts.size() == aligner.slots(), "there must be a count for each slot");
+    const align::Pairs view = pairs.view();
+    require(own.size() == view.size, "there must be a number for each pair");
+    auto scores = std::make_unique_for_overwrite<double[]>(view.size);
+    SignalPoll poll;
+    {
+        const nb::gil_scoped_release unlocked;
+        const align::Totals totals = align::totals_of(*aligner.parameters().table, aligner.columns(), counts.data());
+        const align::Evidence evidence{counts.data(), &totals, pseudo, unknown, mix, floor};
+        align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
+    }
+    return own_by_numpy(std::move(scores), view.size);
+}
+
+auto symmetrize(const Grid& forward, const Grid& backward, unsigned how) {
+    require(forward.shape(0) == backward.shape(0) && forward.shape(1) == backward.shape(1),
+            "the directions have different sizes");
+    require(how <= static_cast<unsigned>(align::Symmetrization::kBackward), "there is no such symmetrization");
+    std::vector<std::uint8_t> links(forward.data(), forward.data() + forward.size());
+    const std::vector<std::uint8_t> other(backward.data(), backward.data() + backward.size());
+    align::symmetrize(links, other, forward.shape(0), forward.shape(1), static_cast<align::Symmetrization>(how));
+    return copied(links);
+}
+
+}  // namespace
+
+void bind_align(nb::module_& module) {
+    module.attr("ALIGN_ONE") = nb::int_(align::kOne);
+    module.attr("ALIGN_JUMPS") = nb::int_(align::kJumps);
+    module.attr("ALIGN_MOST_WORDS") = nb::int_(align::kMostWords);
+    module.attr("ALIGN_MOST_CELLS") = nb::int_(align::kMostCells);
+    module.def("count_words", count_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
+               nb::arg("threads"));
+    module.def("word_spans", word_spans, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"));
+    nb::class_<align::Vocabulary>(module, "WordNumbers")
+        .def("__init__", [](align::Vocabulary* self,
+                            const UInt64Array& hashes) { new (self) align::Vocabulary(hashes.data(), hashes.size()); })
+        .def("encode", encode_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
+             nb::arg("threads"));
+    nb::class_<HeldPairs>(module, "NumberedPairs")
+        .def(nb::init<Int32Array, Int64Array, Int32Array, Int64Array>(), nb::arg("source"), nb::arg("source_offsets"),
+             nb::arg("target"), nb::arg("target_offsets"))
+        .def("__len__", [](const HeldPairs& pairs) { return pairs.view().size; });
+    module.def("count_cells", count_cells, nb::arg("pairs"), nb::arg("share"), nb::arg("every"), nb::arg("rows"),
+               nb::arg("columns"), nb::arg("steepness"), nb::arg("threads"));
+    module.def("add_cells", add_cells);
+    module.def("prune_cells", prune_cells);
+    nb::class_<align::Table>(module, "LexicalTable")
+        .def(nb::new_(&new_table), nb::arg("offsets"), nb::arg("targets"))
+        .def_static("restored", &restored_table, nb::arg("first"), nb::arg("slots"))
+        .def("first", [](const align::Table& table) { return copied(table.first()); })
+        .def("slots",
+             [](const align::Table& table) {
+                 const auto* const bytes = reinterpret_cast<const std::uint8_t*>(table.slots().data());
+                 const std::size_t size = table.slots().size() * sizeof(align::Cell);
+                 auto copy = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+                 std::copy_n(bytes, size, copy.get());
+                 return own_by_numpy(std::move(copy), size);
+             })
+        .def(
+            "placed",
+            [](const align::Table& table, const Int64Array& offsets, const Int32Array& targets,
+               const Int64Array& counts) {
+                require(offsets.size() == table.rows() + 1, "the cells and the table have different numbers of rows");
+                return copied(table.placed(cells_of(offsets, targets, counts)));
+            },
+            nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"))
+        .def(
+            "reestimate",
+            [](align::Table& table, std::size_t columns, const Int64Array& counts, double prior) {
+                require(counts.size() == table.slots().size(), "there must be a count for each slot");
+                const nb::gil_scoped_release unlocked;
+                align::reestimate(table, columns, counts.data(), prior);
+            },
+            nb::arg("columns"), nb::arg("counts"), nb::arg("prior"));
+    nb::class_<Aligner>(module, "NativeAligner")
+        .def(nb::init<const align::Table&, const FloatArray&, const FloatArray&, const FloatArray&, const FloatArray&,
+                      float, float, double>(),
+             nb::keep_alive<1, 2>(), nb::arg("table"), nb::arg("source_shares"), nb::arg("target_shares"),
+             nb::arg("forward"), nb::arg("backward"), nb::arg("null"), nb::arg("floor"), nb::arg("steepness"))
+        .def("expect", expect, nb::arg("pairs"), nb::arg("jumps"), nb::arg("counts"), nb::arg("threads"))
+        .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("least"), nb::arg("threads"))
+        .def("score", score, nb::arg("pairs"), nb::arg("counts"), nb::arg("own"), nb::arg("pseudo"), nb::arg("unknown"),
+             nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
+    module.def("symmetrize_links", symmetrize, nb::arg("forward"), nb::arg("backward"), nb::arg("how"));
+}
+
+}  // namespace nmt_prep

@@ -1,0 +1,31 @@
+// The pairs of words that occur together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "align/pairs.h"
+#include "align/table.h"
+
+namespace nmt_prep::align {
+
+// Which pairs of lines are counted: those whose words hash to a number below `share`, a fraction of 2^64, or all.
+struct Sample {
+    std::uint64_t share;
+    bool all;
+
+    bool has(const Pair& pair) const;
+};
+
+// Counts the pairs of known words of a sample of pairs of lines, each weighted by its distance from the diagonal.
+// Returns `rows` rows: those of all source words of the vocabulary.
+CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std::size_t columns, double steepness,
+                       std::size_t threads);
+
+// Adds two sets of cells of the same rows.
+CellCounts add_cells(const CellCounts& first, const CellCounts& second);
+
+// Keeps cells whose counts reach a limit.
+CellCounts prune_cells(const CellCounts& cells, std::int64_t least);
+
+}  // namespace nmt_prep::align

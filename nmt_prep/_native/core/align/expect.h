@@ -1,0 +1,38 @@
+// Expected counts of links, and the probabilities that follow from them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "align/lattice.h"
+#include "text/batch.h"
+
+namespace nmt_prep::align {
+
+// How posteriors are computed: see Lattice.
+enum class Step : std::uint8_t { kDiagonal, kJumps };
+
+// Sums over pairs, as multiples of 1 / kOne.
+struct Expected {
+    std::int64_t* cells;  // one for each slot of the table
+    std::array<std::int64_t, kJumps + 1> forward{};
+    std::array<std::int64_t, kJumps + 1> backward{};
+};
+
+// Adds the expected numbers of agreed links of pairs. Sums do not depend on the number of threads.
+// Pairs with an empty side, and too long ones, are left out.
+void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
+            const Poll& poll);
+
+// Sets the probabilities of a table from counts of its slots: variational Bayes with a sparse prior.
+void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, double prior);
+
+// Totals of the counts of rows and columns of a table.
+struct Totals {
+    std::vector<std::int64_t> rows, columns;
+};
+Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts);
+
+}  // namespace nmt_prep::align

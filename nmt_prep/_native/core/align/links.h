@@ -1,0 +1,44 @@
+// Links of pairs, from the posteriors of both directions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "align/lattice.h"
+#include "text/batch.h"
+
+namespace nmt_prep::align {
+
+enum class Symmetrization : std::uint8_t {
+    kIntersection,
+    kUnion,
+    kGrowDiag,
+    kGrowDiagFinal,
+    kGrowDiagFinalAnd,
+    kForward,
+    kBackward,
+};
+
+struct Link {
+    std::int32_t source;
+    std::int32_t target;
+};
+
+// Links of pairs, by source word, then target word: those of pair i are [offsets[i], offsets[i + 1]).
+struct PairLinks {
+    std::vector<Link> links;
+    std::vector<std::int64_t> offsets;
+    std::int64_t too_long = 0;  // pairs without links because they are too long
+};
+
+// Links each word to its most probable counterpart, if it is at least as probable as `least` and as none, in both
+// directions, and joins the directions.
+PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, float least, std::size_t threads,
+               const Poll& poll);
+
+// Joins links of two directions, [sources][targets] each; the result replaces the first.
+void symmetrize(std::vector<std::uint8_t>& forward, const std::vector<std::uint8_t>& backward, std::size_t sources,
+                std::size_t targets, Symmetrization how);
+
+}  // namespace nmt_prep::align

@@ -1,0 +1,54 @@
+// Exponential, logarithm and digamma from additions, multiplications and divisions alone, whose results IEEE 754
+// fixes: the same on every processor, which the functions of the C library are not.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace nmt_prep::align {
+
+inline constexpr double kLn2High = 6.93147180369123816490e-01;
+inline constexpr double kLn2Low = 1.90821492927058770002e-10;
+
+// e to the power of x, for -700 <= x <= 700; smaller values give 0.
+inline double exp(double x) {
+    if (x < -700.0) return 0.0;
+    if (x > 700.0) x = 700.0;
+    const double scaled = x * 1.44269504088896338700;
+    const auto power = static_cast<std::int64_t>(scaled + (scaled < 0 ? -0.5 : 0.5));
+    const auto whole = static_cast<double>(power);
+    const double rest = (x - whole * kLn2High) - whole * kLn2Low;
+    double sum = 1.0;
+    for (int term = 13; term > 0; --term) sum = 1.0 + sum * rest / term;
+    return sum * std::bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
+}
+
+// Natural logarithm of a positive, normal number.
+inline double log(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    auto power = static_cast<std::int64_t>(bits >> 52) - 1023;
+    double part = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFu) | 0x3FF0000000000000u);
+    if (part > 1.41421356237309504880) {
+        part *= 0.5;
+        ++power;
+    }
+    const double ratio = (part - 1.0) / (part + 1.0);
+    const double square = ratio * ratio;
+    double sum = 0.0;
+    for (int odd = 21; odd > 0; odd -= 2) sum = sum * square + 1.0 / odd;
+    const auto whole = static_cast<double>(power);
+    return whole * kLn2High + (2.0 * ratio * sum + whole * kLn2Low);
+}
+
+// exp(digamma(x)) for x > 0: the weight that variational Bayes gives to an expected count.
+inline double exp_digamma(double x) {
+    double shift = 0.0;
+    for (; x < 6.0; x += 1.0) shift += 1.0 / x;
+    if (shift > 650.0) return 0.0;
+    const double inverse = 1.0 / x;
+    const double square = inverse * inverse;
+    const double tail = inverse * 0.5 + square * (1.0 / 12 - square * (1.0 / 120 - square / 252));
+    return x * exp(-tail - shift);
+}
+
+}  // namespace nmt_prep::align

@@ -1,0 +1,77 @@
+// The lexical table: for pairs of words that occur together, how probable each is given the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace nmt_prep::align {
+
+// Expected counts are sums of whole numbers, so that they do not depend on the order of their terms: 1.0 is kOne.
+inline constexpr std::int64_t kOne = std::int64_t{1} << 20;
+
+// A pair of words. `forward` is p(target word | source word), `backward` is p(source word | target word).
+struct Cell {
+    std::int32_t target;  // kFree in a slot without a cell
+    float forward;
+    float backward;
+};
+inline constexpr std::int32_t kFree = -1;
+
+// Rows of cells: row i has targets[offsets[i], offsets[i + 1]), which ascend, and their counts.
+struct CellCounts {
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int32_t> targets;
+    std::vector<std::int64_t> counts;
+};
+
+// A row for each source word; a row is a table with open addressing, of a power of two of slots. Where a cell is
+// depends on the cells of its row alone.
+class Table {
+   public:
+    static constexpr std::int64_t kNone = -1;
+
+    // Lays out the cells of rows; probabilities are 0.
+    explicit Table(const CellCounts& rows);
+    // Takes over a layout: the slots of row i are [first[i], first[i + 1]).
+    // Throws std::invalid_argument unless rows have a power of two of slots, and free ones.
+    Table(std::vector<std::int64_t> first, std::vector<Cell> slots);
+
+    std::size_t rows() const { return first_.size() - 1; }
+    const std::vector<std::int64_t>& first() const { return first_; }
+    const std::vector<Cell>& slots() const { return slots_; }
+    std::vector<Cell>& slots() { return slots_; }
+
+    // Counts of cells in the order of the slots; those of cells that the table lacks are left out.
+    std::vector<std::int64_t> placed(const CellCounts& rows) const;
+
+    // The slots of a source word, prepared for searches.
+    struct Row {
+        std::int64_t first;
+        std::uint32_t mask;
+    };
+    Row row(std::int32_t source) const {
+        const auto at = static_cast<std::size_t>(source);
+        return {first_[at], static_cast<std::uint32_t>(first_[at + 1] - first_[at]) - 1};
+    }
+    // The slot of a cell, or kNone. Requires a row with slots.
+    std::int64_t find(Row row, std::int32_t target) const {
+        for (std::uint32_t at = start(target) & row.mask;; at = (at + 1) & row.mask) {
+            const std::int32_t found = slots_[static_cast<std::size_t>(row.first + at)].target;
+            if (found == target) return row.first + at;
+            if (found == kFree) return kNone;
+        }
+    }
+    static bool empty(Row row) { return row.mask == 0xFFFFFFFF; }
+
+   private:
+    static std::uint32_t start(std::int32_t target) {
+        const std::uint32_t mixed = static_cast<std::uint32_t>(target) * 2654435769u;
+        return mixed ^ mixed >> 15;
+    }
+
+    std::vector<std::int64_t> first_;
+    std::vector<Cell> slots_;
+};
+
+}  // namespace nmt_prep::align

@@ -1,0 +1,102 @@
+#include "align/vocabulary.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/parallel.h"
+
+namespace nmt_prep::align {
+namespace {
+
+constexpr std::size_t kRunBytes = 1 << 18;
+
+// Calls body(splitter, first, last, run, thread) for runs of lines, which it has checked to be UTF-8.
+template <class Body>
+void for_each_run(const TextView& text, const std::vector<std::size_t>& bounds, WordRule rule, std::size_t threads,
+                  Body&& body) {
+    std::vector<WordSplitter> splitters(std::max<std::size_t>(threads, 1), WordSplitter(rule));
+    parallel_for(bounds.size() - 1, threads, [&](std::size_t run, std::size_t thread) {
+        check_lines(text, bounds[run], bounds[run + 1]);
+        body(splitters[thread], bounds[run], bounds[run + 1], run, thread);
+    });
+}
+
+// Distinct words with counts.
+class WordTable {
+   public:
+    void add(const WordCount& word) {
+        const std::uint32_t number = index_.add(word.whole);
+        if (number == words_.size())
+            words_.push_back(word);
+        else
+            words_[number].count += word.count;
+    }
+    std::vector<WordCount>& words() { return words_; }
+
+   private:
+    HashIndex index_;
+    std::vector<WordCount> words_;
+};
+
+}  // namespace
+
+std::uint32_t HashIndex::add(std::uint64_t hash) {
+    const std::uint32_t found = find(hash);
+    if (found != kNone) return found;
+    if (2 * (size_ + 1) > slots_.size()) {
+        std::vector<Slot> before(2 * slots_.size(), Slot{0, kNone});
+        before.swap(slots_);
+        for (const Slot& slot : before)
+            if (slot.number != kNone) place(slot.hash, slot.number);
+    }
+    place(hash, static_cast<std::uint32_t>(size_));
+    return static_cast<std::uint32_t>(size_++);
+}
+
+void HashIndex::place(std::uint64_t hash, std::uint32_t number) {
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].number != kNone) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {hash, number};
+}
+
+std::vector<WordCount> count_words(const TextView& text, WordRule rule, std::int64_t* sizes, std::size_t threads) {
+    std::vector<WordTable> tables(std::max<std::size_t>(threads, 1));
+    for_each_run(text, cut_lines(text, kRunBytes), rule, threads,
+                 [&](WordSplitter& splitter, std::size_t first, std::size_t last, std::size_t, std::size_t thread) {
+                     for (std::size_t line = first; line < last; ++line) {
+                         const std::vector<Word>& words = splitter.split(text.line(line), text.line(line + 1));
+                         for (const Word& word : words) tables[thread].add({word.whole, word.stem, 1});
+                         sizes[line] = static_cast<std::int64_t>(words.size());
+                     }
+                 });
+    for (std::size_t thread = 1; thread < tables.size(); ++thread)
+        for (const WordCount& word : tables[thread].words()) tables[0].add(word);
+    std::vector<WordCount> words = std::move(tables[0].words());
+    std::ranges::sort(words, {}, &WordCount::whole);
+    return words;
+}
+
+Vocabulary::Vocabulary(const std::uint64_t* hashes, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) index_.add(hashes[i]);
+}
+
+EncodedLines encode_words(const TextView& text, WordRule rule, const Vocabulary& vocabulary, std::size_t threads) {
+    const std::vector<std::size_t> bounds = cut_lines(text, kRunBytes);
+    std::vector<std::vector<std::int32_t>> runs(bounds.size() - 1);
+    EncodedLines lines;
+    lines.offsets.resize(text.lines + 1);
+    for_each_run(text, bounds, rule, threads,
+                 [&](WordSplitter& splitter, std::size_t first, std::size_t last, std::size_t run, std::size_t) {
+                     for (std::size_t line = first; line < last; ++line) {
+                         const std::vector<Word>& words = splitter.split(text.line(line), text.line(line + 1));
+                         for (const Word& word : words) runs[run].push_back(vocabulary.number(word));
+                         lines.offsets[line + 1] = static_cast<std::int64_t>(words.size());
+                     }
+                 });
+    for (std::size_t line = 0; line < text.lines; ++line) lines.offsets[line + 1] += lines.offsets[line];
+    lines.numbers.reserve(static_cast<std::size_t>(lines.offsets.back()));
+    for (const std::vector<std::int32_t>& run : runs) lines.numbers.insert(lines.numbers.end(), run.begin(), run.end());
+    return lines;
+}
+
+}  // namespace nmt_prep::align

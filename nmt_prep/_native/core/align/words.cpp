@@ -1,0 +1,147 @@
+#include "align/words.h"
+
+#include <array>
+
+#include "clean/keys.h"
+#include "clean/scripts.h"
+#include "text/casefold.h"
+#include "text/properties.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::align {
+namespace {
+
+// What a character does to the word before it.
+enum class Kind : std::uint8_t {
+    kSpace,     // ends it, and is no word
+    kLetter,    // continues a word of letters, marks and numbers
+    kDigit,     // the same
+    kKatakana,  // continues a run of Katakana
+    kSingle,    // is a word, with the marks that follow
+    kLeading,   // is a vowel before its consonant (Thai, Lao): the next character belongs to its word
+    kTrailing,  // continues any word: marks, joiners, vowels after their consonant
+    kJoining,   // continues any word, and so does the next character (virama, Khmer coeng)
+    kSymbol,    // is a word together with the same characters that follow
+};
+
+std::array<Kind, 256> kinds_of_scripts() {
+    std::array<Kind, 256> kinds{};
+    kinds.fill(Kind::kLetter);
+    for (const char* const script : {"HAN", "HIRAGANA", "THAI", "LAO", "KHMER", "MYANMAR"})
+        kinds[static_cast<std::size_t>(clean::script_of_name(script))] = Kind::kSingle;
+    kinds[static_cast<std::size_t>(clean::script_of_name("KATAKANA"))] = Kind::kKatakana;
+    return kinds;
+}
+
+bool is_between(char32_t point, char32_t first, char32_t last) { return point >= first && point <= last; }
+
+Kind kind_of(char32_t point) {
+    static const std::array<Kind, 256> kKinds = kinds_of_scripts();
+    constexpr char32_t kTibetanTsheg = 0x0F0B;
+    constexpr char32_t kZeroWidthSpace = 0x200B;
+    const Properties properties = Properties::of(point);
+    if (properties.space() || point == kTibetanTsheg || point == kZeroWidthSpace) return Kind::kSpace;
+    if (is_between(point, 0x0E40, 0x0E44) || is_between(point, 0x0EC0, 0x0EC4)) return Kind::kLeading;
+    if (point == 0x0E30 || point == 0x0E32 || point == 0x0E33 || point == 0x0E45 || point == 0x0EB0 ||
+        point == 0x0EB2 || point == 0x0EB3)
+        return Kind::kTrailing;
+    if (point == 0x17D2 || point == 0x1039) return Kind::kJoining;
+    if (properties.mark() || properties.category() == Category::kCf) return Kind::kTrailing;
+    if (properties.decimal()) return Kind::kDigit;
+    if (properties.letter() || properties.number() || properties.category() == Category::kPc)
+        return kKinds[clean::word_script(point)];
+    return Kind::kSymbol;
+}
+
+struct AsciiKinds {
+    AsciiKinds() {
+        for (char32_t point = 0; point < 0x80; ++point) of[point] = kind_of(point);
+    }
+    std::array<Kind, 0x80> of{};
+};
+
+// True if a character belongs to the same word as the one before it.
+bool continues(Kind before, char32_t last, Kind kind, char32_t point) {
+    if (kind == Kind::kTrailing || kind == Kind::kJoining || before == Kind::kJoining) return true;
+    switch (before) {
+        case Kind::kLetter:
+        case Kind::kDigit: return kind == Kind::kLetter || kind == Kind::kDigit;
+        case Kind::kKatakana: return kind == Kind::kKatakana;
+        case Kind::kLeading: return kind == Kind::kSingle;
+        case Kind::kSymbol: return kind == Kind::kSymbol && point == last;
+        default: return false;
+    }
+}
+
+}  // namespace
+
+const std::vector<Word>& WordSplitter::split(const std::uint8_t* begin, const std::uint8_t* end) {
+    words_.clear();
+    if (rule_.spaces)
+        split_at_spaces(begin, end);
+    else
+        split_by_characters(begin, end);
+    return words_;
+}
+
+void WordSplitter::split_at_spaces(const std::uint8_t* begin, const std::uint8_t* end) {
+    const auto space = [](std::uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); };
+    for (const std::uint8_t* at = begin; at < end;) {
+        while (at < end && space(*at)) ++at;
+        const std::uint8_t* const start = at;
+        while (at < end && !space(*at)) ++at;
+        if (at > start) add(begin, start, at);
+    }
+}
+
+void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uint8_t* end) {
+    static const AsciiKinds kAscii;
+    const auto kind_at = [&](const std::uint8_t*& at, char32_t& point) {
+        point = next_utf8(at);
+        return point < 0x80 ? kAscii.of[point] : kind_of(point);
+    };
+    const std::uint8_t* start = nullptr;  // of the word that is open
+    Kind before = Kind::kSpace;
+    char32_t last = 0;
+    for (const std::uint8_t* at = begin; at < end;) {
+        const std::uint8_t* const here = at;
+        char32_t point;
+        Kind kind = kind_at(at, point);
+        if (before == Kind::kDigit && (point == '.' || point == ',') && at < end && *at - unsigned{'0'} < 10u) {
+            last = point;  // within a number
+            continue;
+        }
+        if (start != nullptr && kind != Kind::kSpace && continues(before, last, kind, point)) {
+            if (kind != Kind::kTrailing) before = kind;
+            last = point;
+            continue;
+        }
+        if (start != nullptr) add(begin, start, here);
+        start = kind == Kind::kSpace ? nullptr : here;
+        before = kind;
+        last = point;
+    }
+    if (start != nullptr) add(begin, start, end);
+}
+
+void WordSplitter::add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end) {
+    folded_.clear();
+    std::size_t points = 0;
+    std::size_t cut = 0;  // bytes of the stem, where the word is longer
+    bool digits = false;
+    const auto count = [&](char32_t point) {
+        if (points++ == rule_.stem) cut = folded_.size();
+        digits |= point >= '0' && point <= '9';
+        if (point < 0x80)
+            folded_ += static_cast<char>(point);
+        else
+            append_utf8(folded_, point);
+    };
+    for (const std::uint8_t* at = begin; at < end;) casefold(next_utf8(at), count);
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(folded_.data());
+    const std::uint64_t whole = clean::hash_key(bytes, folded_.size()).high;
+    const std::uint64_t stem = cut > 0 && !digits ? ~clean::hash_key(bytes, cut).high : ~whole;
+    words_.push_back({static_cast<std::uint32_t>(begin - line), static_cast<std::uint32_t>(end - line), whole, stem});
+}
+
+}  // namespace nmt_prep::align

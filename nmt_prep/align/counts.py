@@ -1,0 +1,101 @@
+"""Counts of a round of training: whole numbers, so that their sums do not depend on how the text is divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import add_cells
+
+from nmt_prep.align.files import Arrays, read_arrays, write_arrays
+from nmt_prep.errors import AlignmentModelError
+
+_SPARSE = "cells.at"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of some pairs.
+
+    Attributes:
+        round: the round of training that they belong to.
+        pairs: number of pairs that were counted.
+        arrays: sums by name; see :mod:`nmt_prep.align.model`.
+    """
+
+    round: str
+    pairs: int
+    arrays: Arrays
+
+    def save(self, path: Path) -> None:
+        """Writes the counts to a file.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        arrays = dict(self.arrays)
+        facts: dict[str, Any] = {"round": self.round, "pairs": self.pairs}
+        expected = arrays.get("expected")
+        if expected is not None and 2 * np.count_nonzero(expected) < len(expected):
+            places = np.flatnonzero(expected)
+            facts["slots"] = len(expected)
+            arrays |= {"expected": expected[places], _SPARSE: places}
+        write_arrays(path, "counts", facts, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Counts:
+        """Reads counts.
+
+        Raises:
+            AlignmentModelError: the file does not hold counts, or is damaged.
+            OSError: it cannot be read.
+        """
+        facts, arrays = read_arrays(path, "counts")
+        try:
+            if _SPARSE in arrays:
+                expected = np.zeros(facts["slots"], np.int64)
+                expected[arrays.pop(_SPARSE)] = arrays["expected"]
+                arrays["expected"] = expected
+            return cls(facts["round"], facts["pairs"], arrays)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise AlignmentModelError(f"{path} is damaged ({error!r}); make it again") from error
+
+
+def merge(counts: Iterable[Counts]) -> Counts:
+    """Adds up the counts of a round. Their order does not matter.
+
+    Raises:
+        ValueError: there are none, or they are of different rounds.
+    """
+    return reduce(_added, counts)
+
+
+def _added(first: Counts, second: Counts) -> Counts:
+    if first.round != second.round:
+        raise ValueError(f"counts of the rounds {first.round} and {second.round} cannot be added")
+    a, b = first.arrays, second.arrays
+    if first.round == "words":
+        arrays = _added_words(a, b)
+    elif first.round == "cells":
+        names = ("offsets", "targets", "counts")
+        arrays = dict(zip(names, add_cells(*(a[name] for name in names), *(b[name] for name in names)), strict=True))
+    else:
+        arrays = {name: a[name] + b[name] for name in a}
+    return Counts(first.round, first.pairs + second.pairs, arrays)
+
+
+def _added_words(a: Arrays, b: Arrays) -> dict[str, npt.NDArray[Any]]:
+    arrays = {"combinations": a["combinations"] + b["combinations"]}
+    for side in ("source", "target"):
+        wholes, at = np.unique(np.concatenate([each[f"{side}.wholes"] for each in (a, b)]), return_index=True)
+        arrays[f"{side}.wholes"] = wholes
+        arrays[f"{side}.stems"] = np.concatenate([each[f"{side}.stems"] for each in (a, b)])[at]
+        arrays[f"{side}.counts"] = np.zeros(len(wholes), np.int64)
+        for each in (a, b):
+            arrays[f"{side}.counts"][np.searchsorted(wholes, each[f"{side}.wholes"])] += each[f"{side}.counts"]
+    return arrays

@@ -1,0 +1,286 @@
+"""Models of word alignment: what they know, and their files; links and scores of pairs.
+
+:mod:`nmt_prep.align.training` makes models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import ALIGN_JUMPS, LexicalTable, NativeAligner, NumberedPairs
+
+from nmt_prep.align.files import read_arrays, write_arrays
+from nmt_prep.align.links import SYMMETRIZATIONS, Links, Symmetrization
+from nmt_prep.align.settings import Settings, rounds
+from nmt_prep.align.vocabulary import Integers, Vocabulary
+from nmt_prep.artefacts import parse_json_as
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import SIDES
+from nmt_prep.errors import AlignmentModelError
+
+Scores: TypeAlias = "npt.NDArray[np.float64]"
+Weights: TypeAlias = "npt.NDArray[np.float32]"
+
+_NO_LINK = 0.1
+"""Probability that a word has no link, before the words are seen."""
+
+_UNSEEN = 1e-3
+"""Probability of a word given one that the table does not pair it with, as a multiple of its share in the text."""
+
+_STEEPNESS = 4.0
+"""How fast the weight of a link falls with its distance from the diagonal."""
+
+_LEAST_LINK = 0.0
+
+_PSEUDO_COUNT = 2.0
+"""Counts of a word that are taken for unknown when scoring; few counts are weak evidence."""
+
+_SPREAD = 0.05
+"""The part of the pseudo count that is spread over the words of the other side by their shares."""
+
+_MIXED = 1e-3
+"""The part of a word's share in the text that its probability in a pair has at least."""
+
+_LEAST_VALUE = -3.0
+"""Least value of a word in the score of a pair."""
+
+
+def first_jumps() -> Weights:
+    """Returns the weights of jumps before anything is learned: a step to the next word is the most probable."""
+    half = ALIGN_JUMPS // 2
+    near = [0.5 ** abs(width - 1) for width in range(-half, half + 1)]
+    return np.array([*near, min(near) / 2], np.float32)
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The lexical table, and the weights of jumps.
+
+    Attributes:
+        table: pairs of words with their probabilities.
+        forward: weights of the jumps of target words within the source side, from the longest jump back to the longest
+            jump ahead, then that of any longer one: float32, shape ``[ALIGN_JUMPS + 1]``.
+        backward: the same for source words within the target side.
+    """
+
+    table: LexicalTable
+    forward: Weights
+    backward: Weights
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model, finished or in training.
+
+    Attributes:
+        settings: what it is made for.
+        rounds_done: number of rounds of training that it has had.
+        vocabularies: the known words of source and target; none before the first round.
+        share: the share of pairs that the lexical table is made from.
+        lexicon: the lexical table; None before the second round.
+        evidence: counts of links in the order of the table's slots: int64. In a finished model, those of the text; in
+            one that is in training, those of the prior, or none.
+        prior: what training starts from; None if it starts from nothing, or has used it up.
+    """
+
+    settings: Settings
+    rounds_done: int = 0
+    vocabularies: tuple[Vocabulary, ...] = ()
+    share: float = 1.0
+    lexicon: Lexicon | None = None
+    evidence: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    prior: Model | None = None
+
+    @classmethod
+    def start(cls, settings: Settings, prior: Model | None = None) -> Model:
+        """Returns a model that knows nothing yet.
+
+        Args:
+            settings: what it is made for.
+            prior: a finished model, whose counts are added to those of the text.
+
+        Raises:
+            AlignmentModelError: the prior is not finished, or has other words.
+        """
+        if prior is not None:
+            if not prior.finished:
+                raise AlignmentModelError("the prior is a model that is not finished; finish its training first")
+            ours, theirs = ((each.pretokenized, each.stem) for each in (settings, prior.settings))
+            if ours != theirs:
+                raise AlignmentModelError(
+                    "the prior divides lines into other words (pretokenized, stem): "
+                    f"{theirs[0]}, {theirs[1]}, not {ours[0]}, {ours[1]}; use the same settings"
+                )
+        return cls(settings, prior=prior)
+
+    @property
+    def round(self) -> str | None:
+        """Name of the round of training that comes next; None if the model is finished."""
+        names = rounds(self.settings)
+        return names[self.rounds_done] if self.rounds_done < len(names) else None
+
+    @property
+    def finished(self) -> bool:
+        """True if the training is complete."""
+        return self.round is None
+
+    def numbered(self, source: TextColumn, target: TextColumn, threads: int = 1) -> NumberedPairs:
+        """Returns pairs as numbers of words, which :meth:`align_numbered` and others take.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            ValueError: the sides have different numbers of lines, or the model does not know any words yet.
+        """
+        if not self.vocabularies:
+            raise ValueError("the model has not counted words yet")
+        columns = zip(self.vocabularies, (source, target), strict=True)
+        arrays = [vocabulary.numbers(lines, self.settings, threads) for vocabulary, lines in columns]
+        return NumberedPairs(*arrays[0], *arrays[1])
+
+    def known(self, source: TextColumn, target: TextColumn, threads: int = 1) -> tuple[float, float]:
+        """Returns the share of the words of each side that the model knows; 1.0 for a side without words."""
+        columns = zip(self.vocabularies, (source, target), strict=True)
+        numbers = [vocabulary.numbers(lines, self.settings, threads)[0] for vocabulary, lines in columns]
+        first, second = (float(np.count_nonzero(each)) / len(each) if len(each) else 1.0 for each in numbers)
+        return first, second
+
+    def align(
+        self,
+        source: TextColumn,
+        target: TextColumn,
+        symmetrize: Symmetrization = "grow-diag-final-and",
+        threads: int = 1,
+    ) -> Links:
+        """Links the words of pairs.
+
+        Args:
+            source: the source lines.
+            target: the target lines.
+            symmetrize: how the links of both directions are joined.
+            threads: number of threads; it does not change the result.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            ValueError: the sides have different numbers of lines.
+        """
+        return self.align_numbered(self.numbered(source, target, threads), symmetrize, threads)
+
+    def align_numbered(
+        self, pairs: NumberedPairs, symmetrize: Symmetrization = "grow-diag-final-and", threads: int = 1
+    ) -> Links:
+        """Links the words of pairs that :meth:`numbered` made; see :meth:`align`."""
+        links, offsets, too_long = self.aligner.link(pairs, SYMMETRIZATIONS.index(symmetrize), _LEAST_LINK, threads)
+        return Links(links.reshape(-1, 2), offsets, too_long)
+
+    def score(self, source: TextColumn, target: TextColumn, own: Integers | int = 0, threads: int = 1) -> Scores:
+        """Returns how well the sides of each pair translate each other.
+
+        The score is the mean over words of log(p(word | other side) / p(word)), for each direction; both are added.
+
+        Args:
+            source: the source lines.
+            target: the target lines.
+            own: number of pairs of the training text that are equal to each pair, itself included, whose counts are
+                left out: int64, shape ``[pairs]``, or one number for all pairs; 0 for text that is new to the model.
+            threads: number of threads; it does not change the result.
+
+        Returns:
+            float64, shape ``[pairs]``; higher is better; NaN for pairs with a side without words.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            ValueError: the sides have different numbers of lines.
+        """
+        return self.score_numbered(self.numbered(source, target, threads), own, threads)
+
+    def score_numbered(self, pairs: NumberedPairs, own: Integers | int = 0, threads: int = 1) -> Scores:
+        """Scores pairs that :meth:`numbered` made; see :meth:`score`."""
+        if not self.finished:
+            raise ValueError(f"the model needs its round {self.round} before it can score pairs")
+        copies = np.full(len(pairs), own, np.int64) if isinstance(own, int) else own
+        options = (_PSEUDO_COUNT, _SPREAD, _MIXED, _LEAST_VALUE)
+        return self.aligner.score(pairs, self.evidence, copies, *options, threads)
+
+    @cached_property
+    def aligner(self) -> NativeAligner:
+        """The native view of the model. Requires a lexicon."""
+        assert self.lexicon is not None
+        source, target = (vocabulary.shares for vocabulary in self.vocabularies)
+        lexicon = self.lexicon
+        return NativeAligner(
+            lexicon.table, source, target, lexicon.forward, lexicon.backward, _NO_LINK, _UNSEEN, _STEEPNESS
+        )
+
+    def save(self, path: Path) -> None:
+        """Writes the model to a file. The same model gives the same bytes.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        facts, arrays = self._stored("")
+        if self.prior is not None:
+            prior, prior_arrays = self.prior._stored("prior.")
+            facts, arrays = facts | {"prior": prior}, arrays | prior_arrays
+        write_arrays(path, "model", facts, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Model:
+        """Reads a model.
+
+        Raises:
+            AlignmentModelError: the file is not a model, or is damaged.
+            OSError: it cannot be read.
+        """
+        facts, arrays = read_arrays(path, "model")
+        try:
+            prior = facts.pop("prior", None)
+            model = _restored(facts, arrays, "")
+            return model if prior is None else replace(model, prior=_restored(prior, arrays, "prior."))
+        except (KeyError, TypeError, ValueError) as error:
+            raise AlignmentModelError(f"{path} is damaged ({error}); make it again") from error
+
+    def _stored(self, prefix: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Returns the facts and arrays of a file, without the prior."""
+        facts = {"settings": asdict(self.settings), "rounds_done": self.rounds_done, "share": self.share}
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for side, vocabulary in zip(SIDES, self.vocabularies, strict=False):
+            arrays |= {f"{side}.hashes": vocabulary.hashes, f"{side}.counts": vocabulary.counts}
+        if self.lexicon is not None:
+            table = self.lexicon.table
+            arrays |= {"first": table.first(), "slots": table.slots()}
+            arrays |= {"forward": self.lexicon.forward, "backward": self.lexicon.backward}
+        arrays["evidence"] = self.evidence
+        return facts, {prefix + name: array for name, array in arrays.items()}
+
+
+def _restored(facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Model:
+    """Returns a model from what its file holds.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing or does not fit together.
+    """
+    mine = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    vocabularies = tuple(
+        Vocabulary(mine[f"{side}.hashes"], mine[f"{side}.counts"]) for side in SIDES if f"{side}.hashes" in mine
+    )
+    lexicon = None
+    evidence = mine["evidence"]
+    if "first" in mine:
+        table = LexicalTable.restored(mine["first"], mine["slots"])
+        lexicon = Lexicon(table, mine["forward"], mine["backward"])
+        if len(evidence) * 12 != len(mine["slots"]):
+            raise ValueError("its counts do not fit its table")
+    settings = parse_json_as(Settings, facts["settings"])
+    model = Model(settings, facts["rounds_done"], vocabularies, facts["share"], lexicon, evidence)
+    needed = (model.rounds_done > 0, model.rounds_done > 1)
+    if not isinstance(model.rounds_done, int) or needed != (len(vocabularies) == len(SIDES), lexicon is not None):
+        raise ValueError("its parts do not fit its round")
+    if lexicon is not None:
+        _ = model.aligner  # checks that words and table fit together
+    return model

@@ -1,0 +1,36 @@
+"""Settings of a model, and its rounds of training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DIAGONAL_ROUNDS = 3
+JUMP_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a model is made for.
+
+    Attributes:
+        pretokenized: words are what white space in ASCII separates.
+        stem: number of characters that words are cut to, so that their forms share counts; 0 to keep them whole.
+        table: the most pairs of words that the lexical table has. It bounds the memory of training, about 40 bytes for
+            each, and does not depend on the number of pairs of lines.
+    """
+
+    pretokenized: bool = False
+    stem: int = 4
+    table: int = 1 << 23
+
+
+def rounds(settings: Settings) -> tuple[str, ...]:
+    """Returns the names of the rounds of training in order."""
+    del settings
+    return (
+        "words",
+        "cells",
+        *(f"diagonal-{number}" for number in range(1, DIAGONAL_ROUNDS + 1)),
+        *(f"jumps-{number}" for number in range(1, JUMP_ROUNDS + 1)),
+        "evidence",
+    )

@@ -1,0 +1,247 @@
+"""Trains models of word alignment in rounds.
+
+Each round counts the whole text, in any division into batches: a :class:`Counter` counts some of them,
+:func:`~nmt_prep.align.counts.merge` adds up the counts, and :func:`updated` makes the next model from the sum. The
+rounds are
+
+- ``words``: counts the words of both sides, and their combinations within pairs;
+- ``cells``: finds the pairs of words that occur together in a sample of the pairs; they become the lexical table;
+- ``diagonal-…``: counts expected links, where they depend on words and on the distance from the diagonal;
+- ``jumps-…``: the same for hidden Markov models over the jumps from link to link;
+- ``evidence``: counts expected links near the diagonal, from which scores are computed.
+
+A link counts as far as both directions expect it: the product of their probabilities (Liang, Taskar and Klein,
+"Alignment by Agreement", 2006). Expected counts are multiples of ``1 / ALIGN_ONE``: whole numbers, whose sums do not
+depend on the order of the terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import (
+    ALIGN_JUMPS,
+    ALIGN_MOST_CELLS,
+    ALIGN_MOST_WORDS,
+    ALIGN_ONE,
+    LexicalTable,
+    NumberedPairs,
+    count_cells,
+    count_words,
+    prune_cells,
+)
+
+from nmt_prep.align.counts import Counts, merge
+from nmt_prep.align.files import Arrays
+from nmt_prep.align.model import Lexicon, Model, Weights, first_jumps
+from nmt_prep.align.settings import Settings
+from nmt_prep.align.vocabulary import Integers, Vocabulary
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import SIDES
+
+_CellArrays: TypeAlias = "tuple[Integers, npt.NDArray[np.int32], Integers]"
+
+_FIRST_STEEPNESS = 2.0
+"""How fast the weight of a pair of words falls with the distance from the diagonal in the round ``cells``."""
+
+_COMBINATIONS_PER_CELL = 16
+"""The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""
+
+_CELL_NAMES = ("offsets", "targets", "counts")
+
+
+class Counter:
+    """Counts batches of pairs for the next round of a model. Its memory does not grow with their number."""
+
+    def __init__(self, model: Model, threads: int = 1) -> None:
+        """Prepares for counting.
+
+        Args:
+            model: a model that is not finished.
+            threads: number of threads; it does not change the counts.
+        """
+        if model.round is None:
+            raise ValueError("the model is finished")
+        self._model, self._round, self._threads = model, model.round, threads
+        self._sum: Counts | None = None
+
+    def add(self, source: TextColumn, target: TextColumn) -> None:
+        """Counts a batch.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            ValueError: the sides have different numbers of lines.
+        """
+        if self._round == "words":
+            self._include(_count_words(source, target, self._model.settings, self._threads))
+        else:
+            self.add_numbered(self._model.numbered(source, target, self._threads))
+
+    def add_numbered(self, pairs: NumberedPairs) -> None:
+        """Counts a batch that :meth:`Model.numbered` made, in any round but the first."""
+        if self._round == "cells":
+            self._include(_count_cells(self._model, pairs, self._threads))
+            return
+        if self._sum is None:
+            self._sum = _nothing_expected(self._model)
+        arrays = self._sum.arrays
+        jumps = self._round.startswith("jumps")
+        forward, backward = self._model.aligner.expect(pairs, jumps, arrays["expected"], self._threads)
+        arrays["forward"][:] += forward
+        arrays["backward"][:] += backward
+        self._sum = replace(self._sum, pairs=self._sum.pairs + len(pairs))
+
+    def counts(self) -> Counts:
+        """Returns the counts of all batches so far."""
+        if self._sum is not None:
+            return self._sum
+        if self._round not in ("words", "cells"):
+            return _nothing_expected(self._model)
+        nothing = TextColumn.from_strings([])
+        self.add(nothing, nothing)
+        return self.counts()
+
+    def _include(self, counts: Counts) -> None:
+        self._sum = counts if self._sum is None else merge((self._sum, counts))
+
+
+def count(model: Model, source: TextColumn, target: TextColumn, threads: int = 1) -> Counts:
+    """Returns the counts of one batch for the next round of a model; see :class:`Counter`."""
+    counter = Counter(model, threads)
+    counter.add(source, target)
+    return counter.counts()
+
+
+def updated(model: Model, counts: Counts) -> Model:
+    """Returns the model after its next round.
+
+    Args:
+        model: the model that was counted with.
+        counts: the counts of the whole text.
+
+    Raises:
+        ValueError: the counts are of another round.
+    """
+    if counts.round != model.round:
+        raise ValueError(f"the model needs counts of the round {model.round}, not of {counts.round}")
+    if model.round == "words":
+        new = _with_words(model, counts.arrays)
+    elif model.round == "cells":
+        new = _with_cells(model, counts.arrays)
+    elif model.round == "evidence":
+        new = replace(model, evidence=model.evidence + counts.arrays["expected"])
+    else:
+        new = _with_links(model, counts.arrays)
+    return replace(new, rounds_done=model.rounds_done + 1)
+
+
+def _count_words(source: TextColumn, target: TextColumn, settings: Settings, threads: int) -> Counts:
+    if len(source) != len(target):
+        raise ValueError("the sides have different numbers of lines")
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    sizes = []
+    for side, lines in zip(SIDES, (source, target), strict=True):
+        wholes, stems, counts, words = count_words(
+            lines.data, lines.offsets, settings.pretokenized, settings.stem, threads
+        )
+        arrays |= {f"{side}.wholes": wholes, f"{side}.stems": stems, f"{side}.counts": counts}
+        sizes.append(words)
+    combinations = sizes[0] * sizes[1]
+    aligned = (combinations <= ALIGN_MOST_CELLS) & (np.maximum(*sizes) <= ALIGN_MOST_WORDS)
+    arrays["combinations"] = np.array([combinations[aligned].sum()], np.int64)
+    return Counts("words", len(source), arrays)
+
+
+def _count_cells(model: Model, pairs: NumberedPairs, threads: int) -> Counts:
+    rows, columns = (len(vocabulary) for vocabulary in model.vocabularies)
+    sample = (min(int(model.share * 2.0**64), 2**64 - 1), model.share >= 1)
+    cells = count_cells(pairs, *sample, rows, columns, _FIRST_STEEPNESS, threads)
+    return Counts("cells", len(pairs), dict(zip(_CELL_NAMES, cells, strict=True)))
+
+
+def _nothing_expected(model: Model) -> Counts:
+    assert model.lexicon is not None
+    assert model.round is not None
+    slots = int(model.lexicon.table.first()[-1])
+    jumps = {name: np.zeros(ALIGN_JUMPS + 1, np.int64) for name in ("forward", "backward")}
+    return Counts(model.round, 0, {"expected": np.zeros(slots, np.int64), **jumps})
+
+
+def _with_words(model: Model, arrays: Arrays) -> Model:
+    vocabularies = []
+    for number, side in enumerate(SIDES):
+        stems, counts = arrays[f"{side}.stems"], arrays[f"{side}.counts"]
+        if model.prior is not None:
+            known = model.prior.vocabularies[number]
+            stems, counts = np.concatenate([stems, known.hashes]), np.concatenate([counts, known.counts])
+        vocabularies.append(Vocabulary.of(stems, counts))
+    most = model.settings.table * _COMBINATIONS_PER_CELL
+    share = min(1.0, most / max(1, int(arrays["combinations"][0])))
+    return replace(model, vocabularies=tuple(vocabularies), share=share)
+
+
+def _with_cells(model: Model, arrays: Arrays) -> Model:
+    cells: _CellArrays = (arrays["offsets"], arrays["targets"], arrays["counts"])
+    prior = None if model.prior is None else _cells_of(model.prior, model.vocabularies)
+    if prior is not None:
+        cells = _joined(cells, prior)
+    cells = _pruned(cells, model.settings.table)
+    table = LexicalTable(cells[0], cells[1])
+    table.reestimate(len(model.vocabularies[1]), table.placed(*cells), 0.0)
+    evidence = np.zeros(int(table.first()[-1]), np.int64) if prior is None else table.placed(*prior)
+    return replace(model, lexicon=Lexicon(table, first_jumps(), first_jumps()), evidence=evidence, prior=None)
+
+
+def _with_links(model: Model, arrays: Arrays) -> Model:
+    assert model.lexicon is not None
+    before = model.lexicon
+    table = LexicalTable.restored(before.table.first(), before.table.slots())
+    table.reestimate(len(model.vocabularies[1]), arrays["expected"] + model.evidence, 0.0)
+    lexicon = replace(before, table=table)
+    if model.round is not None and model.round.startswith("jumps"):
+        lexicon = replace(lexicon, forward=_jumps(arrays["forward"]), backward=_jumps(arrays["backward"]))
+    return replace(model, lexicon=lexicon)
+
+
+def _jumps(counts: Integers) -> Weights:
+    """Returns the weights of jumps, with one more of each; longer ones have half of the least."""
+    near = counts[:-1] / ALIGN_ONE + 1.0
+    near /= float(np.add.accumulate(near)[-1])  # the order of the sum is fixed
+    return np.append(near, near.min() / 2).astype(np.float32)
+
+
+def _pruned(cells: _CellArrays, most: int) -> _CellArrays:
+    """Returns the cells with the highest counts; those that equal the highest count dropped are dropped too."""
+    if len(cells[2]) <= most:
+        return cells
+    least = int(np.partition(cells[2], -most - 1)[-most - 1]) + 1
+    return prune_cells(*cells, least)
+
+
+def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
+    """Returns the evidence of a model as rows of cells, with the numbers that words have in other vocabularies."""
+    assert model.lexicon is not None
+    first, slots = model.lexicon.table.first(), model.lexicon.table.slots()
+    rows = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    targets = slots.view(np.int32).reshape(-1, 3)[:, 0]
+    kept = (targets >= 0) & (model.evidence > 0)
+    numbers = [
+        np.concatenate([[0], new.numbers_of(old.hashes)])
+        for new, old in zip(vocabularies, model.vocabularies, strict=True)
+    ]
+    source, target = numbers[0][rows[kept]], numbers[1][targets[kept]]
+    counts = model.evidence[kept]
+    known = (source > 0) & (target > 0)
+    order = np.lexsort((target[known], source[known]))
+    source, target, counts = (each[known][order] for each in (source, target, counts))
+    offsets = np.searchsorted(source, np.arange(len(vocabularies[0]) + 1))
+    return offsets.astype(np.int64), target.astype(np.int32), counts
+
+
+def _joined(cells: _CellArrays, prior: _CellArrays) -> _CellArrays:
+    counts = merge(Counts("cells", 0, dict(zip(_CELL_NAMES, each, strict=True))) for each in (cells, prior))
+    arrays = counts.arrays
+    return arrays["offsets"], arrays["targets"], arrays["counts"]

@@ -95,6 +95,13 @@ def tree(root: Path) -> dict[str, str]:
     }
 
 
+def lines_of(path: Path) -> list[str]:
+    """Returns the lines of a text file."""
+    lines = path.read_text("utf-8").split("\n")
+    assert lines.pop() == ""
+    return lines
+
+
 def write_config(directory: Path, pairs: int = 300) -> Path:
     """Writes a corpus and a ``config.yaml`` whose run directory is ``run``; returns the path of the config."""
     write_corpus(directory, pairs)

@@ -15,8 +15,8 @@ def test_stages_that_the_config_does_not_have_are_refused(tmp_path: Path) -> Non
     config = corpus_config(tmp_path / "run")
     with pytest.raises(ConfigError, match="this config has no stage 'encod'; its stages are download, extract"):
         nmt_prep.run(config, until="encod")
-    with pytest.raises(ConfigError, match="this config has no stage 'export'"):
-        nmt_prep.plan(config, force=["export"])
+    with pytest.raises(ConfigError, match="this config has no stage 'outputs'"):
+        nmt_prep.plan(config, force=["outputs"])
     assert not (tmp_path / "run").exists()
 
 

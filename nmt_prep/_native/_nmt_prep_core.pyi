@@ -1,6 +1,7 @@
 """Types of the native core. One block for each bindings file, in the order of module.cpp."""
 
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -136,10 +137,20 @@ def frame_rows(
 def parse_pairs(
     data: npt.NDArray[np.uint8], max_records: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64], int, str]: ...
+def ordered_records(
+    inputs: npt.NDArray[np.int32],
+    input_offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int32],
+    target_offsets: npt.NDArray[np.int64],
+    corpora: npt.NDArray[np.int32],
+    payload: Payload,
+) -> npt.NDArray[np.uint8]: ...
+
+Payload: TypeAlias = Literal["example", "ids", "text"]
 
 class SpillBuffer:
     def __init__(
-        self, keys: npt.NDArray[np.uint64], rows: int, shards: int, buckets_per_shard: int, raw: bool
+        self, keys: npt.NDArray[np.uint64], rows: int, shards: int, buckets_per_shard: int, payload: Payload
     ) -> None: ...
     def add(
         self,
@@ -150,6 +161,15 @@ class SpillBuffer:
         target_offsets: npt.NDArray[np.int64],
         corpus: int,
     ) -> None: ...
+    def add_text(
+        self,
+        first_row: int,
+        inputs: npt.NDArray[np.uint8],
+        input_offsets: npt.NDArray[np.int64],
+        targets: npt.NDArray[np.uint8],
+        target_offsets: npt.NDArray[np.int64],
+        corpus: int,
+    ) -> None: ...
     @property
     def bytes(self) -> int: ...
     @property
@@ -157,7 +177,8 @@ class SpillBuffer:
     def drain(self, out: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]: ...
 
 class Bucket:
-    def __init__(self, data: npt.NDArray[np.uint8], first: int, last: int, raw: bool) -> None: ...
+    def __init__(self, data: npt.NDArray[np.uint8], first: int, last: int, payload: Payload) -> None: ...
+    def __len__(self) -> int: ...
     @property
     def largest(self) -> int: ...
     @property
@@ -166,6 +187,33 @@ class Bucket:
     def target_tokens(self) -> int: ...
     def copy(self, out: npt.NDArray[np.uint8]) -> int: ...
     def index(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]: ...
+    def text(
+        self, first: int, size: int
+    ) -> tuple[
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.int32],
+    ]: ...
+
+# outputs.cpp
+def piece_lines(
+    values: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    pieces: npt.NDArray[np.uint8],
+    piece_offsets: npt.NDArray[np.int64],
+    last: int,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+def join_pairs(
+    sources: npt.NDArray[np.int32],
+    source_offsets: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int32],
+    target_offsets: npt.NDArray[np.int64],
+    parts: npt.NDArray[np.int32],
+    source_last: int,
+    target_last: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
 
 # chunks.cpp
 def pack_best_fit(

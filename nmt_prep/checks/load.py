@@ -14,9 +14,10 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
-from nmt_prep import stages, subwords
+from nmt_prep import outputs, stages, subwords
 from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_format, fill_in
 from nmt_prep.checks.languages import check_language
+from nmt_prep.checks.outputs import output_problems
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
@@ -30,6 +31,7 @@ from nmt_prep.config import (
     T2TVocab,
 )
 from nmt_prep.config.file import read_file
+from nmt_prep.config.outputs import OutputOptions, outputs_of
 from nmt_prep.config.problems import UNKNOWN_NAME, located, problems_of
 from nmt_prep.config.section import ConfigLanguages, checked_above
 from nmt_prep.config.vocab import VocabOptions, any_of
@@ -80,14 +82,15 @@ def config_model() -> type[Config]:
         ArgumentError: a stage's section has the name of an existing section.
     """
     sections = tuple((stage.name, stage.section) for stage in stages.STAGES if stage.section is not None)
-    return _model_with(sections, tuple(dialect.options for dialect in subwords.DIALECTS))
+    dialects = tuple(dialect.options for dialect in subwords.DIALECTS)
+    return _model_with(sections, dialects, tuple(kind.options for kind in outputs.KINDS))
 
 
 def stage_problems(config: Config) -> Iterator[str]:
     """Yields the problems with the stages that a config names."""
     if config.publish is not None:
         asked = {stage.name for stage in stages.STAGES if stage.applies(config)}
-        for stage in published(config.publish):
+        for stage in published(config):
             if stage.name not in asked:
                 yield f"config: publish.stages names {stage.name}, but the config does not ask for that stage"
 
@@ -112,14 +115,17 @@ def json_schema() -> dict[str, Any]:
 
 @cache
 def _model_with(
-    sections: tuple[tuple[str, type[Section]], ...], dialects: tuple[type[VocabOptions], ...]
+    sections: tuple[tuple[str, type[Section]], ...],
+    dialects: tuple[type[VocabOptions], ...],
+    kinds: tuple[type[OutputOptions], ...],
 ) -> type[Config]:
-    fields: dict[str, Any] = {}
+    listed = Field((), description=Config.model_fields["outputs"].description)
+    fields: dict[str, Any] = {"outputs": (outputs_of(kinds), listed)}
     if not {*dialects} <= {T2TVocab, ByteBPEVocab, SentencePieceVocab}:
-        kinds: Any = any_of(dialects)
+        any_dialect: Any = any_of(dialects)
         meaning = Config.model_fields["vocab"].description
         fields["vocab"] = (
-            Annotated[kinds, checked_above("vocab")],
+            Annotated[any_dialect, checked_above("vocab")],
             Field(default_factory=T2TVocab, description=meaning),
         )
     for name, section in sections:
@@ -131,8 +137,6 @@ def _model_with(
         summary = (section.__doc__ or name).partition("\n")[0].rstrip(".")
         description = f"a mapping: {summary[:1].lower()}{summary[1:]}"
         fields[name] = (section, Field(default=... if required else section(), description=description))
-    if not fields:
-        return Config
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
 
 
@@ -168,7 +172,12 @@ def check_config(data: Mapping[str, object], origin: str, lines: Mapping[KeyPath
         problems = problems_of(error, model, lines or {}) | set(catalogue_problems(values, CHECKS))
     else:
         config, missing = fill_in(config, CHECKS)
-        problems = {*missing, *stage_problems(config), *_clean_problems(config, lines or {})}
+        problems = {
+            *missing,
+            *stage_problems(config),
+            *_clean_problems(config, lines or {}),
+            *output_problems(config, lines or {}),
+        }
         if not problems:
             return config
     raise _refusal(origin, problems)

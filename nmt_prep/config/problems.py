@@ -13,6 +13,9 @@ from pydantic_core import ErrorDetails
 
 from nmt_prep.config.yaml_text import KeyPath
 
+_WITHOUT_KIND = ("union_tag_invalid", "union_tag_not_found")
+"""Types of pydantic's errors for a mapping that is one of several models, but whose ``kind`` is none of theirs."""
+
 UNKNOWN_NAME = "unknown_name"
 """Type of pydantic's custom errors whose message says what was found and what is allowed."""
 
@@ -30,13 +33,13 @@ def _problem(detail: ErrorDetails, root: type[BaseModel], lines: Mapping[KeyPath
         path = path[: path.index("both")]  # the user wrote one value for both sides
     if path[-1:] == ("at",) and path not in lines:
         path = path[:-1]  # the user wrote only the place of a score
-    if detail["type"] == "union_tag_invalid":
+    if detail["type"] in _WITHOUT_KIND:
         path = (*path, "kind")
     where = located(path, lines)
     if detail["type"] == "extra_forbidden":
         return f"{where}: unknown key{_suggest(str(path[-1]), model)}"
-    if detail["type"] == "union_tag_invalid":
-        return f"{where}: found {describe(detail['ctx']['tag'])}; allowed: {detail['ctx']['expected_tags']}"
+    if detail["type"] in _WITHOUT_KIND:
+        return f"{where}: {_problem_of_kind(detail)}"
     if detail["type"] == "missing":
         return f"{where}: this key is required: {allowed}"
     whole = detail["type"] == "value_error" and isinstance(detail["input"], Mapping | BaseModel)
@@ -111,6 +114,15 @@ def _suggest(key: str, section: type[BaseModel]) -> str:
     near = difflib.get_close_matches(key, allowed, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{hint} (allowed here: {', '.join(allowed)})"
+
+
+def _problem_of_kind(detail: ErrorDetails) -> str:
+    """Returns what is wrong with the key ``kind`` of one of several models."""
+    if detail["type"] == "union_tag_not_found":
+        return "this key is required, as each of them has a kind"
+    tag, allowed = str(detail["ctx"]["tag"]), detail["ctx"]["expected_tags"]
+    near = difflib.get_close_matches(tag, allowed.replace("'", "").split(", "), n=1)
+    return f"found {describe(tag)};{f' did you mean {near[0]!r}?' if near else ''} allowed: {allowed}"
 
 
 def _dotted(path: KeyPath) -> str:

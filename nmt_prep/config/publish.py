@@ -22,8 +22,8 @@ class PublishSettings(Section):
     )
     stages: Annotated[tuple[Annotated[str, checked_above("published")], ...], Field(min_length=1)] | None = Field(
         None,
-        description="a list of names of stages, or null for the vocabularies, the records and the report: the stages "
-        "whose output is copied",
+        description="a list of names of stages, or null for the vocabularies, the records, the report and the outputs: "
+        "the stages whose output is copied",
     )
     options: dict[str, Any] = Field(
         default_factory=dict,

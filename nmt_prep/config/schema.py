@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
+from nmt_prep.config.outputs import OutputOptions, Shards
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
 from nmt_prep.config.vocab import T2TVocab, Vocab
@@ -97,7 +98,7 @@ class SampleSettings(Section):
 class Records(Section):
     """Options for writing the shards."""
 
-    shards: dict[str, Annotated[Count, Field(ge=1, le=99_999)]] = Field(
+    shards: Shards = Field(
         default_factory=dict,
         description="a mapping from splits to integers from 1 to 99999: the number of shards of a split, by default 1",
     )
@@ -108,8 +109,8 @@ class Records(Section):
     )
     export: Literal["pieces"] | None = Field(
         None,
-        description="pieces or null: with pieces, plain text of pieces and vocabulary lists are written beside the "
-        "records",
+        description="pieces or null: pieces is a short form of the output {kind: text}, which is pieces as plain text "
+        "with vocabulary lists",
     )
     row_length: Count = Field(
         256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
@@ -159,6 +160,9 @@ class Config(Section):
         default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
     )
     records: Records = Field(default_factory=lambda: Records(), description="a mapping: how the shards are written")
+    outputs: tuple[OutputOptions, ...] = Field(
+        (), description="a list of mappings with the key kind: files for other trainers, beside the records"
+    )
     input: Input = Field(default_factory=lambda: Input(), description="a mapping: how pairs become batches")
     engine: EngineSettings = Field(
         default_factory=lambda: LocalSettings(), description="a mapping: where tasks run, and their memory"

@@ -18,7 +18,7 @@ from nmt_prep.records.dataset_json import (
 from nmt_prep.records.index import ShardIndex, index_path
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
 from nmt_prep.records.reader import iter_records, read_shard
-from nmt_prep.records.writer import SpillWriter, write_shard
+from nmt_prep.records.writer import SpillWriter, shard_buckets, write_buckets, write_shard
 
 __all__ = [
     "CorpusInfo",
@@ -41,7 +41,9 @@ __all__ = [
     "iter_records",
     "load_dataset_info",
     "read_shard",
+    "shard_buckets",
     "shard_name",
+    "write_buckets",
     "write_dataset_info",
     "write_shard",
 ]

@@ -72,6 +72,9 @@ class GlobalShuffle:
 Layout: TypeAlias = Literal["example", "chunk", "packed"]
 """Content of a record: one pair as a ``tf.train.Example``, about 256 pairs, or about 256 pairs packed into rows."""
 
+Payload: TypeAlias = Literal["example", "ids", "text"]
+"""Content of a spilled record: an Example, the ids of both sides, or their text as UTF-8."""
+
 PAIRS_PER_BLOCK = 256
 """Pairs of a chunk, and of each entry of a shard's index."""
 
@@ -97,7 +100,7 @@ class ShardPlan:
         shuffle: maps rows to positions.
         shards: number of shards, at least 1; some are empty if there are fewer rows.
         buckets_per_shard: at least 1.
-        layout: format of the records.
+        layout: format of the records; ``text`` if pairs are shuffled as text.
         row_length: length of a row on either side, 1 to 1024, in layout ``packed``.
 
     Raises:
@@ -107,7 +110,7 @@ class ShardPlan:
     shuffle: GlobalShuffle
     shards: int
     buckets_per_shard: int = 1
-    layout: Layout = "example"
+    layout: Layout | Literal["text"] = "example"
     row_length: int = 256
 
     def __post_init__(self) -> None:
@@ -140,6 +143,11 @@ class ShardPlan:
     def rows(self) -> int:
         """Pairs in the split."""
         return self.shuffle.rows
+
+    @property
+    def payload(self) -> Payload:
+        """Content of the spilled records."""
+        return self.layout if self.layout in ("example", "text") else "ids"
 
     @property
     def buckets(self) -> int:

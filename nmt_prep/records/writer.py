@@ -10,25 +10,28 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from _nmt_prep_core import Bucket, ChunkWriter, SpillBuffer
 
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.columns import Ragged
+from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.dataset_json import IndexInfo, PairStats, ShardInfo
 from nmt_prep.records.index import IndexWriter, index_path
-from nmt_prep.records.plan import PAIRS_PER_BLOCK, ShardPlan
+from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout, ShardPlan
 
 _MAGIC = b"nmtspil2"
 _TRAILER = struct.Struct("<8s5q96s")
-"""Magic, raw ids or not, rows, shards, buckets per shard, entries, keys of the shuffle."""
+"""Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
+
+_PAYLOADS = ("example", "ids", "text")
 
 _COPY_BYTES = 4 << 20
 
@@ -52,9 +55,7 @@ class SpillWriter:
         self._path = Path(path)
         self._plan = plan
         self._buffer_bytes = buffer_bytes
-        self._buffer = SpillBuffer(
-            plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.layout != "example"
-        )
+        self._buffer = SpillBuffer(plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload)
         self._grouped = np.empty(0, np.uint8)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
@@ -77,6 +78,26 @@ class SpillWriter:
         """
         self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
         self._stats += PairStats.of(inputs, targets)
+        self._flush_if_full()
+
+    def add_text(self, first_row: int, inputs: pa.Array, targets: pa.Array, corpus: int = 0) -> None:
+        """Adds pairs of consecutive rows of one corpus as text, for a plan of layout ``text``; only pairs are counted.
+
+        Args:
+            first_row: number of the first pair in the whole split.
+            inputs: lines of the source side, an Arrow array of strings.
+            targets: lines of the target side, as many.
+            corpus: number of their corpus among those of the split.
+
+        Raises:
+            ValueError: as :meth:`add`.
+        """
+        source, target = TextColumn.from_arrow(inputs), TextColumn.from_arrow(targets)
+        self._buffer.add_text(first_row, source.data, source.offsets, target.data, target.offsets, corpus)
+        self._stats += PairStats(pairs=len(inputs))
+        self._flush_if_full()
+
+    def _flush_if_full(self) -> None:
         if self._buffer.held >= self._buffer_bytes:
             with writing(self._path):
                 self._flush()
@@ -151,9 +172,8 @@ class SpillReader:
 
 def _trailer(plan: ShardPlan, entries: int) -> bytes:
     keys = plan.shuffle.keys.astype("<u8").tobytes()
-    return _TRAILER.pack(
-        _MAGIC, plan.layout != "example", plan.rows, plan.shards, plan.buckets_per_shard, entries, keys
-    )
+    payload = _PAYLOADS.index(plan.payload)
+    return _TRAILER.pack(_MAGIC, payload, plan.rows, plan.shards, plan.buckets_per_shard, entries, keys)
 
 
 def _read_index(
@@ -215,8 +235,25 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
         RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
         OutputError: the shard or its index cannot be written.
     """
+    buckets = shard_buckets(path, plan, shard, spills)
+    return write_buckets(path, buckets, plan.layout, plan.row_length)
+
+
+def write_buckets(
+    path: str | Path, buckets: Iterable[Bucket], layout: Layout | Literal["text"], row_length: int
+) -> ShardInfo:
+    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shard`.
+
+    Args:
+        path: the shard's final name.
+        buckets: buckets of Examples for layout ``example``, of ids for the others.
+        layout: format of the records.
+        row_length: length of a row on either side, in layout ``packed``.
+
+    Raises:
+        OutputError: the shard or its index cannot be written.
+    """
     path = Path(path)
-    buckets = _buckets(path, plan, shard, [SpillReader(spill, plan, shard) for spill in spills])
     output = _Output()
     with (
         atomic_write(path) as beside,
@@ -225,15 +262,15 @@ def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[
         beside_index.open("wb") as index_file,
     ):
         output.open(file, index_file)
-        if plan.layout == "example":
+        if layout == "example":
             output.write_examples(buckets)
         else:
-            output.write_chunks(buckets, plan.row_length if plan.layout == "packed" else 0)
+            output.write_chunks(buckets, row_length if layout == "packed" else 0)
         index_bytes, index_digest = output.index.finish()
     return ShardInfo(
         file=path.name,
         records=output.records,
-        pairs=len(plan.shard_range(shard)),
+        pairs=output.pairs,
         rows=output.rows,
         source_tokens=output.source_tokens,
         target_tokens=output.target_tokens,
@@ -248,13 +285,13 @@ class _Output:
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
-        self.records = self.rows = self.size = self.source_tokens = self.target_tokens = 0
+        self.records = self.pairs = self.rows = self.size = self.source_tokens = self.target_tokens = 0
 
     def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
         self._file = file
         self.index = IndexWriter(index_file)
 
-    def write_examples(self, buckets: Iterator[Bucket]) -> None:
+    def write_examples(self, buckets: Iterable[Bucket]) -> None:
         """Writes a record per pair, as in the spill files; 256 records are a block of the index."""
         space = np.empty(_COPY_BYTES, np.uint8)
         starts = [np.empty(0, np.int64)]
@@ -272,7 +309,7 @@ class _Output:
         pairs_of = np.minimum(PAIRS_PER_BLOCK, self.records - PAIRS_PER_BLOCK * np.arange(len(first)))
         self.index.add_blocks(np.stack([first, pairs_of, pairs_of, np.zeros_like(first)], axis=1))
 
-    def write_chunks(self, buckets: Iterator[Bucket], row_length: int) -> None:
+    def write_chunks(self, buckets: Iterable[Bucket], row_length: int) -> None:
         """Writes records of about 256 pairs, in rows unless ``row_length`` is 0; each is a block of the index."""
         writer = ChunkWriter(PAIRS_PER_BLOCK, row_length)
         for bucket in buckets:
@@ -293,6 +330,7 @@ class _Output:
         self._write(frames)
 
     def _count(self, bucket: Bucket) -> None:
+        self.pairs += len(bucket)
         self.source_tokens += bucket.source_tokens
         self.target_tokens += bucket.target_tokens
 
@@ -302,12 +340,23 @@ class _Output:
         self.size += len(data)
 
 
-def _buckets(path: Path, plan: ShardPlan, shard: int, readers: Sequence[SpillReader]) -> Iterator[Bucket]:
-    """Yields a shard's buckets in order; each is overwritten when the next one is requested."""
+def shard_buckets(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> Iterator[Bucket]:
+    """Yields a shard's buckets in order; each is overwritten when the next one is requested.
+
+    Args:
+        path: the file that is made of them, for messages.
+        plan: the plan of the spill files.
+        shard: number of the shard.
+        spills: the spill files of all tasks of the split, in any order.
+
+    Raises:
+        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
+    """
+    readers = [SpillReader(spill, plan, shard) for spill in spills]
     numbers = range(shard * plan.buckets_per_shard, (shard + 1) * plan.buckets_per_shard)
     space = np.empty(max(sum(reader.bucket_bytes(number) for reader in readers) for number in numbers), np.uint8)
     for number in numbers:
-        yield _gather(path, plan, number, readers, space)
+        yield _gather(Path(path), plan, number, readers, space)
 
 
 def _gather(
@@ -320,7 +369,7 @@ def _gather(
         reader.read_bucket(number, space[start:end].data)
     positions = plan.bucket_range(number)
     try:
-        return Bucket(space[:end], positions.start, positions.stop, plan.layout != "example")
+        return Bucket(space[:end], positions.start, positions.stop, plan.payload)
     except RuntimeError as error:
         raise RecordsError(
             f"{path}: the spill files do not cover positions {positions.start} to {positions.stop} once: {error}; "

@@ -5,8 +5,8 @@ from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.export import Export
 from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.outputs import OutputsStage
 from nmt_prep.stages.publish import Publish
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
@@ -20,7 +20,7 @@ STAGES: tuple[AnyStage, ...] = (
     Sample(),
     Vocabulary(),
     Encode(),
-    Export(),
+    OutputsStage(),
     Report(),
     Publish(),
 )
@@ -32,8 +32,8 @@ __all__ = [
     "Compile",
     "Download",
     "Encode",
-    "Export",
     "Extract",
+    "OutputsStage",
     "Publish",
     "Report",
     "Sample",

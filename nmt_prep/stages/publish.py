@@ -11,6 +11,7 @@ from nmt_prep.config import Config
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.engines import Tick
 from nmt_prep.errors import OutputError
+from nmt_prep.outputs import wanted_outputs
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
@@ -21,12 +22,12 @@ from nmt_prep.sources.address import shown
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
-from nmt_prep.stages.export import Export
+from nmt_prep.stages.outputs import OutputsStage
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
 
-PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Clean, Sample, Vocabulary, Encode, Export, Report)
+PUBLISHABLE: tuple[type[AnyStage], ...] = (Compile, Clean, Sample, Vocabulary, Encode, OutputsStage, Report)
 """The stages that ``publish.stages`` may name."""
 
 _READ_BY_TRAINING: tuple[type[AnyStage], ...] = (Vocabulary, Encode, Report)
@@ -123,7 +124,7 @@ class Publish(Stage[NoOutput, int]):
         return config.publish is not None
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return published(_settings(config))
+        return published(config)
 
     def settings(self, config: Config) -> dict[str, object]:
         settings = _settings(config)
@@ -176,10 +177,11 @@ class Publish(Stage[NoOutput, int]):
         return {name: PublishedFile(path.stat().st_size, digests[name]) for name, path in self._paths(job).items()}
 
 
-def published(settings: PublishSettings) -> tuple[type[AnyStage], ...]:
+def published(config: Config) -> tuple[type[AnyStage], ...]:
     """Returns the stages whose output is published."""
+    settings = _settings(config)
     if settings.stages is None:
-        return _READ_BY_TRAINING
+        return (*_READ_BY_TRAINING, *((OutputsStage,) if wanted_outputs(config) else ()))
     return tuple(stage for stage in PUBLISHABLE if stage.name in settings.stages)
 
 

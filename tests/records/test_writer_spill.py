@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -45,8 +46,9 @@ def test_bad_offsets_are_refused(offsets: list[int], tmp_path: Path) -> None:
 
 def test_index_entries_count_as_memory() -> None:
     one = np.array([0, 1], np.int64)
-    for raw, size in ((False, 73), (True, 44)):
-        buffer = SpillBuffer(plan(10).shuffle.keys, 10, 2, 2, raw)
+    payloads: tuple[tuple[Literal["example", "ids"], int], ...] = (("example", 73), ("ids", 44))
+    for payload, size in payloads:
+        buffer = SpillBuffer(plan(10).shuffle.keys, 10, 2, 2, payload)
         for row in range(3):
             buffer.add(row, np.array([5], np.int32), one, np.array([7], np.int32), one, 0)
         assert (buffer.bytes, buffer.held) == (3 * size, 3 * (size + 24))

@@ -21,7 +21,7 @@ from nmt_prep.corpora import parts, slices
 from nmt_prep.errors import CleaningError, ConfigError, OutputError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.stages import clean_tasks
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.corpus import corpus_config, lines_of, tree, write_corpus
 from tests.stages.runs import config_of, manifest, run, steps
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -147,7 +147,7 @@ def test_records_and_report_are_made_of_cleaned_pairs(tmp_path: Path) -> None:
     assert 50 < info["splits"]["train"]["pairs"] == len(kept) < 250
     assert info["corpora"]["train"] == [{"name": "x", "pairs": len(kept)}]
     assert info["splits"]["dev"]["pairs"] == 20
-    assert len((tmp_path / "run" / "export" / "train.en").read_text().splitlines()) == len(kept)
+    assert len(lines_of(tmp_path / "run/outputs/text/train-00000-of-00001.en")) == len(kept)
     summary = json.loads((tmp_path / "run" / "report" / "summary.json").read_text())
     assert summary["clean"]["train"]["x"]["pairs_out"] == len(kept)
     assert summary["clean"]["train"]["x"]["dropped"] == {"empty": 0, "length": 300 - len(kept)}

@@ -14,7 +14,7 @@ from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, VocabularyError
 from nmt_prep.records import SpillWriter, check_records, load_dataset_info, read_shard
 from nmt_prep.stages import vocab
-from tests.corpus import corpus_config, tree
+from tests.corpus import corpus_config, lines_of, tree
 
 TAGS = ["<2zh>", "<2en>"]
 SENTENCEPIECE = {"kind": "sentencepiece", "size": 60, "model_type": "bpe"}
@@ -65,10 +65,10 @@ def test_a_tag_is_encoded_as_its_piece(tmp_path: Path, kind: str) -> None:
     assert sum(row.count(tag) for row in inputs) == (20 + 10 + 10 if kind == "sentencepiece" else 20)
     assert info.splits["train"].source_tokens == sum(map(len, expected))
 
-    exported = (run / "export" / "train.en").read_text("utf-8").split("\n")[:-1]
+    exported = [line for n in range(2) for line in lines_of(run / "outputs/text" / f"train-{n:05d}-of-00002.en")]
     piece = source.pieces[tag]
-    assert [line.split(" ")[0] == piece for line in exported] == [False] * len(PLAIN) + [True] * len(TAGGED)
-    assert piece in (run / "export" / "vocab.en").read_text("utf-8").split("\n")
+    assert sorted(line.split(" ")[0] == piece for line in exported) == [False] * len(PLAIN) + [True] * len(TAGGED)
+    assert piece in lines_of(run / "outputs/text/vocab.en")
 
 
 def test_dataset_json_and_report_name_the_tags(tmp_path: Path) -> None:
@@ -94,10 +94,10 @@ def test_another_tag_encodes_again_and_compiles_nothing(tmp_path: Path) -> None:
     untagged = tree(tmp_path / "run" / "records")
     [*_, encode, _, _] = nmt_prep.plan(config_of(tmp_path, VOCABULARIES["t2t"], {"source": "<2zh>"}), base_dir=tmp_path)
     assert (encode.stage, encode.reason) == ("encode", "config splits.train.t.tag is new")
-    assert ran({"source": "<2zh>"}) == ["encode", "export", "report"]
+    assert ran({"source": "<2zh>"}) == ["encode", "outputs", "report"]
     tagged = tree(tmp_path / "run" / "records")
-    assert ran({"source": "<2en>"}) == ["encode", "export", "report"]
-    assert ran(None) == ["encode", "export", "report"]
+    assert ran({"source": "<2en>"}) == ["encode", "outputs", "report"]
+    assert ran(None) == ["encode", "outputs", "report"]
     assert tree(tmp_path / "run" / "records") == untagged != tagged
 
 

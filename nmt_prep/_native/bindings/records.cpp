@@ -1,11 +1,14 @@
 #include "records.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,6 +88,15 @@ void add_pairs(SpillBuffer& buffer, std::int64_t first_row, const Int32Array& in
     buffer.add(first_row, column(inputs, input_offsets), column(targets, target_offsets), corpus);
 }
 
+void add_text(SpillBuffer& buffer, std::int64_t first_row, const ByteArray& inputs, const Int64Array& input_offsets,
+              const ByteArray& targets, const Int64Array& target_offsets, std::uint32_t corpus) {
+    const auto view = [](const ByteArray& data, const Int64Array& offsets) {
+        return TextColumn{{data.data(), data.size()}, {offsets.data(), offsets.size()}};
+    };
+    nb::gil_scoped_release unlocked;
+    buffer.add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus);
+}
+
 Result<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
     if (out.size() < buffer.bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
     std::vector<std::int64_t> flat;
@@ -103,7 +115,59 @@ std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
     return held.bucket.copy(out.data(), out.size());
 }
 
-Payload payload(bool raw) { return raw ? Payload::kRaw : Payload::kExample; }
+Payload payload(std::string_view name) {
+    if (name == "example") return Payload::kExample;
+    if (name == "ids") return Payload::kRaw;
+    if (name == "text") return Payload::kText;
+    throw std::invalid_argument("a payload is example, ids or text");
+}
+
+Result<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& input_offsets, const Int32Array& targets,
+                             const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
+    std::vector<std::uint8_t> records;
+    {
+        nb::gil_scoped_release unlocked;
+        records = ordered_records(column(inputs, input_offsets), column(targets, target_offsets),
+                                  {corpora.data(), corpora.size()}, payload(name));
+    }
+    return to_numpy(std::move(records));
+}
+
+// Returns the text of the pairs from `first` on, up to the pair with which both sides reach `bytes`: the UTF-8 of each
+// side and its offsets, and the number of each pair's corpus.
+auto text(const HeldBucket& held, std::size_t first, std::size_t bytes) {
+    const Bucket& bucket = held.bucket;
+    if (bucket.payload() != Payload::kText) throw std::invalid_argument("the bucket has no text");
+    std::array<std::vector<std::int64_t>, 2> offsets{{{0}, {0}}};
+    std::array<std::unique_ptr<std::uint8_t[]>, 2> data;
+    std::vector<std::int32_t> corpora;
+    {
+        nb::gil_scoped_release unlocked;
+        std::size_t last = first;
+        for (; last < bucket.size() && std::cmp_less(offsets[0].back() + offsets[1].back(), bytes); ++last) {
+            const PairInfo pair = bucket.info(last);
+            offsets[0].push_back(offsets[0].back() + pair.source);
+            offsets[1].push_back(offsets[1].back() + pair.target);
+            corpora.push_back(static_cast<std::int32_t>(pair.corpus));
+        }
+        std::array<std::uint8_t*, 2> to{};
+        for (std::size_t side = 0; side < 2; ++side) {
+            data[side] = std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(offsets[side].back()));
+            to[side] = data[side].get();
+        }
+        for (std::size_t index = first; index < last; ++index) {
+            const PairInfo pair = bucket.info(index);
+            const std::uint8_t* const content = bucket.content(index);
+            to[0] = std::copy_n(content, pair.source, to[0]);
+            to[1] = std::copy_n(content + pair.source, pair.target, to[1]);
+        }
+    }
+    const auto size = [&](std::size_t side) { return static_cast<std::size_t>(offsets[side].back()); };
+    auto sources = to_numpy(std::move(data[0]), size(0));
+    auto targets = to_numpy(std::move(data[1]), size(1));
+    return std::tuple(std::move(sources), to_numpy(std::move(offsets[0])), std::move(targets),
+                      to_numpy(std::move(offsets[1])), to_numpy(std::move(corpora)));
+}
 
 // Returns the bytes of each framed record, and the three index values of each pair.
 auto index(const HeldBucket& held) {
@@ -127,29 +191,33 @@ void bind_spill(nb::module_& module) {
         .def(
             "__init__",
             [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets,
-               bool raw) {
-                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(raw));
+               std::string_view name) {
+                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name));
             },
-            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("raw"))
+            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("payload"))
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
              nb::arg("target_offsets"), nb::arg("corpus"))
+        .def("add_text", &add_text, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"),
+             nb::arg("targets"), nb::arg("target_offsets"), nb::arg("corpus"))
         .def_prop_ro("bytes", &SpillBuffer::bytes)
         .def_prop_ro("held", &SpillBuffer::held)
         .def("drain", &drain, nb::arg("out"));
     nb::class_<HeldBucket>(module, "Bucket")
         .def(
             "__init__",
-            [](HeldBucket* self, ByteArray data, std::int64_t first, std::int64_t last, bool raw) {
+            [](HeldBucket* self, ByteArray data, std::int64_t first, std::int64_t last, std::string_view name) {
                 nb::gil_scoped_release unlocked;
-                Bucket bucket({data.data(), data.size()}, first, last, payload(raw));
+                Bucket bucket({data.data(), data.size()}, first, last, payload(name));
                 new (self) HeldBucket{std::move(data), std::move(bucket)};
             },
-            nb::arg("data"), nb::arg("first"), nb::arg("last"), nb::arg("raw"))
+            nb::arg("data"), nb::arg("first"), nb::arg("last"), nb::arg("payload"))
+        .def("__len__", [](const HeldBucket& self) { return self.bucket.size(); })
         .def_prop_ro("largest", [](const HeldBucket& self) { return self.bucket.largest(); })
         .def_prop_ro("source_tokens", [](const HeldBucket& self) { return self.bucket.source_tokens(); })
         .def_prop_ro("target_tokens", [](const HeldBucket& self) { return self.bucket.target_tokens(); })
         .def("copy", &copy_frames, nb::arg("out"))
-        .def("index", &index);
+        .def("index", &index)
+        .def("text", &text, nb::arg("first"), nb::arg("size"));
 }
 
 }  // namespace
@@ -161,6 +229,8 @@ void bind_records(nb::module_& module) {
     module.def("shuffle_rows_at", &shuffle_rows_at, nb::arg("keys"), nb::arg("rows"), nb::arg("positions"));
     module.def("frame_rows", &framed, nb::arg("values"), nb::arg("offsets"), nb::arg("before"), nb::arg("after"));
     module.def("parse_pairs", &parse, nb::arg("data"), nb::arg("max_records"));
+    module.def("ordered_records", &ordered, nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
+               nb::arg("target_offsets"), nb::arg("corpora"), nb::arg("payload"));
     bind_spill(module);
     bind_chunks(module);
 }

@@ -95,7 +95,7 @@ void ChunkWriter::add(const Bucket& bucket) {
     const std::size_t together = row_length_ ? kPackedTogether : pairs_;
     for (std::size_t index = 0; index < bucket.size(); ++index) {
         const PairInfo info = bucket.info(index);
-        const std::uint8_t* const ids = bucket.ids(index);
+        const std::uint8_t* const ids = bucket.content(index);
         infos_.push_back(info);
         starts_.push_back(ids_.size());
         ids_.insert(ids_.end(), ids, ids + bytes_of(info.source) + bytes_of(info.target));

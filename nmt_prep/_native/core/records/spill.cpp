@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "records/crc32c.h"
@@ -18,13 +19,54 @@ std::size_t frame_size(const std::uint8_t* frame) {
     return static_cast<std::size_t>(load<std::uint64_t>(frame)) + kFrameBytes;
 }
 
-std::uint8_t* write_raw(std::uint8_t* out, Ids inputs, Ids targets) {
-    for (const Ids ids : {inputs, targets}) {
-        if (!ids.empty()) std::memcpy(out, ids.data(), ids.size_bytes());
-        out += ids.size_bytes();
+template <typename T>
+std::uint8_t* write_raw(std::uint8_t* out, std::span<const T> inputs, std::span<const T> targets) {
+    for (const std::span<const T> values : {inputs, targets}) {
+        if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
+        out += values.size_bytes();
     }
     return out;
 }
+
+ExampleSize content_size(Ids source, Ids target, Payload payload) {
+    if (payload == Payload::kExample) return example_size(source, target);
+    return {source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()};
+}
+
+// Writes the ids of a pair and the frame around them; returns the end.
+std::uint8_t* write_ids(std::uint8_t* data, Ids source, Ids target, const ExampleSize& size, Payload payload) {
+    return close_frame(data, payload == Payload::kExample ? write_example(data, source, target, size)
+                                                          : write_raw(data, source, target));
+}
+
+// Writes the header of a spilled record; returns the place of its content.
+std::uint8_t* write_header(std::uint8_t* header, std::int64_t position, std::size_t source, std::size_t target,
+                           std::uint32_t corpus) {
+    store(header, position);
+    store(header + 8, static_cast<std::uint32_t>(source));
+    store(header + 12, static_cast<std::uint32_t>(target));
+    store(header + 16, corpus);
+    return header + kSpillHeader + kFrameHeader;
+}
+
+void check_size(std::int64_t row, std::size_t bytes) {
+    if (bytes > kMaxRecordBytes) {
+        throw std::invalid_argument("row " + std::to_string(row) + " makes a record above 2 GiB");
+    }
+}
+
+template <typename T>
+void check_rows(const Column<T>& inputs, const Column<T>& targets) {
+    inputs.check();
+    targets.check();
+    if (targets.rows() != inputs.rows()) {
+        throw std::invalid_argument(std::to_string(inputs.rows()) + " rows of inputs, " +
+                                    std::to_string(targets.rows()) + " of targets");
+    }
+}
+
+// Bytes of each value that a record's header counts.
+std::uint64_t width(Payload payload) { return payload == Payload::kRaw ? sizeof(std::int32_t) : 1; }
 
 }  // namespace
 
@@ -43,12 +85,16 @@ std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
     return shard * buckets_per_shard_ + ((position - first + 1) * buckets_per_shard_ - 1) / records;
 }
 
-void IdColumn::check() const {
+template <typename T>
+void Column<T>::check() const {
     if (offsets.empty()) throw std::invalid_argument("offsets must have one element more than there are rows");
     if (offsets.front() < 0 || std::cmp_greater(offsets.back(), values.size()) || !std::ranges::is_sorted(offsets)) {
         throw std::invalid_argument("offsets must ascend within the values");
     }
 }
+
+template struct Column<std::int32_t>;
+template struct Column<std::uint8_t>;
 
 void SpillBuffer::reserve(std::size_t more) {
     if (more <= capacity_ - size_) return;
@@ -59,45 +105,81 @@ void SpillBuffer::reserve(std::size_t more) {
     capacity_ = capacity;
 }
 
+template <typename T>
+void SpillBuffer::check(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) const {
+    if ((payload_ == Payload::kText) != std::is_same_v<T, std::uint8_t>) {
+        throw std::invalid_argument("a buffer holds either ids or text");
+    }
+    check_rows(inputs, targets);
+    const auto rows = static_cast<std::int64_t>(inputs.rows());
+    if (first_row < 0 || first_row > permutation_.rows() - rows) {
+        throw std::invalid_argument("rows " + std::to_string(first_row) + " to " + std::to_string(first_row + rows) +
+                                    " of a split of " + std::to_string(permutation_.rows()));
+    }
+}
+
+// Adds a record with room for `bytes` of content; returns the place of the content.
+std::uint8_t* SpillBuffer::begin(std::int64_t row, std::size_t source, std::size_t target, std::uint32_t corpus,
+                                 std::size_t bytes) {
+    check_size(row, bytes);
+    const std::size_t whole = kSpillHeader + kFrameBytes + bytes;
+    reserve(whole + kExampleSlack);
+    const std::int64_t position = permutation_.position(row);
+    std::uint8_t* const data = write_header(data_.get() + size_, position, source, target, corpus);
+    entries_.push_back({layout_.bucket_of(position), size_, whole});
+    size_ += whole;
+    return data;
+}
+
 void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus) {
-    inputs.check();
-    targets.check();
-    const std::size_t rows = inputs.rows();
-    if (targets.rows() != rows) {
-        throw std::invalid_argument(std::to_string(rows) + " rows of inputs, " + std::to_string(targets.rows()) +
-                                    " of targets");
-    }
-    if (first_row < 0 || first_row > permutation_.rows() - static_cast<std::int64_t>(rows)) {
-        throw std::invalid_argument("rows " + std::to_string(first_row) + " to " +
-                                    std::to_string(first_row + static_cast<std::int64_t>(rows)) + " of a split of " +
-                                    std::to_string(permutation_.rows()));
-    }
-    entries_.reserve(entries_.size() + rows);
-    for (std::size_t index = 0; index < rows; ++index) {
+    check(first_row, inputs, targets);
+    entries_.reserve(entries_.size() + inputs.rows());
+    for (std::size_t index = 0; index < inputs.rows(); ++index) {
         const Ids source = inputs.row(index);
         const Ids target = targets.row(index);
-        const bool raw = payload_ == Payload::kRaw;
-        const ExampleSize size =
-            raw ? ExampleSize{source.size_bytes(), target.size_bytes(), source.size_bytes() + target.size_bytes()}
-                : example_size(source, target);
-        if (size.total > kMaxRecordBytes) {
-            throw std::invalid_argument("row " + std::to_string(first_row + static_cast<std::int64_t>(index)) +
-                                        " makes a record above 2 GiB");
-        }
-        const std::size_t bytes = kSpillHeader + kFrameBytes + size.total;
-        reserve(bytes + kExampleSlack);
-        const std::int64_t position = permutation_.position(first_row + static_cast<std::int64_t>(index));
-        std::uint8_t* const header = data_.get() + size_;
-        store(header, position);
-        store(header + 8, static_cast<std::uint32_t>(source.size()));
-        store(header + 12, static_cast<std::uint32_t>(target.size()));
-        store(header + 16, corpus);
-        std::uint8_t* const data = header + kSpillHeader + kFrameHeader;
-        std::uint8_t* const end = raw ? write_raw(data, source, target) : write_example(data, source, target, size);
-        close_frame(data, end);
-        entries_.push_back({layout_.bucket_of(position), size_, bytes});
-        size_ += bytes;
+        const ExampleSize size = content_size(source, target, payload_);
+        write_ids(begin(first_row + static_cast<std::int64_t>(index), source.size(), target.size(), corpus, size.total),
+                  source, target, size, payload_);
     }
+}
+
+void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets,
+                      std::uint32_t corpus) {
+    check(first_row, inputs, targets);
+    entries_.reserve(entries_.size() + inputs.rows());
+    for (std::size_t index = 0; index < inputs.rows(); ++index) {
+        const std::span<const std::uint8_t> source = inputs.row(index);
+        const std::span<const std::uint8_t> target = targets.row(index);
+        std::uint8_t* const data = begin(first_row + static_cast<std::int64_t>(index), source.size(), target.size(),
+                                         corpus, source.size() + target.size());
+        close_frame(data, write_raw(data, source, target));
+    }
+}
+
+std::vector<std::uint8_t> ordered_records(const IdColumn& inputs, const IdColumn& targets,
+                                          std::span<const std::int32_t> corpora, Payload payload) {
+    if (payload == Payload::kText) throw std::invalid_argument("ids are no text");
+    check_rows(inputs, targets);
+    if (corpora.size() != inputs.rows()) throw std::invalid_argument("each pair has one corpus");
+    std::vector<ExampleSize> sizes;
+    sizes.reserve(inputs.rows());
+    std::size_t total = 0;
+    for (std::size_t index = 0; index < inputs.rows(); ++index) {
+        sizes.push_back(content_size(inputs.row(index), targets.row(index), payload));
+        check_size(static_cast<std::int64_t>(index), sizes.back().total);
+        total += kSpillHeader + kFrameBytes + sizes.back().total;
+    }
+    std::vector<std::uint8_t> records(total + kExampleSlack);
+    std::uint8_t* at = records.data();
+    for (std::size_t index = 0; index < inputs.rows(); ++index) {
+        const Ids source = inputs.row(index);
+        const Ids target = targets.row(index);
+        std::uint8_t* const data = write_header(at, static_cast<std::int64_t>(index), source.size(), target.size(),
+                                                static_cast<std::uint32_t>(corpora[index]));
+        at = write_ids(data, source, target, sizes[index], payload);
+    }
+    records.resize(total);
+    return records;
 }
 
 std::vector<Segment> SpillBuffer::drain(std::uint8_t* out) {
@@ -128,7 +210,7 @@ PairInfo Bucket::info(std::size_t index) const {
             frame_size(frames_[index])};
 }
 
-const std::uint8_t* Bucket::ids(std::size_t index) const { return frames_[index] + kFrameHeader; }
+const std::uint8_t* Bucket::content(std::size_t index) const { return frames_[index] + kFrameHeader; }
 
 Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int64_t last, Payload payload)
     : payload_(payload) {
@@ -154,8 +236,8 @@ Bucket::Bucket(std::span<const std::uint8_t> data, std::int64_t first, std::int6
         ++found;
         const auto source = load<std::uint32_t>(data.data() + 8);
         const auto target = load<std::uint32_t>(data.data() + 12);
-        if (payload == Payload::kRaw && length != 4 * (std::uint64_t{source} + target)) {
-            throw std::runtime_error("a record's number of ids differs from its header");
+        if (payload != Payload::kExample && length != width(payload) * (std::uint64_t{source} + target)) {
+            throw std::runtime_error("a record's size differs from its header");
         }
         source_tokens_ += source;
         target_tokens_ += target;

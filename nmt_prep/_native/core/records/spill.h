@@ -1,8 +1,8 @@
 // External shuffle: pairs are encoded as framed records at once, written grouped by bucket, and sorted one bucket at a
 // time. A bucket is a range of positions in one shard.
 //
-// A spilled record: position (8 bytes), tokens of the source and of the target and number of the corpus (4 bytes each),
-// framed record.
+// A spilled record: position (8 bytes), tokens (of text, bytes) of the source and of the target and number of the
+// corpus (4 bytes each), framed record.
 #pragma once
 
 #include <cstddef>
@@ -33,23 +33,26 @@ class ShardLayout {
     std::int64_t buckets_per_shard_;
 };
 
-// Content of a spilled record: the Example as written to a shard, or the raw ids of source and target, from which
-// chunks are made.
-enum class Payload : bool { kExample, kRaw };
+// Content of a spilled record: the Example as written to a shard, the raw ids of source and target, from which chunks
+// are made, or their text as UTF-8.
+enum class Payload : std::uint8_t { kExample, kRaw, kText };
 
-// Unchecked input rows of ids.
-struct IdColumn {
-    Ids values;
+// Unchecked input rows of ids, or of bytes of text.
+template <typename T>
+struct Column {
+    std::span<const T> values;
     std::span<const std::int64_t> offsets;
 
     std::size_t rows() const { return offsets.size() - 1; }
-    Ids row(std::size_t index) const {
+    std::span<const T> row(std::size_t index) const {
         return values.subspan(static_cast<std::size_t>(offsets[index]),
                               static_cast<std::size_t>(offsets[index + 1] - offsets[index]));
     }
     // Throws std::invalid_argument unless the offsets ascend from at least 0 to at most the number of values.
     void check() const;
 };
+using IdColumn = Column<std::int32_t>;
+using TextColumn = Column<std::uint8_t>;
 
 // Consecutive spilled records of one bucket.
 struct Segment {
@@ -65,8 +68,12 @@ class SpillBuffer {
         : permutation_(permutation), layout_(layout), payload_(payload) {}
 
     // Adds pairs of one corpus whose rows in the whole split are first_row, first_row + 1, ...
-    // Throws std::invalid_argument for columns of different length, rows outside the split or a record above 2 GiB.
+    // Throws std::invalid_argument for columns of different length, rows outside the split, a record above 2 GiB, or a
+    // buffer of text.
     void add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus);
+
+    // Likewise for pairs of text, to a buffer of text.
+    void add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets, std::uint32_t corpus);
 
     std::size_t bytes() const { return size_; }
 
@@ -83,7 +90,11 @@ class SpillBuffer {
         std::size_t bytes;
     };
 
+    template <typename T>
+    void check(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) const;
     void reserve(std::size_t more);
+    std::uint8_t* begin(std::int64_t row, std::size_t source, std::size_t target, std::uint32_t corpus,
+                        std::size_t bytes);
 
     Permutation permutation_;
     ShardLayout layout_;
@@ -94,10 +105,15 @@ class SpillBuffer {
     std::size_t capacity_ = 0;
 };
 
+// Pairs of ids as the spilled records of a bucket whose positions are 0, 1, ... in the order given, to write pairs that
+// are shuffled already. Throws std::invalid_argument as SpillBuffer::add.
+std::vector<std::uint8_t> ordered_records(const IdColumn& inputs, const IdColumn& targets,
+                                          std::span<const std::int32_t> corpora, Payload payload);
+
 // Header of a spilled pair.
 struct PairInfo {
-    std::uint32_t source;  // tokens
-    std::uint32_t target;  // tokens
+    std::uint32_t source;  // tokens, or bytes of text
+    std::uint32_t target;  // likewise
     std::uint32_t corpus;
     std::size_t bytes;  // of its framed record
 };
@@ -114,8 +130,8 @@ class Bucket {
     std::size_t size() const { return frames_.size(); }
     PairInfo info(std::size_t index) const;
 
-    // The raw ids of a pair, not aligned: those of the source, then those of the target.
-    const std::uint8_t* ids(std::size_t index) const;
+    // The content of a pair's record. Raw ids, which are not aligned, and text: that of the source, then of the target.
+    const std::uint8_t* content(std::size_t index) const;
 
     std::int64_t source_tokens() const { return source_tokens_; }
     std::int64_t target_tokens() const { return target_tokens_; }

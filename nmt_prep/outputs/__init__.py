@@ -1,0 +1,43 @@
+"""The encoded splits in the files of other trainers: one module per kind of output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nmt_prep.config import Config
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.outputs.marian import MARIAN
+from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.outputs.text import TEXT, TextOptions
+
+KINDS: tuple[Output[Any], ...] = (MARIAN, TEXT)
+"""All kinds of outputs."""
+
+
+def kind_of(options: OutputOptions) -> Output[Any]:
+    """Returns the kind of an output."""
+    return next(kind for kind in KINDS if kind.kind == options.kind)
+
+
+def wanted_outputs(config: Config) -> Mapping[str, OutputOptions]:
+    """Returns the outputs that a config asks for, by the names of their directories.
+
+    ``records.export: pieces`` is a short form of ``{kind: text}``.
+    """
+    short = (TextOptions(kind="text"),) if config.records.export is not None else ()
+    return {options.directory: options for options in (*config.outputs, *short)}
+
+
+__all__ = [
+    "KINDS",
+    "Form",
+    "Made",
+    "Output",
+    "OutputOptions",
+    "RunFacts",
+    "ShardMade",
+    "ShardTask",
+    "kind_of",
+    "wanted_outputs",
+]

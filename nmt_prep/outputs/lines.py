@@ -1,0 +1,57 @@
+"""Pairs as lines of text files: the text itself, or pieces separated by spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import piece_lines
+
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.config import SIDES
+from nmt_prep.outputs.output import RunFacts, ShardTask
+from nmt_prep.outputs.pairs import TextBatch, TextPairs, arrow_lines
+from nmt_prep.outputs.vocabulary import listable_pieces
+from nmt_prep.subwords import Tokenizer
+
+
+def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
+    """Yields the pairs of a task as lines: of text if it has text, of pieces without eos if it has ids.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+        RecordsError: the pairs cannot be read.
+    """
+    if isinstance(task.pairs, TextPairs):
+        yield from task.pairs.batches(task.directory / task.label)
+        return
+    source, target = (Pieces(task.run.vocabularies[side].load()) for side in SIDES)
+    for batch in task.pairs.batches():
+        yield TextBatch(source.lines(batch.sources), target.lines(batch.targets), batch.corpora)
+
+
+class Pieces:
+    """Converts rows of ids to lines of pieces, natively."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Takes a tokenizer.
+
+        Raises:
+            VocabularyError: a piece contains white space.
+        """
+        self._pieces = TextColumn.from_strings(listable_pieces(tokenizer))
+        self._eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
+
+    def lines(self, rows: Ragged) -> pa.Array:
+        """Returns one line per row, without eos at its end, as a ``large_string`` array."""
+        return arrow_lines(*piece_lines(rows.values, rows.offsets, self._pieces.data, self._pieces.offsets, self._eos))
+
+
+def corpus_lines(run: RunFacts, split: str, corpora: npt.NDArray[np.int32]) -> pa.Array:
+    """Returns the name of each pair's corpus, as a ``large_string`` array."""
+    names = pa.array(list(run.corpora[split]), pa.large_string())
+    return pc.take(names, pa.array(corpora))

@@ -1,0 +1,101 @@
+"""marian: TSV files with both sides of a pair on a line, and the vocabularies that Marian reads.
+
+Marian segments text itself, by a SentencePiece model. With other vocabularies the lines are pieces, and the vocabulary
+is a plain list. A tab in the text would start another column, so it becomes a space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.engines import Tick
+from nmt_prep.outputs.files import output_file
+from nmt_prep.outputs.lines import line_batches
+from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.outputs.pairs import TextPairs
+from nmt_prep.outputs.vocabulary import copy_file, headed_list, write_text
+
+
+class MarianOptions(OutputOptions):
+    """TSV files for Marian, and its vocabularies."""
+
+    kind: Literal["marian"] = Field(description="marian: the kind of output")
+    pieces: bool | None = Field(
+        None,
+        description="true, false, or null for false with a vocabulary of kind sentencepiece, else true: write pieces "
+        "separated by spaces, or text that Marian segments by the SentencePiece model",
+    )
+
+
+class Marian(Output[MarianOptions]):
+    """Writes ``train-00000-of-00004.tsv``, and ``vocab.en.spm`` or ``vocab.en.txt`` for each side."""
+
+    kind = "marian"
+    options = MarianOptions
+
+    def form(self, options: MarianOptions, config: Config) -> Form:
+        pieces = config.vocab.kind != "sentencepiece" if options.pieces is None else options.pieces
+        return "ids" if pieces else "text"
+
+    def problems(self, options: MarianOptions, config: Config) -> Iterator[tuple[str, str]]:
+        if self.form(options, config) == "text" and config.vocab.kind != "sentencepiece":
+            problem = "Marian segments text by a SentencePiece model only, and vocab.kind is"
+            yield "pieces", f"{problem} {config.vocab.kind}; set it to true"
+
+    def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
+        pairs = tabs = 0
+        with output_file(task.directory, f"{task.label}.tsv") as file:
+            for batch in line_batches(task):
+                source, target = batch.sources, batch.targets
+                if isinstance(task.pairs, TextPairs):
+                    (source, more), (target, others) = _without_tabs(source), _without_tabs(target)
+                    tabs += more + others
+                file.write(_table(source, target))
+                pairs += len(batch)
+                tick(len(batch))
+        return ShardMade(pairs, (file.facts,), {"tabs_replaced": tabs} if tabs else {})
+
+    def finish(self, made: Made[MarianOptions]) -> None:
+        for side, name in vocabulary_names(made.run).items():
+            vocabulary = made.run.vocabularies[side]
+            if name.endswith(".spm"):
+                copy_file(vocabulary.path, made.directory / name)
+            else:
+                pieces = headed_list(vocabulary.load())
+                write_text(made.directory / name, "".join(f"{piece}\n" for piece in pieces))
+
+
+def vocabulary_names(run: RunFacts) -> dict[Side, str]:
+    """Returns the file names of the vocabularies by side, of one side only if both share it.
+
+    Marian goes by the suffix: ``.spm`` is a SentencePiece model, and ``.txt`` a list.
+    """
+    sides = SIDES[:1] if run.shared else SIDES
+    return {
+        side: f"vocab{'' if run.shared else f'.{run.codes[side]}'}"
+        f".{'spm' if run.vocabularies[side].load().dialect == 'sentencepiece' else 'txt'}"
+        for side in sides
+    }
+
+
+def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:
+    """Returns lines with spaces for tabs, and how many tabs there were."""
+    tabs = pc.sum(pc.count_substring(lines, "\t")).as_py() or 0
+    return (pc.replace_substring(lines, "\t", " ") if tabs else lines), tabs
+
+
+def _table(source: pa.Array, target: pa.Array) -> memoryview:
+    """Returns pairs as the bytes of lines with two columns."""
+    end, tab, nothing = (pa.scalar(text, source.type) for text in ("\n", "\t", ""))
+    rows = pc.binary_join_element_wise(source, tab, target, end, nothing)
+    return memoryview(rows.buffers()[2])[: pc.sum(pc.binary_length(rows)).as_py() or 0]
+
+
+MARIAN = Marian()

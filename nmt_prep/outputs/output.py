@@ -1,0 +1,193 @@
+"""The interface of a kind of output, and what its tasks get and return.
+
+To add a kind, write one module with its options and one instance of a subclass of :class:`Output`, and list the
+instance in ``nmt_prep.outputs.KINDS``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from nmt_prep.config import Config, Side
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.engines import Tick
+from nmt_prep.outputs.files import OutputFile
+from nmt_prep.outputs.pairs import IdPairs, TextPairs
+from nmt_prep.subwords import Tokenizer
+
+Options = TypeVar("Options", bound=OutputOptions)
+
+Form: TypeAlias = Literal["ids", "text"]
+"""The form in which an output gets its pairs: the ids of the records, or the text that is encoded to them."""
+
+
+class VocabularyFile(Protocol):
+    """A vocabulary of the run."""
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+
+    def load(self) -> Tokenizer:
+        """Returns its tokenizer; each process loads it only once."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What outputs need to know of a run.
+
+    Attributes:
+        name: name of the data set.
+        seed: the config's seed.
+        languages: languages of the two sides.
+        shared: True if both sides share one vocabulary.
+        vocabularies: vocabulary of each side.
+        corpora: names of the corpora of each split, in the order of their numbers.
+        licences: licences of corpora by name, as far as the config states them.
+        fingerprint: fingerprint of the stage.
+    """
+
+    name: str
+    seed: int
+    languages: Mapping[Side, str]
+    shared: bool
+    vocabularies: Mapping[Side, VocabularyFile]
+    corpora: Mapping[str, Sequence[str]]
+    licences: Mapping[str, str]
+    fingerprint: str
+
+    @property
+    def codes(self) -> Mapping[Side, str]:
+        """Names of the sides in files: their languages, or source and target if these are the same."""
+        source, target = self.languages["source"], self.languages["target"]
+        return self.languages if source != target else {"source": "source", "target": "target"}
+
+
+@dataclass(frozen=True)
+class ShardTask(Generic[Options]):
+    """A shard of an output to write; plain data, so that any worker can do it.
+
+    Attributes:
+        key: name of the task.
+        options: options of the output.
+        run: facts of the run.
+        split: name of the split.
+        shard: number of the shard.
+        shards: number of shards of the split.
+        count: number of pairs of the shard.
+        pairs: the pairs, in the form that the output asks for.
+        directory: directory to write to.
+        scratch: prefix of the paths of files that only :meth:`Output.finish` reads.
+    """
+
+    key: str
+    options: Options
+    run: RunFacts
+    split: str
+    shard: int
+    shards: int
+    count: int
+    pairs: IdPairs | TextPairs
+    directory: Path
+    scratch: Path
+
+    @property
+    def label(self) -> str:
+        """The usual start of the names of the shard's files: ``train-00000-of-00004``."""
+        return f"{self.split}-{self.shard:05d}-of-{self.shards:05d}"
+
+    def scratch_path(self, name: str) -> Path:
+        """Returns the path of a file that only :meth:`Output.finish` reads."""
+        return self.scratch.with_name(f"{self.scratch.name}-{self.split}-{self.shard:05d}-{name}")
+
+
+@dataclass(frozen=True)
+class ShardMade:
+    """A shard that was written.
+
+    Attributes:
+        pairs: number of pairs.
+        files: its files.
+        counts: further numbers, which add up over shards.
+        scratch: paths of files that only :meth:`Output.finish` reads.
+    """
+
+    pairs: int
+    files: tuple[OutputFile, ...]
+    counts: dict[str, int]
+    scratch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Made(Generic[Options]):
+    """An output all of whose shards are written.
+
+    Attributes:
+        options: options of the output.
+        run: facts of the run.
+        directory: directory of the output.
+        shards: the shards of each split, in order.
+    """
+
+    options: Options
+    run: RunFacts
+    directory: Path
+    shards: Mapping[str, Sequence[ShardMade]]
+
+    def pairs(self, split: str) -> int:
+        """Returns the number of pairs of a split."""
+        return sum(shard.pairs for shard in self.shards[split])
+
+
+class Output(ABC, Generic[Options]):
+    """A kind of output.
+
+    Attributes:
+        kind: name of the kind: the value of ``kind`` in a config.
+        options: class of its options in a config.
+        holds_corpus: True if its files have a place for the name of each pair's corpus.
+    """
+
+    kind: ClassVar[str]
+    options: type[Options]
+    holds_corpus: ClassVar[bool] = False
+
+    @abstractmethod
+    def form(self, options: Options, config: Config) -> Form:
+        """Returns the form in which its shards get their pairs."""
+
+    def shards(self, options: Options, config: Config, split: str) -> int:
+        """Returns the number of shards of a split."""
+        return options.shards.get(split, config.shards(split))
+
+    def problems(self, options: Options, config: Config) -> Iterator[tuple[str, str]]:
+        """Yields what the output cannot hold or do for this config: a key of its options, and what is wrong with it."""
+        return iter(())
+
+    def check(self, options: Options, run: RunFacts) -> None:
+        """Checks the output against the vocabularies, before its first task.
+
+        Raises:
+            VocabularyError: the output cannot hold the ids or pieces of a vocabulary.
+        """
+
+    @abstractmethod
+    def write(self, task: ShardTask[Options], tick: Tick) -> ShardMade:
+        """Writes the files of a shard. Ticks are pairs.
+
+        Raises:
+            RecordsError: the records cannot be read.
+            OutputError: a file cannot be written.
+        """
+
+    def finish(self, made: Made[Options]) -> None:
+        """Writes the remaining files: vocabularies, dictionaries, cards.
+
+        Raises:
+            VocabularyError: a vocabulary cannot be written in the format of the output.
+            OutputError: a file cannot be written.
+        """

@@ -1,0 +1,156 @@
+"""The pairs of a shard of an output, in shuffled order: ids from the records, or text from spill files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.columns import Ragged
+from nmt_prep.records import Layout, ShardIndex, ShardPlan, shard_buckets
+from nmt_prep.records.reader import read_span
+
+_READ_BYTES = 2 << 20
+_TEXT_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class IdBatch:
+    """Consecutive pairs of ids.
+
+    Attributes:
+        sources: ids of the sources, as in the records.
+        targets: ids of the targets, likewise.
+        corpora: int32, shape ``[pairs]``: number of each pair's corpus.
+    """
+
+    sources: Ragged
+    targets: Ragged
+    corpora: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Consecutive pairs of text.
+
+    Attributes:
+        sources: lines of the source side, a ``large_string`` array.
+        targets: lines of the target side, likewise.
+        corpora: int32, shape ``[pairs]``: number of each pair's corpus.
+    """
+
+    sources: pa.Array
+    targets: pa.Array
+    corpora: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+@dataclass(frozen=True)
+class IdPairs:
+    """A range of the pairs of a split, in the order of its records.
+
+    Attributes:
+        layout: format of the records.
+        records: the shards of the records that hold the range, and the number of pairs of each.
+        start: number of the first pair, counted from the start of the first of these shards.
+        count: number of pairs.
+    """
+
+    layout: Layout
+    records: tuple[tuple[Path, int], ...]
+    start: int
+    count: int
+
+    def batches(self) -> Iterator[IdBatch]:
+        """Yields the pairs in batches of a few MiB.
+
+        Raises:
+            RecordsError: the records cannot be read, or are damaged.
+        """
+        before = 0
+        for path, pairs in self.records:
+            low, high = max(self.start - before, 0), min(self.start + self.count - before, pairs)
+            if low < high:
+                yield from _range_of(path, self.layout, low, high)
+            before += pairs
+
+
+@dataclass(frozen=True)
+class TextPairs:
+    """The pairs of a shard as text.
+
+    Attributes:
+        plan: plan that the spill files were written with.
+        shard: number of the shard.
+        spills: the spill files of the split.
+    """
+
+    plan: ShardPlan
+    shard: int
+    spills: tuple[Path, ...]
+
+    def batches(self, path: Path) -> Iterator[TextBatch]:
+        """Yields the pairs in batches of a few MiB; ``path`` is the file made of them, for messages.
+
+        Raises:
+            RecordsError: a spill file is missing or damaged.
+        """
+        for bucket in shard_buckets(path, self.plan, self.shard, self.spills):
+            first = 0
+            while first < len(bucket):
+                sources, source_offsets, targets, target_offsets, corpora = bucket.text(first, _TEXT_BYTES)
+                yield TextBatch(arrow_lines(sources, source_offsets), arrow_lines(targets, target_offsets), corpora)
+                first += len(corpora)
+
+
+def id_pairs(layout: Layout, records: Sequence[tuple[Path, int]], start: int, stop: int) -> IdPairs:
+    """Returns a range of the pairs of a split, given all shards of its records and their numbers of pairs."""
+    held: list[tuple[Path, int]] = []
+    before = first = 0
+    for path, pairs in records:
+        if before < stop and before + pairs > start:
+            first = first if held else before
+            held.append((path, pairs))
+        before += pairs
+    return IdPairs(layout, tuple(held), start - first, stop - start)
+
+
+def arrow_lines(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> pa.Array:
+    """Returns lines of UTF-8 as a ``large_string`` array, without copying them."""
+    return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _range_of(path: Path, layout: Layout, start: int, stop: int) -> Iterator[IdBatch]:
+    """Yields some pairs of a shard of the records; start and stop count its pairs."""
+    index = ShardIndex.load(path)
+    offsets, pairs_of = index.blocks[:, 0], index.blocks[:, 2]
+    ends = np.append(offsets[1:], path.stat().st_size)
+    last_pairs = np.cumsum(pairs_of)
+    block = int(np.searchsorted(last_pairs, start, side="right"))
+    while block < len(offsets) and last_pairs[block] - pairs_of[block] < stop:
+        until = max(int(np.searchsorted(ends, offsets[block] + _READ_BYTES, side="right")), block + 1)
+        first = int(last_pairs[block] - pairs_of[block])
+        columns = read_span(path, int(offsets[block]), int(ends[until - 1]), layout)
+        low, high = max(start - first, 0), min(stop - first, len(columns))
+        yield IdBatch(
+            _rows(columns.inputs, low, high),
+            _rows(columns.targets, low, high),
+            index.pairs[first + low : first + high, 2].astype(np.int32),
+        )
+        block = until
+
+
+def _rows(rows: Ragged, low: int, high: int) -> Ragged:
+    if (low, high) == (0, len(rows)):
+        return rows
+    bounds = rows.offsets[low : high + 1]
+    return Ragged(rows.values[bounds[0] : bounds[-1]], bounds - bounds[0])

@@ -1,0 +1,164 @@
+"""Vocabularies in the formats of other toolkits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
+from nmt_prep.config import SIDES
+from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
+from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.piece_text import PieceText
+
+ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
+
+LIST_HEAD = ("<unk>", "<s>", "</s>")
+"""The pieces that every vocabulary list of tensorflow/nmt begins with, and that Marian looks for."""
+
+
+def listable_pieces(tokenizer: Tokenizer) -> list[str]:
+    """Returns the texts of all pieces, in order of ids.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    return PieceText(tokenizer).words()
+
+
+def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Returns the ids of padding, start, end and unknown, as far as the vocabulary has them."""
+    ids = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id)
+    return frozenset(number for number in ids if number is not None)
+
+
+def headed_list(tokenizer: Tokenizer) -> list[str]:
+    """Returns :data:`LIST_HEAD`, then the other pieces in the order of ids: a list as of tensorflow/nmt.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    return [*LIST_HEAD, *(text for text in listable_pieces(tokenizer) if text not in LIST_HEAD)]
+
+
+def plain_list(tokenizer: Tokenizer) -> list[str]:
+    """Returns the pieces in the order of ids without special ones, which Eole and JoeyNMT add themselves.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    special = special_ids(tokenizer)
+    return [text for number, text in enumerate(listable_pieces(tokenizer)) if number not in special]
+
+
+_LISTS: Mapping[str, Callable[[Tokenizer], list[str]]] = {"list": headed_list, "eole": plain_list, "joey": plain_list}
+
+
+def write_lists(directory: Path, run: RunFacts, formats: Sequence[ListFormat]) -> None:
+    """Writes ``vocab.<side>`` (format ``list``), ``vocab.<format>.<side>`` or the files of a MarianTokenizer.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+        OutputError: a file cannot be written.
+    """
+    for each in formats:
+        if each == "hf_marian":
+            write_hf_marian(directory, run)
+            continue
+        middle = "" if each == "list" else f".{each}"
+        for side in SIDES:
+            pieces = _LISTS[each](run.vocabularies[side].load())
+            write_text(directory / f"vocab{middle}.{run.codes[side]}", "".join(f"{piece}\n" for piece in pieces))
+
+
+def write_hf_marian(directory: Path, run: RunFacts) -> None:
+    """Writes the files of a ``transformers.MarianTokenizer``, whose ids are those of the SentencePiece models.
+
+    These are ``source.spm``, ``target.spm``, ``vocab.json``, ``target_vocab.json`` unless the sides share a vocabulary,
+    and ``tokenizer_config.json``. ``<pad>`` and ``<unk>``, which it needs, get new ids if a model lacks them.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    names = {"source": "vocab.json"} if run.shared else {"source": "vocab.json", "target": "target_vocab.json"}
+    for side in SIDES:
+        copy_file(run.vocabularies[side].path, directory / f"{side}.spm")
+        if side in names:
+            ids = {piece: number for number, piece in enumerate(run.vocabularies[side].load().pieces)}
+            for needed in ("<unk>", "</s>", "<pad>"):
+                ids.setdefault(needed, len(ids))
+            write_json(directory / names[side], ids)
+    config = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": run.languages["source"],
+        "target_lang": run.languages["target"],
+        "separate_vocabs": not run.shared,
+        "unk_token": "<unk>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+    }
+    write_json(directory / "tokenizer_config.json", config)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copies a file into an output.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with atomic_write(target) as beside, writing(target):
+        link_or_copy(source, beside)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text file atomically, as UTF-8.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with atomic_write(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+
+
+class PieceCounts:
+    """Counts how often each piece occurs in a shard, for a dictionary with counts.
+
+    Args:
+        task: the task of the shard.
+    """
+
+    def __init__(self, task: ShardTask) -> None:  # type: ignore[type-arg]
+        self._path = task.scratch_path("counts.npy")
+        self._counts = [np.zeros(len(task.run.vocabularies[side].load()), np.int64) for side in SIDES]
+
+    def add(self, sources: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]) -> None:
+        """Adds ids of both sides."""
+        for side, ids in enumerate((sources, targets)):
+            self._counts[side] += np.bincount(ids, minlength=len(self._counts[side]))
+
+    def save(self) -> str:
+        """Writes the counts; returns the path of the file.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with atomic_write(self._path) as beside, beside.open("wb") as file:
+            np.save(file, np.concatenate(self._counts))
+        return str(self._path)
+
+
+def total_counts(run: RunFacts, shards: Sequence[ShardMade]) -> list[npt.NDArray[np.int64]]:
+    """Returns the counts of the pieces of each side, in order of ids, summed over shards.
+
+    If the sides share a vocabulary, both get the sum of both sides.
+    """
+    sizes = [len(run.vocabularies[side].load()) for side in SIDES]
+    total = np.zeros(sum(sizes), np.int64)
+    for path in (path for shard in shards for path in shard.scratch):
+        total += np.load(path)
+    source, target = np.split(total, [sizes[0]])
+    return [source + target] * 2 if run.shared else [source, target]

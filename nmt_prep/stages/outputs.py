@@ -1,0 +1,247 @@
+"""outputs: writes the splits in the files of other trainers, one directory per entry of the list ``outputs``.
+
+Kinds that hold ids convert the records, which are encoded and shuffled already. Kinds that hold text shuffle the text
+of the parts themselves (:mod:`~nmt_prep.stages.output_text`), by the same permutation. A shard is a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.artefacts import write_json
+from nmt_prep.config import Config, Side
+from nmt_prep.engines import Tick
+from nmt_prep.errors import RecordsError
+from nmt_prep.outputs import Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
+from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.stages.encode import Encode, licence_settings
+from nmt_prep.stages.frames import tag_settings
+from nmt_prep.stages.output_text import PLAN_TEXT, SPILL_TEXT, shuffled_text
+from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.subwords import Tokenizer
+
+DESCRIPTION = "output.json"
+"""Name of the file that describes an output."""
+
+
+def write_output(task: ShardTask[Any], tick: Tick) -> ShardMade:
+    """Writes the files of a shard. Ticks are pairs.
+
+    Raises:
+        RecordsError: the records cannot be read, or do not hold all pairs of the shard.
+        OutputError: a file cannot be written.
+    """
+    made = kind_of(task.options).write(task, tick)
+    if made.pairs != task.count:
+        raise RecordsError(
+            f"{task.directory / task.label}: {made.pairs} pairs were written, but the shard has {task.count}; run "
+            "again with --force encode"
+        )
+    return made
+
+
+def _written(task: ShardTask[Any], made: ShardMade) -> Iterator[Path]:
+    yield from (task.directory / file.name for file in made.files)
+    yield from map(Path, made.scratch)
+
+
+WRITE = Round("outputs", write_output, ShardMade, made=_written)
+
+
+@dataclass(frozen=True)
+class OutputFacts:
+    """An output, as later stages see it.
+
+    Attributes:
+        kind: its kind.
+        pairs: number of pairs of each split.
+        files: number of files of its shards.
+        bytes: their size.
+    """
+
+    kind: str
+    pairs: dict[str, int]
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class OutputsOutput:
+    """The outputs by the names of their directories."""
+
+    outputs: dict[str, OutputFacts]
+
+
+class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
+    """Writes ``outputs/<name>/``, if the config asks for outputs."""
+
+    name = "outputs"
+    directory = "outputs"
+    output = OutputsOutput
+    rounds = (PLAN_TEXT, SPILL_TEXT, WRITE)
+
+    def applies(self, config: Config) -> bool:
+        return bool(wanted_outputs(config))
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (*pair_stages(config), Vocabulary, Encode)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        return {
+            "name": config.name,
+            "seed": config.seed,
+            "languages.source": config.languages.source,
+            "languages.target": config.languages.target,
+            **{f"outputs.{name}": _settings(options, config) for name, options in wanted_outputs(config).items()},
+            **tag_settings(config),
+            **licence_settings(config),
+        }
+
+    def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
+        wanted, parts, run = wanted_outputs(job.config), pair_parts(job), _facts(job)
+        for options in wanted.values():
+            kind_of(options).check(options, run)
+        texts: dict[str, set[int]] = {split: set() for split in parts}
+        for options in wanted.values():
+            if kind_of(options).form(options, job.config) == "text":
+                for split in parts:
+                    texts[split].add(kind_of(options).shards(options, job.config, split))
+        shuffled = yield from shuffled_text(job, parts, texts)
+        records = load_dataset_info(job.directory_of(Encode))
+        tasks = [
+            task
+            for name, options in wanted.items()
+            for task in _shard_tasks(job, name, options, run, parts, records, shuffled)
+        ]
+        results = yield from WRITE.run(tasks, sum(task.count for task in tasks))
+        shards: dict[str, dict[str, list[ShardMade]]] = {name: {split: [] for split in parts} for name in wanted}
+        for task, result in zip(tasks, results, strict=True):
+            shards[task.options.directory][task.split].append(result)
+        return {name: Made(options, run, job.directory / name, shards[name]) for name, options in wanted.items()}
+
+    def finish(self, job: Job, made: dict[str, Made[Any]]) -> Result[OutputsOutput]:
+        digests: dict[str, str] = {}
+        facts: dict[str, OutputFacts] = {}
+        counts: dict[str, int] = {}
+        for name, output in made.items():
+            kind_of(output.options).finish(output)
+            write_json(output.directory / DESCRIPTION, _description(output))
+            shards = [shard for listed in output.shards.values() for shard in listed]
+            files = [file for shard in shards for file in shard.files]
+            digests |= {f"{name}/{file.name}": file.sha256 for file in files}
+            held = {split: output.pairs(split) for split in output.shards}
+            facts[name] = OutputFacts(output.options.kind, held, len(files), sum(file.bytes for file in files))
+            counts[f"{name}_files"] = len(files)
+            for shard in shards:
+                for what, number in shard.counts.items():
+                    counts[f"{name}_{what}"] = counts.get(f"{name}_{what}", 0) + number
+        pairs = sum(part.pairs for listed in pair_parts(job).values() for part in listed)
+        return Result(OutputsOutput(facts), Counts(pairs, pairs, other=counts), digests=digests)
+
+
+def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
+    kind = kind_of(options)
+    shards = {split: kind.shards(options, config, split) for split in config.splits}
+    return {**options.model_dump(mode="json"), "shards": shards}
+
+
+def _facts(job: Job) -> RunFacts:
+    config = job.config
+    corpora: dict[str, tuple[str, ...]] = {
+        split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_parts(job).items()
+    }
+    languages: dict[Side, str] = {"source": config.languages.source, "target": config.languages.target}
+    return RunFacts(
+        name=config.name,
+        seed=config.seed,
+        languages=languages,
+        shared=config.vocab.shared,
+        vocabularies=built_vocabularies(job),
+        corpora=corpora,
+        licences={
+            corpus.name: corpus.licence
+            for listed in config.splits.values()
+            for corpus in listed
+            if corpus.licence is not None
+        },
+        fingerprint=job.fingerprint,
+    )
+
+
+def _shard_tasks(
+    job: Job,
+    name: str,
+    options: OutputOptions,
+    run: RunFacts,
+    parts: Mapping[str, Sequence[PairPart]],
+    records: DatasetInfo,
+    shuffled: Mapping[tuple[str, int], Sequence[TextPairs]],
+) -> Iterator[ShardTask[Any]]:
+    kind = kind_of(options)
+    as_text = kind.form(options, job.config) == "text"
+    directory = job.directory_of(Encode)
+    for split, listed in parts.items():
+        shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
+        held = [(directory / shard.file, shard.pairs) for shard in records.splits[split].shards]
+        for number in range(shards):
+            start, stop = number * rows // shards, (number + 1) * rows // shards
+            pairs: IdPairs | TextPairs = (
+                shuffled[split, shards][number] if as_text else id_pairs(records.layout, held, start, stop)
+            )
+            yield ShardTask(
+                key=f"{name}-{split}-{number:05d}",
+                options=options,
+                run=run,
+                split=split,
+                shard=number,
+                shards=shards,
+                count=stop - start,
+                pairs=pairs,
+                directory=job.directory / name,
+                scratch=job.scratch / f"output-{name}",
+            )
+
+
+def _description(made: Made[Any]) -> dict[str, object]:
+    """Returns the content of ``output.json``."""
+    return {
+        "format": 1,
+        "name": made.run.name,
+        "kind": made.options.kind,
+        "options": made.options.model_dump(mode="json", exclude={"kind", "name", "shards"}),
+        "languages": dict(made.run.languages),
+        "seed": made.run.seed,
+        "fingerprint": made.run.fingerprint,
+        "vocab": {
+            side: {"file": f"../../vocab/{built.path.name}", **_ids(built.load())}
+            for side, built in made.run.vocabularies.items()
+        },
+        "corpora": {split: list(names) for split, names in made.run.corpora.items()},
+        "splits": {
+            split: {
+                "pairs": made.pairs(split),
+                "shards": [{"pairs": shard.pairs, "files": [vars(file) for file in shard.files]} for shard in shards],
+            }
+            for split, shards in made.shards.items()
+        },
+    }
+
+
+def _ids(tokenizer: Tokenizer) -> dict[str, object]:
+    """Returns the facts of a vocabulary that training code needs."""
+    return {
+        "kind": tokenizer.dialect,
+        "size": len(tokenizer),
+        "pad_id": tokenizer.pad_id,
+        "eos_id": tokenizer.eos_id,
+        "bos_id": tokenizer.bos_id,
+        "unk_id": tokenizer.unk_id,
+    }

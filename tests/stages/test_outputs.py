@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.errors import ConfigError, OutputError, RecordsError
+from nmt_prep.outputs.pairs import IdPairs
+from nmt_prep.pipeline.drivers import Share
+from nmt_prep.runner import run_share
+from tests.corpus import tree, write_corpus
+from tests.outputs.runs import output_config, run_outputs
+
+RAW = {"kind": "text", "name": "raw", "pieces": False}
+BOTH = ({"kind": "text"}, RAW)
+
+
+def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    outcomes = nmt_prep.run(output_config(tmp_path), base_dir=tmp_path)
+    assert "outputs" not in [outcome.stage for outcome in outcomes]
+    assert not (tmp_path / "run" / "outputs").exists()
+
+
+def test_a_second_run_does_nothing_and_a_changed_output_encodes_nothing(tmp_path: Path) -> None:
+    def ran(*outputs: dict[str, Any]) -> list[str]:
+        outcomes = nmt_prep.run(output_config(tmp_path, *outputs), base_dir=tmp_path)
+        return [outcome.stage for outcome in outcomes if outcome.ran]
+
+    write_corpus(tmp_path)
+    ran(*BOTH)
+    first = tree(tmp_path / "run" / "outputs")
+    assert ran(*BOTH) == []
+    assert ran({"kind": "text", "shards": {"train": 2}}) == ["outputs"]
+    assert not (tmp_path / "run" / "outputs" / "raw").exists()
+    assert ran(*BOTH) == ["outputs"]
+    assert tree(tmp_path / "run" / "outputs") == first
+
+
+def test_memory_and_workers_do_not_change_the_files(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    trees = []
+    for number, (workers, memory) in enumerate(((1, "2GB"), (3, "256MB"))):
+        config = output_config(tmp_path, *BOTH, run=f"run{number}", engine={"memory": memory})
+        nmt_prep.run(config, base_dir=tmp_path, workers=workers)
+        trees.append(tree(tmp_path / f"run{number}" / "outputs"))
+    assert trees[0] == trees[1]
+
+
+def test_a_job_array_writes_the_same_files(tmp_path: Path) -> None:
+    plain = tree(run_outputs(tmp_path, *BOTH))
+    config = output_config(tmp_path, *BOTH, run="array")
+    nmt_prep.run(config, base_dir=tmp_path, until="encode")
+    for name in ("spill-text", "outputs"):
+        for number in (1, 0):
+            run_share(config, Share(name, number, 2), base_dir=tmp_path)
+    nmt_prep.run(config, base_dir=tmp_path)
+    assert tree(tmp_path / "array" / "outputs") == plain
+
+
+def test_the_export_of_records_is_a_short_form(tmp_path: Path) -> None:
+    listed = tree(run_outputs(tmp_path, {"kind": "text"}))
+    short = tree(run_outputs(tmp_path, run="short", records={"shards": {"train": 3}, "export": "pieces"}))
+    assert short == listed
+    with pytest.raises(ConfigError, match=r"records\.export: stands for an output of kind text, and outputs\.0 is"):
+        output_config(tmp_path, {"kind": "text"}, records={"export": "pieces"})
+
+
+def test_the_outputs_of_a_user_are_not_replaced(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    mine = tmp_path / "run" / "outputs" / "text" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(OutputError, match="outputs"):
+        nmt_prep.run(output_config(tmp_path, {"kind": "text"}), base_dir=tmp_path)
+    assert mine.read_text() == "mine"
+
+
+def test_a_shard_that_lacks_pairs_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = IdPairs.batches
+    monkeypatch.setattr(IdPairs, "batches", lambda self: list(whole(self))[1:])
+    with pytest.raises(RecordsError, match=r"0 pairs were written, but the shard has 20"):
+        run_outputs(tmp_path, {"kind": "text"})
+
+
+def test_outputs_are_published(tmp_path: Path) -> None:
+    publish = {"url": f"file://{tmp_path}/copy"}
+    outputs = run_outputs(tmp_path, {"kind": "text"}, publish=publish)
+    assert tree(tmp_path / "copy" / "outputs") == tree(outputs)
+    shutil.rmtree(tmp_path / "copy")
+    run_outputs(tmp_path, {"kind": "text"}, publish={**publish, "stages": ["outputs"]})
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["nmt_prep-manifest.json", "outputs"]
+    listed = json.loads((tmp_path / "copy" / "nmt_prep-manifest.json").read_text())["files"]
+    assert "outputs/text/train-00000-of-00003.en" in listed
+
+
+@pytest.mark.parametrize(
+    ("outputs", "problem"),
+    [
+        ([{"kind": "txt"}], "outputs.0.kind: found the text 'txt'; did you mean 'text'? allowed: "),
+        ([{"name": "x"}], "outputs.0.kind: this key is required, as each of them has a kind"),
+        (
+            [{"kind": "text"}, {"kind": "text"}],
+            "outputs.1.name: outputs.0 is written to outputs/text already; give one",
+        ),
+        ([{"kind": "text", "shards": {"tset": 3}}], "outputs.0.shards.tset: there is no split 'tset'; the splits are"),
+        ([{"kind": "text", "shards": {"train": 0}}], "outputs.0.shards.train: found the number 0; allowed: "),
+        ([{"kind": "text", "piece": True}], "outputs.0.piece: unknown key; did you mean 'pieces'?"),
+        ([{"kind": "text", "name": "../x"}], "outputs.0.name: found the text '../x'; allowed: letters"),
+    ],
+)
+def test_invalid_outputs(tmp_path: Path, outputs: list[dict[str, Any]], problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        output_config(tmp_path, *outputs)
+    assert problem in str(caught.value)

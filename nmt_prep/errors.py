@@ -6,7 +6,8 @@ A message says what is wrong, where (file, line, config key), and what to do abo
 
     NmtPrepError
     ├── ConfigError            the YAML file or an override is wrong
-    │   └── ArgumentError      an argument of an input function is out of range
+    │   ├── ArgumentError      an argument of an input function is out of range
+    │   └── MissingPackageError  an optional package is not installed
     ├── SourceError            a corpus cannot be obtained
     │   ├── DownloadError      a download failed, or its content is not what was expected
     │   └── ArchiveError       an archive is damaged, hostile, or lacks a member
@@ -38,6 +39,10 @@ class ArgumentError(ConfigError, ValueError):
 
     Also a ``ValueError``, which is what TensorFlow raises for such arguments and what existing callers catch.
     """
+
+
+class MissingPackageError(ConfigError, ImportError):
+    """A package that comes with an extra is not installed; the message ends in the command that installs it."""
 
 
 class SourceError(NmtPrepError):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from nmt_prep.errors import ConfigError, NmtPrepError
+from nmt_prep.errors import MissingPackageError, NmtPrepError
 
 
 def available_cores() -> int:
@@ -14,7 +15,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = ConfigError) -> Any:
+def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = MissingPackageError) -> Any:
     """Imports a module that comes with an extra.
 
     Args:
@@ -29,4 +30,18 @@ def needed_extra(module: str, extra: str, what: str, kind: type[NmtPrepError] = 
     try:
         return import_module(module)
     except ImportError as error:
-        raise kind(f"{what} needs {error.name or module}: pip install 'nmt_prep[{extra}]'") from error
+        raise kind(_missing(error.name or module, extra, what)) from error
+
+
+def check_extra(module: str, extra: str, what: str) -> None:
+    """Checks that a module of an extra is installed, without loading it.
+
+    Raises:
+        MissingPackageError: it is not installed; the arguments and the message are those of ``needed_extra``.
+    """
+    if find_spec(module) is None:
+        raise MissingPackageError(_missing(module, extra, what))
+
+
+def _missing(module: str, extra: str, what: str) -> str:
+    return f"{what} needs {module}: pip install 'nmt-prep[{extra}]'"

@@ -47,6 +47,36 @@ def test_the_input_function_loads_tensorflow_on_first_use() -> None:
     assert python(program) == "True\n"
 
 
+@pytest.mark.parametrize("name", ["make_dataset", "get_iterator", "get_infer_iterator", "BatchedInput"])
+def test_without_tensorflow_the_input_functions_say_how_to_install_it(name: str) -> None:
+    program = f"""
+import sys
+sys.modules["tensorflow"] = None
+try:
+    from nmt_prep import {name}
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    assert python(program) == (
+        "MissingPackageError nmt_prep.input needs tensorflow: pip install 'nmt-prep[tensorflow]'\n"
+    )
+
+
+def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(repository: Path) -> None:
+    program = f"""
+import sys
+sys.modules["sentencepiece"] = None
+import nmt_prep
+try:
+    nmt_prep.load_config({str(repository / "configs" / "toy-sentencepiece.yaml")!r})
+except nmt_prep.NmtPrepError as error:
+    print(error)
+"""
+    assert python(program).endswith(
+        "  vocab (line 17): training a SentencePiece model needs sentencepiece: pip install 'nmt-prep[sentencepiece]'\n"
+    )
+
+
 def test_imports_inside_functions_only_delay_heavy_libraries(repository: Path) -> None:
     heavy = re.compile(r"\(.*\b(all rules|dask|langcodes|numpy|pyarrow|requests|sentencepiece|typer|yaml)\b.*\)")
     lines = [line for path in (repository / "nmt_prep").rglob("*.py") for line in path.read_text("utf-8").split("\n")]

@@ -50,7 +50,6 @@ UNHEALTHY = 3
 """Exit status of a strict run that ended with warnings about its data."""
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

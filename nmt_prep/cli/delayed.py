@@ -22,7 +22,6 @@ HEAVY = (
     "pyarrow.parquet",
     "regex",
     "requests",
-    "sentencepiece",
     "urllib3",
 )
 """The delayed modules; a package comes before its submodules."""

@@ -1,10 +1,17 @@
-"""Batches for training code, through ``tf.data``. Importing this package imports TensorFlow."""
+"""Batches for training code, through ``tf.data``. Importing this package imports TensorFlow.
+
+Without TensorFlow, the import raises a ``MissingPackageError``, which is an ``ImportError`` too.
+"""
 
 from nmt_prep.errors import ArgumentError
-from nmt_prep.input.batching import BatchedInput
-from nmt_prep.input.dataset import make_dataset, too_long_pairs
-from nmt_prep.input.iterator import get_infer_iterator, get_iterator
-from nmt_prep.input.vocabulary import check_vocab, vocab_tables
+from nmt_prep.runtime import needed_extra
+
+needed_extra("tensorflow", "tensorflow", "nmt_prep.input")
+
+from nmt_prep.input.batching import BatchedInput  # noqa: E402  (the modules need TensorFlow)
+from nmt_prep.input.dataset import make_dataset, too_long_pairs  # noqa: E402
+from nmt_prep.input.iterator import get_infer_iterator, get_iterator  # noqa: E402
+from nmt_prep.input.vocabulary import check_vocab, vocab_tables  # noqa: E402
 
 __all__ = [
     "ArgumentError",

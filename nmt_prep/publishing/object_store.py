@@ -65,7 +65,7 @@ class ObjectStore:
             self._system, root = fsspec.core.url_to_fs(url, **local, **options)
         except ImportError as missing:
             raise ConfigError(
-                f"{self.url} needs {missing.name or missing}: pip install 'nmt_prep[cloud]', or the package that "
+                f"{self.url} needs {missing.name or missing}: pip install 'nmt-prep[cloud]', or the package that "
                 "fsspec names for this scheme"
             ) from missing
         except Exception as fault:
@@ -170,7 +170,7 @@ class ObjectStore:
         except FileNotFoundError as error:
             raise _MissingError from error
         except ImportError as error:
-            raise ConfigError(f"{where} needs {error.name}: pip install 'nmt_prep[cloud]'") from error
+            raise ConfigError(f"{where} needs {error.name}: pip install 'nmt-prep[cloud]'") from error
         except PermissionError as error:
             raise self._error(
                 f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, "

@@ -189,7 +189,7 @@ def _mtdata_entry(address: str, languages: Languages) -> dict[str, Any]:
     try:
         version = metadata.version("mtdata")
     except metadata.PackageNotFoundError:
-        raise ConfigError(f"{address} needs mtdata: pip install 'nmt_prep[mtdata]'") from None
+        raise ConfigError(f"{address} needs mtdata: pip install 'nmt-prep[mtdata]'") from None
     note = cache_directory() / "mtdata" / f"{digest_of([version, address, languages.model_dump()])}.json"
     with suppress(OSError, ValueError, TypeError):
         noted = dict(parse_json(note.read_bytes()))

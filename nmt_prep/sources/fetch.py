@@ -256,7 +256,7 @@ def opened_object(url: str) -> Iterator[Answer]:
             chunks = _chunks(file, url)
             yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=chunks)
     except ImportError as error:
-        raise ConfigError(f"{shown(url)} needs {error.name}: pip install 'nmt_prep[cloud]'") from error
+        raise ConfigError(f"{shown(url)} needs {error.name}: pip install 'nmt-prep[cloud]'") from error
     except NmtPrepError:
         raise
     except FileNotFoundError as error:

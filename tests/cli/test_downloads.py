@@ -201,4 +201,4 @@ def test_a_missing_extra(tmp_path: Path) -> None:
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr.splitlines()[0].startswith("nmt-prep: error: ")
-    assert result.stderr.endswith("sacrebleu:wmt18/en-zh needs sacrebleu: pip install 'nmt_prep[sacrebleu]'\n")
+    assert result.stderr.endswith("sacrebleu:wmt18/en-zh needs sacrebleu: pip install 'nmt-prep[sacrebleu]'\n")

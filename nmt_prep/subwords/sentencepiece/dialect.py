@@ -12,6 +12,7 @@ from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect, Speed
 from nmt_prep.subwords.sentencepiece.options import check_options, check_pieces, least_size
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from nmt_prep.subwords.sentencepiece.training import check_trainer
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
 
 
@@ -26,8 +27,10 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         """Checks the options against the rules of the library.
 
         Raises:
+            MissingPackageError: the library is not installed.
             TrainingError: an option is invalid, or the size is too small for the required pieces.
         """
+        check_trainer()
         check_options(options.options, options.model_type)
         check_pieces(options.special_ids, options.reserved, options.options)
         least = least_size(options.special_ids, options.reserved, options.byte_fallback, options.options)

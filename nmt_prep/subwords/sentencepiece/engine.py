@@ -9,11 +9,11 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-import sentencepiece
 from _nmt_prep_core import SentencePieceModel
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.tokenizer import IdLayout
 
 _log = logging.getLogger(__name__)
@@ -206,11 +206,15 @@ class LibraryModel:
         size: number of ids in the layout.
 
     Raises:
+        MissingPackageError: the library is not installed.
         VocabularyError: the library refuses the model.
     """
 
     def __init__(self, data: bytes, ids: npt.NDArray[np.int32], size: int) -> None:
-        self._processor = sentencepiece.SentencePieceProcessor()
+        library = needed_extra(
+            "sentencepiece", "sentencepiece", "a SentencePiece model that only the library runs"
+        )
+        self._processor = library.SentencePieceProcessor()
         try:
             self._processor.LoadFromSerializedProto(data)
         except RuntimeError as error:

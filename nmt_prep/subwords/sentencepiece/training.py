@@ -12,6 +12,7 @@ from _nmt_prep_core import find_invalid_utf8
 
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
+from nmt_prep.runtime import check_extra
 from nmt_prep.subwords.counts import sizes_apart
 from nmt_prep.subwords.sentencepiece.options import LOWEST_COVERAGE, check_options, check_pieces, least_size
 from nmt_prep.subwords.sentencepiece.process import LibraryError, TrainingLog, train_in_process
@@ -72,9 +73,11 @@ def train_model(
 
     Raises:
         InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+        MissingPackageError: the library is not installed.
         TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs more
             memory.
     """
+    check_trainer()
     symbols = tuple(user_defined_symbols)
     _check(size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options)
     most = int(options.get("input_sentence_size", 0))
@@ -99,6 +102,15 @@ def train_model(
         raise TrainingError(_explanation(str(error), source, options)) from error
     _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
     return model
+
+
+def check_trainer() -> None:
+    """Checks that the library is installed.
+
+    Raises:
+        MissingPackageError: it is not.
+    """
+    check_extra("sentencepiece", "sentencepiece", "training a SentencePiece model")
 
 
 def _check(

@@ -211,9 +211,7 @@ class LibraryModel:
     """
 
     def __init__(self, data: bytes, ids: npt.NDArray[np.int32], size: int) -> None:
-        library = needed_extra(
-            "sentencepiece", "sentencepiece", "a SentencePiece model that only the library runs"
-        )
+        library = needed_extra("sentencepiece", "sentencepiece", "a SentencePiece model that only the library runs")
         self._processor = library.SentencePieceProcessor()
         try:
             self._processor.LoadFromSerializedProto(data)

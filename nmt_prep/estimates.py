@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from pathlib import Path
 
+from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import Config
@@ -242,9 +243,11 @@ def _cleaning(config: Config, corpora: Sequence[CorpusSize]) -> dict[str, tuple[
         return {}
     written = _COMPILED * sum(total(corpora, split) for split in config.clean.splits)
     rules = [config.clean.rules, *(override.rules for override in config.clean.overrides.values())]
-    # The pairs of a corpus are first written to scratch.
-    waits = any(TOP in layer for layer in rules) or effective_dedup(config.clean).active
-    return {"clean": (written, written if waits else 0.0, PART_BYTES)}
+    # The pairs of a corpus are first written to scratch, together with a record of each pair for each comparison.
+    comparisons = comparisons_of(effective_dedup(config.clean))
+    scratch = written if comparisons or any(TOP in layer for layer in rules) else 0.0
+    pairs = written / _COMPILED / BYTES_PER_PAIR
+    return {"clean": (written, scratch + pairs * sum(each.record_bytes for each in comparisons), PART_BYTES)}
 
 
 def peak_disk(stages: Sequence[StageEstimate]) -> float:

@@ -64,11 +64,15 @@ def show_rejects(path: Path, overrides: Iterable[str], wanted: Wanted, *, as_jso
     table = Table(box=None, pad_edge=False, show_lines=False)
     for name in ("corpus", "row", "rule", "value", "threshold"):
         table.add_column(name, no_wrap=True, justify="right" if name in ("row", "value", "threshold") else "left")
+    compared = any(row["kept_row"] is not None for row in rows)
+    if compared:
+        table.add_column("kept", no_wrap=True)
     table.add_column("source", ratio=1)
     table.add_column("target", ratio=1)
     for row in rows:
-        numbers = ("" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "threshold"))
-        table.add_row(row["corpus"], f"{row['row']:,}", row["rule"], *numbers, row["source"], row["target"])
+        numbers = ["" if row[name] is None else f"{row[name]:.4g}" for name in ("value", "threshold")]
+        kept = ["" if row["kept_row"] is None else f"{row['kept_corpus']} {row['kept_row']:,}"] if compared else []
+        table.add_row(row["corpus"], f"{row['row']:,}", row["rule"], *numbers, *kept, row["source"], row["target"])
     console.print(table)
 
 

@@ -269,6 +269,8 @@ class Pipeline:
             self._check([stage])
             if not self._fresh.reason(stage, above):
                 return ShareOutcome(share, 0, None)
+            if all(share.round != round_.name for round_ in stage.rounds_for(self.config)):
+                return ShareOutcome(share, 0, RoundState(share.round, ()))
         finally:
             self._digests.save()  # for the next member on a machine with its own cache
         making = self._making(stage, above)

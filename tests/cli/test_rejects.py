@@ -79,6 +79,17 @@ def test_the_table_names_rule_value_and_threshold(config: Path) -> None:
     assert row == ["one", "5", "length/characters", "25", "20", "x" * 25, "one"]
 
 
+def test_the_table_names_the_pair_that_was_kept_instead(config: Path, tmp_path: Path) -> None:
+    own = tmp_path / "config.yaml"
+    text = config.read_text().replace("one.", f"{config.parent}/one.").replace("two.", f"{config.parent}/two.")
+    own.write_text(text.replace(f"{config.parent}/run", f"{tmp_path}/run") + "  dedup: {max_targets_per_source: 1}\n")
+    assert nmt_prep("run", own, "--until", "clean", "--quiet").returncode == 0
+    header, *lines = (line.split() for line in nmt_prep("rejects", own).stdout.splitlines())
+    assert header == ["corpus", "row", "rule", "value", "threshold", "kept", "source", "target"]
+    assert ["two", "0", "too_many_targets", "one", "0", "w", "two"] in lines
+    assert ["one", "5", "length/characters", "25", "20", "x" * 25, "one"] in lines
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from hypothesis import strategies as st
 import nmt_prep
 from nmt_prep import runner
 from nmt_prep.cleaning.dedup import spill
-from nmt_prep.config import Config
+from nmt_prep.cleaning.dedup.records import comparisons_of
+from nmt_prep.config import Config, DedupSettings
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError, ConfigError
-from nmt_prep.pipeline.drivers import Share
+from nmt_prep.pipeline.drivers import RoundState, Share
+from nmt_prep.stages import clean_dedup_tasks
+from nmt_prep.stages.clean_dedup_tasks import PlanTask, plan_ranges
+from nmt_prep.stages.clean_tasks import CorpusTask, PartFiles, PartOutput
 from tests.corpus import tree
 from tests.reference.dedup import Row, deduplicated
 from tests.stages.runs import config_of, manifest, run
@@ -118,6 +123,65 @@ def test_a_score_that_a_corpus_lacks_is_an_error_before_work(tmp_path: Path) -> 
         "of the corpus, or remove it here"
     )
     assert not (tmp_path / "run" / "compiled").exists()
+
+
+def test_limits_are_planned_and_listed_as_the_config_asks(tmp_path: Path) -> None:
+    config = two_corpora(tmp_path, pair="off", max_sources_per_target=8)
+    assert [step.stage for step in runner.plan(config, base_dir=tmp_path)][:3] == ["download", "extract", "compile"]
+    assert rounds(config, tmp_path) == ["clean-first", "clean", "clean-targets", "clean-dedup"]
+    nmt_prep.run(config, base_dir=tmp_path, until="compile")
+    assert rounds(config, tmp_path) == ["clean-first", "clean", "clean-targets", "clean-dedup"]
+    config = two_corpora(tmp_path, pair="exact", max_targets_per_source=8)
+    names = ["clean-pairs", "clean-pairs-dropped", "clean-sources"]
+    assert rounds(config, tmp_path) == ["clean-first", "clean", *names, "clean-dedup"]
+    assert rounds(two_corpora(tmp_path, pair="off"), tmp_path) == ["clean-first", "clean"]
+
+
+def rounds(config: Config, directory: Path) -> list[str]:
+    """Returns the names of the rounds of the stage clean."""
+    (states,) = [stage.rounds for stage in runner.tasks(config, base_dir=directory) if stage.stage == "clean"]
+    return [state.round for state in states]
+
+
+def test_a_round_that_the_config_does_not_need_has_nothing_to_share(tmp_path: Path) -> None:
+    config = two_corpora(tmp_path, pair="exact")
+    nmt_prep.run(config, base_dir=tmp_path, until="compile")
+    outcome = runner.run_share(config, Share("clean-first", 0, 1), base_dir=tmp_path)
+    assert outcome.ran == 2
+    outcome = runner.run_share(config, Share("clean-pairs", 0, 1), base_dir=tmp_path)
+    assert outcome.ran == 1
+    outcome = runner.run_share(config, Share("clean-sources", 0, 1), base_dir=tmp_path)
+    assert (outcome.ran, outcome.state) == (0, RoundState("clean-sources", ()))
+
+
+def test_memory_that_is_too_small_is_an_error_before_work() -> None:
+    comparisons = comparisons_of(DedupSettings(pair="exact", max_targets_per_source=1_000_000))
+    task = PlanTask("ranges-train", "train", 5_000_000_000, comparisons, 200_000_000)
+    assert plan_ranges(task, None).bits == 12
+    with pytest.raises(CleaningError) as error:
+        plan_ranges(replace(task, pairs=10_000_000_000), None)
+    assert str(error.value) == (
+        "clean.dedup: engine.memory gives 200 MB to each task, but comparing 10,000,000,000 pairs of splits.train "
+        "takes 234 MB; raise engine.memory, or use fewer workers"
+    )
+    with pytest.raises(CleaningError, match="gives 100 MB to each task"):
+        plan_ranges(replace(task, memory=100_000_000), None)
+    assert plan_ranges(replace(task, pairs=50_000, memory=0), None).bits == 0
+
+
+def test_parts_that_lose_no_pair_are_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Path] = []
+
+    def noted(of: CorpusTask, files: PartFiles) -> PartOutput:
+        written.append(files.part)
+        return PartOutput(of, files)
+
+    monkeypatch.setattr(clean_dedup_tasks, "PartOutput", noted)
+    corpora = (write(tmp_path, "a", FIRST), write(tmp_path, "b", [("four", "vier")]))
+    config = config_of(tmp_path, *corpora, clean={**NONE, "dedup": {"pair": "exact"}})
+    run(config, until="clean")
+    assert [path.name for path in written] == ["part-000-00000-00000.parquet"]
+    assert cleaned(config) == [FIRST[0], FIRST[1], FIRST[3], ("four", "vier")]
 
 
 @pytest.mark.parametrize("keep", [[], ["bicleaner"], ["corpus", "a"], ["a", "a", "corpus"]])

@@ -380,10 +380,16 @@ class LexicalTable:
     def restored(first: npt.NDArray[np.int64], slots: npt.NDArray[np.uint8]) -> LexicalTable: ...
     def first(self) -> npt.NDArray[np.int64]: ...
     def slots(self) -> npt.NDArray[np.uint8]: ...
+    def rows_of(
+        self, counts: npt.NDArray[np.int64], least: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
     def placed(
         self, offsets: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]: ...
-    def reestimate(self, columns: int, counts: npt.NDArray[np.int64], prior: float) -> None: ...
+    def reestimate(self, columns: int, counts: npt.NDArray[np.int64]) -> None: ...
+
+class LinkEvidence:
+    def __init__(self, table: LexicalTable, columns: int, counts: npt.NDArray[np.int64]) -> None: ...
 
 class NativeAligner:
     def __init__(
@@ -406,7 +412,7 @@ class NativeAligner:
     def score(
         self,
         pairs: NumberedPairs,
-        counts: npt.NDArray[np.int64],
+        evidence: LinkEvidence,
         own: npt.NDArray[np.int64],
         pseudo: float,
         unknown: float,

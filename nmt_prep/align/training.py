@@ -47,7 +47,7 @@ _CellArrays: TypeAlias = "tuple[Integers, npt.NDArray[np.int32], Integers]"
 _FIRST_STEEPNESS = 2.0
 """How fast the weight of a pair of words falls with the distance from the diagonal in the round ``cells``."""
 
-_COMBINATIONS_PER_CELL = 16
+_COMBINATIONS_PER_CELL = 8
 """The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""
 
 _LEAST_CELL = ALIGN_ONE // 256
@@ -73,6 +73,7 @@ class Counter:
             raise ValueError("the model is finished")
         self._model, self._round, self._threads = model, model.round, threads
         self._sum: Counts | None = None
+        self._parts: list[tuple[int, Counts]] = []  # batches that each counts; merged in pairs of equal numbers
 
     def add(self, source: TextColumn, target: TextColumn) -> None:
         """Counts a batch.
@@ -102,16 +103,19 @@ class Counter:
 
     def counts(self) -> Counts:
         """Returns the counts of all batches so far."""
-        if self._sum is not None:
-            return self._sum
         if self._round not in ("words", "cells"):
-            return _nothing_expected(self._model)
-        nothing = TextColumn.from_strings([])
-        self.add(nothing, nothing)
-        return self.counts()
+            return _nothing_expected(self._model) if self._sum is None else self._sum
+        if not self._parts:
+            nothing = TextColumn.from_strings([])
+            self.add(nothing, nothing)
+        return merge(counts for _, counts in reversed(self._parts))
 
     def _include(self, counts: Counts) -> None:
-        self._sum = counts if self._sum is None else merge((self._sum, counts))
+        size = 1
+        while self._parts and self._parts[-1][0] == size:
+            counts = merge((self._parts.pop()[1], counts))
+            size *= 2
+        self._parts.append((size, counts))
 
 
 def count(model: Model, source: TextColumn, target: TextColumn, threads: int = 1) -> Counts:
@@ -250,7 +254,7 @@ def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays
 
 def _equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
     """Returns a cell for each word that both sides have."""
-    hashes = np.intersect1d(*(vocabulary.hashes for vocabulary in vocabularies))
+    hashes = np.intersect1d(vocabularies[0].hashes, vocabularies[1].hashes)
     source, target = (vocabulary.numbers_of(hashes) for vocabulary in vocabularies)
     counts = np.full(len(hashes), int(_EQUAL_WORDS * ALIGN_ONE), np.int64)
     return _rows(source, target, counts, len(vocabularies[0]))

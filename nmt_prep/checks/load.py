@@ -21,6 +21,7 @@ from nmt_prep.checks.outputs import output_problems
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
+from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import (
     ByteBPEVocab,
     CleanSettings,
@@ -254,9 +255,18 @@ def load_cleaning(
             remarks.append(f"{key}{TOP} is left out: it needs the whole corpus")
         else:
             problems.append(f"{key}{TOP}: needs the whole corpus, which a stream does not have; remove it")
+    if (spec := cleaning.translation) is not None:
+        key = cleaning.keys[TRANSLATION]
+        if key.startswith("clean.preset"):
+            remarks.append(
+                f"{key}{TRANSLATION} is left out: it learns from all pairs; in a stream it needs a model, and a number "
+                "for min"
+            )
+        else:  # TranslationRule says what it needs here
+            cleaning.rules[TRANSLATION] = spec
     if problems:
         raise _refusal(str(path), problems)
-    return StreamCleaning(config.languages, replace(cleaning, top=None), tuple(remarks))
+    return StreamCleaning(config.languages, replace(cleaning, top=None, translation=None), tuple(remarks))
 
 
 def _tuples(value: object) -> object:

@@ -37,8 +37,12 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "task_retried": lambda fields: f"  {_failure(fields)}; retrying",
     "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
+    "rule_left_out": lambda fields: f"  {fields['corpus']}: {fields['message']}",
     "vocab_bisection": lambda fields: (
         f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
+    ),
+    "same_as_train": lambda fields: (
+        f"warning: {fields['corpus']} reads the same files as {fields['train']}; scores on it will be meaningless"
     ),
     "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
     "vocab_skipped": lambda fields: (

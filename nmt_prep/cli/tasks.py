@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated
 
 import typer
@@ -24,7 +25,11 @@ def _shareable(name: str | None) -> str | None:
 
     known = [round_.name for stage in STAGES for round_ in stage.rounds if round_.shareable]
     if name not in known:
-        raise typer.BadParameter(f"there is no round {name!r} to share; the rounds are {', '.join(known)}")
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise typer.BadParameter(
+            f"there is no round {name!r} to share{hint} (nmt-prep tasks CONFIG lists the rounds of a config)"
+        )
     return name
 
 

@@ -2,8 +2,9 @@
 
 The compiled parts of a split are cleaned one by one. The parts with the first million pairs of each corpus come in a
 separate round, so that an error in the config that drops all pairs is reported early. The rule ``top``, which needs the
-whole corpus, takes two more rounds. The rounds of :mod:`~nmt_prep.stages.clean_dedup` drop duplicates. The last round
-samples the rejected pairs.
+whole corpus, takes two more rounds. The rounds of :mod:`~nmt_prep.stages.clean_dedup` drop duplicates, and those of
+:mod:`~nmt_prep.stages.clean_translation` pairs whose sides do not translate each other. The last round samples the
+rejected pairs.
 """
 
 from __future__ import annotations
@@ -13,43 +14,38 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.cleaning.top import TOP
+from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import Config
 from nmt_prep.errors import CleaningError
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.stages.alignment import LEARNING_VERSION
 from nmt_prep.stages.clean_corpora import (
     build_cleaner,
     cleaned_corpora,
     differently_cleaned,
+    model_files,
+    scores_translation,
     section_of,
     sides_of,
+    tops_translation,
     unknown_scores,
 )
-from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
-from nmt_prep.stages.clean_tasks import (
-    CHECK,
-    CLEAN,
-    FIRST,
-    REJECTS,
-    THRESHOLD,
-    TOP_SHARE,
-    CheckTask,
-    PartFiles,
-    PartResult,
-    RejectsTask,
-    ThresholdTask,
-    TopTask,
-)
-from nmt_prep.stages.clean_work import REJECTED, CorpusWork, place_of_passed, place_of_rejected, work_on_corpora
+from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, LIMIT, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
+from nmt_prep.stages.clean_passes import drop_misaligned, keep_top, left_out, sample_rejects, share_out
+from nmt_prep.stages.clean_tasks import BEST_ROUNDS, CHECK, CLEAN, FIRST, REJECTS, TOP_ROUNDS, CheckTask
+from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS, TranslationFacts
+from nmt_prep.stages.clean_work import REJECTED, CorpusWork, work_on_corpora
 from nmt_prep.stages.compile import Compile
 
 
@@ -94,6 +90,19 @@ class CleanOutput:
 
 
 @dataclass(frozen=True)
+class CleanObserved:
+    """What is known about the cleaned corpora beside the counts.
+
+    Attributes:
+        warnings: rules that the config names and that were left out.
+        translation: how the rule ``translation`` was applied, by split and name of the corpus.
+    """
+
+    warnings: tuple[HealthWarning, ...] = ()
+    translation: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Cleaned:
     """The work on all corpora, and the overlap of corpora by split."""
 
@@ -114,17 +123,28 @@ class Clean(Stage[CleanOutput, Cleaned]):
     beside = (REJECTED,)
     reads = (Compile,)
     output = CleanOutput
-    rounds = (PLAN, FIRST, CHECK, CLEAN, THRESHOLD, TOP_SHARE, *DEDUP_ROUNDS, REJECTS)
+    observed = CleanObserved
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
+        *(PLAN, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
+        *DEDUP_ROUNDS,
+        *TRANSLATION_ROUNDS,
+        *(*BEST_ROUNDS, LIMIT, REJECTS),
+    )
 
     def applies(self, config: Config) -> bool:
         return config.clean is not None
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         clean = section_of(config)
-        cleanings = [cleaning_of(clean, config.languages, corpus.name) for _, _, corpus in cleaned_corpora(config)]
-        top = (THRESHOLD, TOP_SHARE) if any(each.top is not None for each in cleanings) else ()
+        cleaned = [
+            (cleaning_of(clean, config.languages, corpus.name), corpus) for _, _, corpus in cleaned_corpora(config)
+        ]
+        best = BEST_ROUNDS if any(tops_translation(*each) for each in cleaned) else ()
+        top = TOP_ROUNDS if any(each[0].top is not None and not tops_translation(*each) for each in cleaned) else ()
+        translation = TRANSLATION_ROUNDS if any(scores_translation(*each) for each in cleaned) else ()
+        dedup, limits = dedup_rounds(config)
         sample = (REJECTS,) if clean.rejects == "sample" else ()
-        return (PLAN, FIRST, CHECK, CLEAN, *top, *dedup_rounds(config), *sample)
+        return (PLAN, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
 
     def settings(self, config: Config) -> dict[str, object]:
         clean = section_of(config)
@@ -148,6 +168,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
             settings |= {f"{key}.rules.{rule}": spec for rule, spec in cleaning.rules.items()}
             if cleaning.top is not None:
                 settings[f"{key}.rules.{TOP}"] = cleaning.top
+            if scores_translation(cleaning, corpus):
+                settings[f"{key}.rules.{TRANSLATION}"] = cleaning.translation
+                settings |= {"seed": config.seed, "clean.translation.version": LEARNING_VERSION}
         return settings
 
     def check(self, config: Config, base_dir: Path) -> None:
@@ -158,7 +181,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
             except CleaningError as error:
                 problems.extend(str(error).splitlines())
         for split, _, corpus in cleaned_corpora(config):
-            problems.extend(unknown_scores(effective_dedup(section_of(config)), split, corpus))
+            cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
+            ranked = scores_translation(cleaning, corpus) or len(sides_of(corpus)) == 1  # limits need two sides
+            problems.extend(unknown_scores(effective_dedup(section_of(config)), split, corpus, scored=ranked))
         if problems:
             raise CleaningError("\n".join(problems))
 
@@ -167,6 +192,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         for split, corpus in differently_cleaned(config):
             for rule in build_cleaner(config, split, corpus, base_dir).rules:
                 files |= rule.files
+            files |= model_files(config, corpus, base_dir)
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
@@ -176,16 +202,19 @@ class Clean(Stage[CleanOutput, Cleaned]):
             [task for each in corpora for task in each.tasks[: each.first]],
             sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
         )
-        _share_out(corpora, [each.first for each in corpora], firsts)
+        share_out(corpora, [each.first for each in corpora], firsts)
         yield from CHECK.run(_checks(job, corpora), valid=lambda _: True)
         rest = yield from CLEAN.run(
             [task for each in corpora for task in each.tasks[each.first :]],
             sum(pairs for each in corpora for pairs in each.pairs[each.first :]),
         )
-        _share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
-        yield from _keep_top(job, [each for each in corpora if each.of.cleaning.top is not None])
-        overlap = yield from deduplicate(job, corpora, bits)
-        yield from _sample(job, corpora)
+        share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
+        yield from keep_top(job, corpora, "top")
+        overlap = yield from deduplicate(job, corpora, bits, "dedup")
+        yield from drop_misaligned(job, corpora)
+        yield from keep_top(job, corpora, "best")
+        yield from deduplicate(job, corpora, bits, "limits")
+        yield from sample_rejects(job, corpora)
         return Cleaned(corpora, overlap)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
@@ -205,20 +234,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         counts = Counts(
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
-        return Result(CleanOutput(parts, corpora, made.overlap), counts, files=sorted(digests), digests=digests)
-
-
-def _share_out(corpora: Sequence[CorpusWork], numbers: Sequence[int], results: Sequence[PartResult]) -> None:
-    """Gives each corpus the results of its tasks.
-
-    Args:
-        corpora: the corpora.
-        numbers: number of tasks of each corpus.
-        results: the results of all tasks, in the order of the corpora.
-    """
-    rest = iter(results)
-    for each, number in zip(corpora, numbers, strict=True):
-        each.ended([next(rest) for _ in range(number)])
+        output = CleanOutput(parts, corpora, made.overlap)
+        observed = CleanObserved(tuple(left_out(job, made.corpora)), _translation(made.corpora))
+        return Result(output, counts, files=sorted(digests), digests=digests, observed=observed)
 
 
 def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
@@ -232,54 +250,10 @@ def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
     ]
 
 
-def _keep_top(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-    """Yields the rounds that apply the rule ``top``.
-
-    Args:
-        job: the job.
-        corpora: the corpora with this rule.
-    """
-    thresholds = yield from THRESHOLD.run(
-        [
-            ThresholdTask(
-                f"threshold-{each.split}-{each.index:03d}",
-                each.of,
-                top_options(each.of.cleaning.top),
-                tuple(task.files.kept for task, _ in each.passed()),
-            )
-            for each in corpora
-        ]
-    )
-    tasks: list[list[TopTask]] = []
-    for each, threshold in zip(corpora, thresholds, strict=True):
-        options, passed = top_options(each.of.cleaning.top), each.passed()
-        tasks.append([])
-        for task, spill in passed:
-            stem = task.files.part.stem
-            kept = place_of_passed(job, each.of, dedup=each.dedup, top=True) / each.split / f"{stem}.parquet"
-            rejected = place_of_rejected(job, each.of, each.split, f"{stem}-top")
-            files = PartFiles(task.files.kept, kept, rejected, spill)
-            tasks[-1].append(TopTask(f"top-{task.key}", each.of, files, options, threshold.score))
-        each.spills = [spill for _, spill in passed]
-    total = sum(result.kept.pairs for each in corpora for result in each.results if result.kept is not None)
-    results = yield from TOP_SHARE.run([task for own in tasks for task in own], total)
+def _translation(corpora: Sequence[CorpusWork]) -> dict[str, dict[str, TranslationFacts]]:
+    """Returns how the rule ``translation`` was applied, by split and corpus."""
+    facts: dict[str, dict[str, TranslationFacts]] = {}
     for each in corpora:
-        each.results.clear()
-    _share_out(corpora, [len(own) for own in tasks], results)
-
-
-def _sample(job: Job, corpora: Sequence[CorpusWork]) -> Rounds[None]:
-    """Yields the round that samples rejected pairs."""
-    chosen = [each for each in corpora if each.of.rejects == "sample" and each.rejected]
-    tasks = [
-        RejectsTask(
-            f"rejects-{each.split}-{each.index:03d}",
-            each.of,
-            tuple(job.scratch / REJECTED / file.file for file in each.rejected),
-            job.beside(REJECTED) / each.split / f"part-{each.index:03d}.parquet",
-        )
-        for each in chosen
-    ]
-    sampled = yield from REJECTS.run(tasks, sum(file.pairs for each in chosen for file in each.rejected))
-    for each, result in zip(chosen, sampled, strict=True):
-        each.rejected = [result.rejected]
+        if each.translation is not None:
+            facts.setdefault(each.split, {})[each.of.corpus] = each.translation
+    return facts

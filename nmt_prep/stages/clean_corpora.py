@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.top import TOP, top_options
+from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import SIDES, CleanSettings, Config, Corpus, DedupSettings, Side
-from nmt_prep.errors import CleaningError, OutputError
+from nmt_prep.errors import CleaningError, NmtPrepError, OutputError
 
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Cleaner
+    from nmt_prep.cleaning.cleaning import Cleaning
 
 
 def section_of(config: Config) -> CleanSettings:
@@ -41,7 +43,8 @@ def differently_cleaned(config: Config) -> Iterator[tuple[str, Corpus]]:
     for split, _, corpus in cleaned_corpora(config):
         cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
         way = json.dumps(
-            [cleaning.fix, cleaning.rules, cleaning.top, sides_of(corpus), sorted(corpus.scores)], default=str
+            [cleaning.fix, cleaning.rules, cleaning.top, cleaning.translation, sides_of(corpus), sorted(corpus.scores)],
+            default=str,
         )
         if way not in seen:
             seen.add(way)
@@ -65,8 +68,15 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
     context = Context(config.languages, sides_of(corpus), base_dir)
     cleaner = Cleaner(cleaning, context, f"splits.{split}.{corpus.name}")
     wanted = {rule.key: rule.scores for rule in cleaner.rules}
-    if cleaning.top is not None:
+    if cleaning.top is not None and not tops_translation(cleaning, corpus):
         wanted[TOP] = (top_options(cleaning.top).score,)
+    if scores_translation(cleaning, corpus):
+        if TRANSLATION in corpus.scores:
+            raise CleaningError(
+                f"{cleaning.keys[TRANSLATION]}{TRANSLATION}: the corpus splits.{split}.{corpus.name} already has a "
+                f"score of that name; rename it below scores of the corpus, or set {TRANSLATION}: off"
+            )
+        _check_model(cleaning, context, corpus)
     for rule, names in wanted.items():
         for name in names:
             if name not in corpus.scores:
@@ -78,15 +88,64 @@ def build_cleaner(config: Config, split: str, corpus: Corpus, base_dir: Path) ->
     return cleaner
 
 
+def scores_translation(cleaning: Cleaning, corpus: Corpus) -> bool:
+    """Returns true if the rule ``translation`` applies to a corpus: it has both sides."""
+    return cleaning.translation is not None and len(sides_of(corpus)) == len(SIDES) and corpus.role == "parallel"
+
+
+def tops_translation(cleaning: Cleaning, corpus: Corpus) -> bool:
+    """Returns true if the rule ``top`` keeps the best pairs by the score of the rule ``translation``."""
+    return (
+        cleaning.top is not None
+        and scores_translation(cleaning, corpus)
+        and top_options(cleaning.top).score == TRANSLATION
+    )
+
+
+def model_files(config: Config, corpus: Corpus, base_dir: Path) -> dict[str, Path]:
+    """Returns the model that the rule ``translation`` names for a corpus, by its name in the config."""
+    from nmt_prep.cleaning.rules.translation import model_path, translation_options  # noqa: PLC0415  (loads rules)
+
+    cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
+    model = translation_options(cleaning.translation).model if scores_translation(cleaning, corpus) else None
+    return {} if model is None else {model: model_path(model, base_dir)}
+
+
+def _check_model(cleaning: Cleaning, context: Context, corpus: Corpus) -> None:
+    """Checks the model that the rule ``translation`` names.
+
+    Raises:
+        CleaningError: the model cannot be read.
+    """
+    from nmt_prep.align.loading import shared_model  # noqa: PLC0415  (only if there is such a rule)
+    from nmt_prep.cleaning.rules.translation import model_path, translation_options  # noqa: PLC0415
+
+    model = translation_options(cleaning.translation).model
+    if model is None:
+        return
+    try:
+        shared_model(model_path(model, context.base_dir))
+    except NmtPrepError as error:
+        where = f"{cleaning.keys[TRANSLATION]}{TRANSLATION}.model, for the corpus {corpus.name}"
+        raise CleaningError(f"{where}: {error}") from error
+
+
 def is_deduplicated(settings: DedupSettings, corpus: Corpus) -> bool:
     """Returns true if the pairs of a corpus are compared with others: all corpora except those of role ``vocab``."""
     return settings.active and corpus.role != "vocab"
 
 
-def unknown_scores(settings: DedupSettings, split: str, corpus: Corpus) -> Iterator[str]:
-    """Yields a problem for each score that ranks pairs and is missing in a corpus."""
+def unknown_scores(settings: DedupSettings, split: str, corpus: Corpus, *, scored: bool) -> Iterator[str]:
+    """Yields a problem for each score that ranks pairs and is missing in a corpus.
+
+    Args:
+        settings: the settings of deduplication.
+        split: split of the corpus.
+        corpus: the corpus.
+        scored: true if the score of the rule ``translation`` may rank its pairs.
+    """
     for name in settings.keep[:-1] if is_deduplicated(settings, corpus) else ():
-        if name not in corpus.scores:
+        if name not in corpus.scores and not (name == TRANSLATION and scored):
             yield (
                 f"clean.dedup.keep: the corpus splits.{split}.{corpus.name} has no score {name!r} (its scores: "
                 f"{', '.join(sorted(corpus.scores)) or 'none'}); name it below scores of the corpus, or remove it here"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -39,8 +39,8 @@ from nmt_prep.stages.clean_dedup_tasks import (
     mark_part,
     plan_ranges,
 )
-from nmt_prep.stages.clean_tasks import PartFiles, PartResult, made_files
-from nmt_prep.stages.clean_work import CorpusWork, place_of_passed, place_of_rejected, spill_directory
+from nmt_prep.stages.clean_tasks import PartResult, made_files
+from nmt_prep.stages.clean_work import CorpusWork, comparisons_by_pass, spill_directory
 from nmt_prep.stages.compile import Compile
 
 
@@ -68,7 +68,10 @@ STEPS: Mapping[Compared, Step] = {
     "source": Step.of("clean-sources", "too_many_targets"),
     "target": Step.of("clean-targets", "too_many_sources"),
 }
-DROP = Round("clean-dedup", drop_pairs, PartResult, made=lambda task, result: made_files(task.part.files, result))
+DROP, LIMIT = (
+    Round(name, drop_pairs, PartResult, made=lambda task, result: made_files(task.part.files, result))
+    for name in ("clean-dedup", "clean-limits")
+)
 DEDUP_ROUNDS: tuple[Round[Any, Any], ...] = (
     *[each for step in STEPS.values() for each in (step.decide, step.mark)][:-1],
     DROP,
@@ -103,11 +106,16 @@ class DedupSplit:
         return [part for part in self.parts if comparison.compared == "pair" or part.has_both_sides]
 
 
-def dedup_rounds(config: Config) -> tuple[Round[Any, Any], ...]:
-    """Returns the rounds of the comparisons that a config asks for."""
-    steps = [STEPS[each.compared] for each in comparisons_of(effective_dedup(section_of(config)))]
+def dedup_rounds(config: Config) -> tuple[tuple[Round[Any, Any], ...], tuple[Round[Any, Any], ...]]:
+    """Returns the rounds of the comparisons that a config asks for: of the pass ``dedup``, and of ``limits``."""
+    early, late = comparisons_by_pass(effective_dedup(section_of(config)))
+    return _rounds_of(early, DROP), _rounds_of(late, LIMIT)
+
+
+def _rounds_of(comparisons: Sequence[Comparison], drop: Round[Any, Any]) -> tuple[Round[Any, Any], ...]:
+    steps = [STEPS[each.compared] for each in comparisons]
     rounds = [each for step in steps for each in (step.decide, step.mark)]
-    return (*rounds[:-1], DROP) if steps else ()
+    return (*rounds[:-1], drop) if steps else ()
 
 
 def plan_splits(job: Job) -> Rounds[dict[str, int]]:
@@ -126,43 +134,54 @@ def plan_splits(job: Job) -> Rounds[dict[str, int]]:
     return {task.split: ranges.bits for task, ranges in zip(tasks, planned, strict=True)}
 
 
-def deduplicate(job: Job, corpora: Sequence[CorpusWork], bits: Mapping[str, int]) -> Rounds[dict[str, Overlap]]:
-    """Yields the rounds of deduplication, and gives the corpora the results; returns their overlap by split."""
-    chosen = [each for each in corpora if each.dedup]
+def deduplicate(
+    job: Job, corpora: Sequence[CorpusWork], bits: Mapping[str, int], this: Literal["dedup", "limits"]
+) -> Rounds[dict[str, Overlap]]:
+    """Yields the rounds of a pass that compares pairs, and gives the corpora the results.
+
+    Args:
+        job: the job.
+        corpora: all corpora.
+        bits: for each split to deduplicate, the number of leading bits of a key that are the number of its range.
+        this: the pass.
+
+    Returns:
+        The overlap of the corpora by split; empty if pairs are not compared on both sides.
+    """
+    chosen = [each for each in corpora if this in each.passes]
     splits = [
-        _split(job, name, number, [each for each in chosen if each.split == name]) for name, number in bits.items()
+        _split(job, name, number, [each for each in corpora if each.split == name and each.comparisons], this)
+        for name, number in bits.items()
     ]
     marked: Compared | None = None
-    comparisons = comparisons_of(effective_dedup(section_of(job.config)))
+    early, late = comparisons_by_pass(effective_dedup(section_of(job.config)))
+    comparisons = early if this == "dedup" else late
     for number, comparison in enumerate(comparisons, 1):
         yield from _compare(job, comparison, splits, marked)
         if number < len(comparisons):
             yield from _mark(job, comparison, splits)
             marked = comparison.compared
     tasks = [
-        DropTask(f"dedup-{part.stem}", part, split.dropped, split.corpora) for split in splits for part in split.parts
+        DropTask(f"{this}-{part.stem}", part, split.dropped, split.corpora) for split in splits for part in split.parts
     ]
-    results = iter((yield from DROP.run(tasks, sum(task.part.made.pairs for task in tasks))))
+    drop = DROP if this == "dedup" else LIMIT
+    results = iter((yield from drop.run(tasks, sum(task.part.made.pairs for task in tasks))))
     for each in chosen:
-        own = [next(results) for _ in each.kept()]
-        each.results.clear()
-        each.ended(own)
+        each.passed([next(results) for _ in each.kept()])
     return {split.name: split.overlap for split in splits if split.overlap is not None}
 
 
-def _split(job: Job, name: str, bits: int, corpora: Sequence[CorpusWork]) -> DedupSplit:
+def _split(
+    job: Job, name: str, bits: int, corpora: Sequence[CorpusWork], this: Literal["dedup", "limits"]
+) -> DedupSplit:
     names = tuple(each.of.corpus for each in corpora for _ in each.tasks)
     split = DedupSplit(name, bits, names, [], {})
     for each in corpora:
-        for spill, kept in each.kept():
+        if this not in each.passes:
+            continue
+        for (spill, kept), files in zip(each.kept(), each.kept_files(job, this), strict=True):
             assert spill is not None
-            stem = Path(kept.file).stem
-            files = PartFiles(
-                place_of_passed(job, each.of, dedup=True, top=True) / kept.file,
-                job.directory / kept.file,
-                place_of_rejected(job, each.of, name, f"{stem}-dedup"),
-            )
-            split.parts.append(DedupPart(f"{name}-{stem}", spill.part, each.of, files, kept))
+            split.parts.append(DedupPart(f"{name}-{Path(kept.file).stem}", spill.part, each.of, files, kept))
     return split
 
 

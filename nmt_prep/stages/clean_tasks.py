@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -364,8 +364,19 @@ def sample_rejects(task: RejectsTask, tick: Tick) -> RejectsResult:
 FIRST = Round("clean-first", clean_part, PartResult, made=lambda task, result: made_files(task.files, result))
 CHECK = Round("check-first", refuse_corpus, Checked, unit="corpora", by_all=True)
 CLEAN = Round("clean", clean_part, PartResult, made=lambda task, result: made_files(task.files, result))
-THRESHOLD = Round("clean-threshold", find_threshold, Threshold, unit="parts")
-TOP_SHARE = Round("clean-top", keep_top, PartResult, made=lambda task, result: made_files(task.files, result))
+TopRounds: TypeAlias = "tuple[Round[ThresholdTask, Threshold], Round[TopTask, PartResult]]"
+"""The rounds of the rule ``top``: the first finds the threshold of each corpus, the second applies it to the parts."""
+
+TOP_ROUNDS: TopRounds = (
+    Round("clean-threshold", find_threshold, Threshold, unit="parts"),
+    Round("clean-top", keep_top, PartResult, made=lambda task, result: made_files(task.files, result)),
+)
+BEST_ROUNDS: TopRounds = (
+    Round("translation-threshold", find_threshold, Threshold, unit="parts"),
+    Round("translation-top", keep_top, PartResult, made=lambda task, result: made_files(task.files, result)),
+)
+"""The same, for ``top`` by the score of the rule ``translation``."""
+
 REJECTS = Round("clean-rejects", sample_rejects, RejectsResult, made=lambda task, _: [task.output])
 
 

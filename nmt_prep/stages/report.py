@@ -7,8 +7,7 @@ from typing import Any
 
 from nmt_prep.artefacts import as_json, atomic_write, parse_json_as, write_json
 from nmt_prep.config import SIDES, Config
-from nmt_prep.health.encoded import encoded_warnings
-from nmt_prep.health.warning import HealthWarning, Warnings
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
@@ -26,8 +25,7 @@ class Report(Stage[NoOutput, None]):
     directory = "report"
     reads = (Compile, Sample, Vocabulary, Encode)
     observes = True
-    observed = Warnings
-    version = 3
+    version = 2
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return self.reads if config.clean is None else (*self.reads, Clean)
@@ -38,13 +36,12 @@ class Report(Stage[NoOutput, None]):
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
         summary = summarise(job, info)
-        own = tuple(encoded_warnings(info, job.config.input.max_length))
-        summary["warnings"] = [as_json(each) for each in (*observed_warnings(job, self.inputs(job.config)), *own)]
+        summary["warnings"] = [as_json(warning) for warning in observed_warnings(job, self.inputs(job.config))]
         write_json(job.directory / "summary.json", summary)
         with atomic_write(job.directory / "summary.txt") as beside:
             beside.write_text(render(summary), encoding="utf-8")
         pairs = sum(split.pairs for split in info.splits.values())
-        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(own))
+        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs))
 
 
 def observed_warnings(job: Job, stages: Iterable[type[AnyStage]]) -> list[HealthWarning]:
@@ -70,7 +67,7 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
             }
             for split, corpora in job.config.splits.items()
         },
-        **({} if job.config.clean is None else {"clean": as_json(job.read(Clean))["corpora"]}),
+        **({} if job.config.clean is None else {"clean": as_json(job.read(Clean))["corpora"], **_translation(job)}),
         "sample": dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
         "splits": {
@@ -88,6 +85,12 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
     }
 
 
+def _translation(job: Job) -> dict[str, Any]:
+    """Returns how the rule ``translation`` was applied, by split and corpus, below a key; empty without that rule."""
+    facts = as_json(job.observed(Clean))["translation"]
+    return {"translation": facts} if facts else {}
+
+
 def render(summary: dict[str, Any]) -> str:
     """Returns the report as text."""
     lines = [f"{summary['name']}: {summary['languages']['source']} → {summary['languages']['target']}", "", "corpora"]
@@ -101,6 +104,7 @@ def render(summary: dict[str, Any]) -> str:
                 f"dropped: {dropped or 'none'}{'; tag: ' * bool(tag)}{tag}{'; licence: ' * bool(licence)}{licence}"
             )
     lines += _cleaning(summary.get("clean", {}))
+    lines += _misaligned(summary.get("translation", {}))
     lines += ["", "vocabularies"]
     for side in SIDES:
         facts = summary["vocab"][side]
@@ -127,6 +131,25 @@ def _cleaning(splits: dict[str, Any]) -> list[str]:
                 f"  {split}/{corpus}: {counts['pairs_in']:,} pairs in, {counts['pairs_out']:,} out{share}, "
                 f"dropped: {_listed(counts['dropped'])}; lines fixed: {_listed(counts['altered'])}"
             )
+    return lines
+
+
+def _misaligned(splits: dict[str, Any]) -> list[str]:
+    """Returns the lines on the rule ``translation``; none if there is no such rule."""
+    lines = ["", "misaligned pairs (rule translation)"] if splits else []
+    for split, corpora in splits.items():
+        for corpus, facts in corpora.items():
+            if facts["left_out"]:
+                lines.append(f"  {split}/{corpus}: left out: {facts['left_out']}")
+                continue
+            source = f"a model of {facts['learned_from']:,} pairs" if facts["learned_from"] else "the given model"
+            estimates = (
+                ""
+                if facts["noise"] is None
+                else f"; by estimate {facts['noise']:.2%} of the pairs are misaligned; the threshold finds "
+                f"{facts['found']:.1%} of them and {facts['lost']:.2%} of the others"
+            )
+            lines.append(f"  {split}/{corpus}: threshold {facts['threshold']:.2f}, with {source}{estimates}")
     return lines
 
 

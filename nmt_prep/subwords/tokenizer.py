@@ -9,6 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from nmt_prep.columns import Lines, Ragged
 from nmt_prep.errors import VocabularyError
 
@@ -82,6 +85,14 @@ class Tokenizer(ABC):
     def words(self) -> list[str]:
         """Returns the texts of the pieces, in order of ids; white space is escaped if the dialect can do so."""
         return list(self.pieces)
+
+    def text_sizes(self) -> npt.NDArray[np.int64]:
+        """Returns the bytes of text that each piece stands for, in order of ids: int64, shape ``[pieces]``.
+
+        ASCII white space does not count. A piece that stands for any text has -1. Sequences of escaped characters that
+        are divided into several pieces do not have the size of their text.
+        """
+        return np.array([len("".join(piece.split()).encode()) for piece in self.pieces], np.int64)
 
     def __len__(self) -> int:
         return len(self.pieces)

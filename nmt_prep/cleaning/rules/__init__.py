@@ -34,6 +34,7 @@ from nmt_prep.cleaning.rules.score import ScoreRule
 from nmt_prep.cleaning.rules.script import ScriptRule
 from nmt_prep.cleaning.rules.terminal_punctuation import TerminalPunctuationRule
 from nmt_prep.cleaning.rules.too_short import TooShortRule
+from nmt_prep.cleaning.rules.translation import TranslationRule
 from nmt_prep.cleaning.rules.truncated import TruncatedRule
 from nmt_prep.cleaning.rules.url_only import UrlOnlyRule
 from nmt_prep.cleaning.rules.urls import UrlsRule
@@ -68,6 +69,7 @@ _ALL: tuple[type[Rule[Any]], ...] = (
     RegexRule,
     WordListRule,
     ScoreRule,
+    TranslationRule,
     PythonRule,
     ProgramRule,
 )

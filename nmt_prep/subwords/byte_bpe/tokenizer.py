@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from _nmt_prep_core import GPT2_UNICODE_VERSION, ByteBPEModel
 
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
@@ -362,6 +363,13 @@ class ByteBPETokenizer(Tokenizer):
         others = frozenset(self._pieces)
         written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in self._pieces]
         return [piece if text in others else text for piece, text in zip(self._pieces, written, strict=True)]
+
+    def text_sizes(self) -> npt.NDArray[np.int64]:
+        used = [number for number, piece in enumerate(self._pieces) if piece]
+        texts = self._model.decode_bytes(np.array(used, np.int32), np.arange(len(used) + 1, dtype=np.int64), 1)
+        sizes = np.zeros(len(self._pieces), np.int64)
+        sizes[used] = [len(text.translate(None, b" \t\n\v\f\r")) for text in texts]
+        return sizes
 
     @property
     def fingerprint(self) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from _nmt_prep_core import UNICODE_VERSION, T2TModel
 
 from nmt_prep.artefacts import atomic_write
@@ -26,6 +28,8 @@ from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, 
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
 
 _WHITE = re.compile(r"\s")
+_ASCII_WHITE = re.compile(r"[ \t\n\v\f\r]")
+_ESCAPED = re.compile(r"\\(?:u|\\|([0-9]{1,7});)")
 
 
 class T2TTokenizer(Tokenizer):
@@ -179,6 +183,10 @@ class T2TTokenizer(Tokenizer):
         r"""Returns the texts of the pieces, with white space escaped in the dialect's way: ``\32;`` for a space."""
         return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in self._pieces]
 
+    def text_sizes(self) -> npt.NDArray[np.int64]:
+        texts = (_ESCAPED.sub(_unescaped, piece.removesuffix("_")) for piece in self._pieces)
+        return np.array([len(_ASCII_WHITE.sub("", text).encode()) for text in texts], np.int64)
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, Unicode version and pieces."""
@@ -199,6 +207,12 @@ def _read_lines(path: Path) -> list[str]:
             f"{path}, line {line}: not UTF-8; check that this is the .subwords file, and unpack it if it is compressed"
         ) from error
     return text.replace("\r", "").removesuffix("\n").split("\n") if text else []
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return "_"  # or a backslash, which has as many bytes
+    return chr(int(match[1])) if int(match[1]) <= sys.maxunicode else ""
 
 
 def _unquoted(line: str) -> str:

@@ -1,0 +1,189 @@
+"""Rounds that learn a model of word alignment from shards of pairs.
+
+The model is learned in the rounds of :func:`nmt_prep.align.model.rounds`. In each, a task per shard counts with the
+model so far, and one task adds the counts up and makes the next model from them. Counts are whole numbers, so the model
+does not depend on the number of shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.align.counts import Counts, merge
+from nmt_prep.align.loading import shared_model
+from nmt_prep.align.model import Model
+from nmt_prep.align.settings import Settings, rounds
+from nmt_prep.align.training import Counter, updated
+from nmt_prep.columns import TextColumn
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+
+SETTINGS = Settings(table=1 << 22)
+"""The size of the lexical table does not follow from the memory of the engine: models depend on it."""
+
+MODEL_MEMORY = 40 * SETTINGS.table
+"""Bytes that a model takes with the counts of a task, about."""
+
+LEARNING_VERSION = 1
+"""To be increased if the same pairs would give another model, or the same model other links or scores."""
+
+MOST_SHARDS = 16
+SHARD_PAIRS = 20_000
+"""Least number of pairs in a shard, about."""
+
+
+def shards_for(memory: int, pairs: int) -> int:
+    """Returns the number of shards to learn from: as many tasks as the memory of an engine allows at once, at most 16.
+
+    Args:
+        memory: bytes that all processes of a run may use.
+        pairs: number of pairs to learn from.
+    """
+    return min(max(memory // MODEL_MEMORY, 1), MOST_SHARDS, -(-pairs // SHARD_PAIRS))
+
+
+@dataclass(frozen=True)
+class StartTask:
+    """A model to begin with: from another model, or without one."""
+
+    key: str
+    prior: Path | None
+    output: Path
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """A shard whose links a model counts."""
+
+    key: str
+    model: Path
+    shard: Path
+    output: Path
+
+
+@dataclass(frozen=True)
+class UpdateTask:
+    """A model to improve by the counts of all shards."""
+
+    key: str
+    model: Path
+    counts: tuple[Path, ...]
+    output: Path
+
+
+@dataclass(frozen=True)
+class Done:
+    """The result of tasks that only write a file."""
+
+
+def start_model(task: StartTask, tick: Tick) -> Done:
+    """Writes a model that nothing was counted for.
+
+    Raises:
+        AlignmentModelError: the other model cannot be read.
+        OutputError: the model cannot be written.
+    """
+    del tick
+    Model.start(SETTINGS, None if task.prior is None else Model.load(task.prior)).save(task.output)
+    return Done()
+
+
+def count_shard(task: CountTask, tick: Tick) -> Done:
+    """Counts the links of a shard. It ticks for each pair.
+
+    Raises:
+        CorpusError: the shard cannot be read.
+        OutputError: the counts cannot be written.
+    """
+    counter = Counter(shared_model(task.model))
+    for batch in iter_pairs(task.shard, columns=["source", "target"]):
+        counter.add(TextColumn.from_arrow(batch.column("source")), TextColumn.from_arrow(batch.column("target")))
+        tick(len(batch))
+    counter.counts().save(task.output)
+    return Done()
+
+
+def update_model(task: UpdateTask, tick: Tick) -> Done:
+    """Writes the model that follows from the counts of all shards. It ticks for each file of counts.
+
+    Raises:
+        OutputError: the model cannot be written.
+    """
+
+    def loaded() -> Iterator[Counts]:
+        for path in task.counts:
+            yield Counts.load(path)
+            tick(1)
+
+    updated(Model.load(task.model), merge(loaded())).save(task.output)
+    return Done()
+
+
+def _output(task: Any, result: Done) -> list[Path]:
+    del result
+    return [task.output]
+
+
+class LearningRounds:
+    """The rounds that learn models, named after the stage's purpose."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._names = rounds(SETTINGS)
+        self._start = Round(f"{prefix}-start", start_model, Done, unit="models", made=_output)
+        self._count = {name: Round(f"{prefix}-{name}", count_shard, Done, made=_output) for name in self._names}
+        self._update = {
+            name: Round(f"{prefix}-{name}-model", update_model, Done, unit="files", made=_output)
+            for name in self._names
+        }
+
+    @property
+    def rounds(self) -> tuple[Round[Any, Done], ...]:
+        """The rounds, in order."""
+        both = (each for name in self._names for each in (self._count[name], self._update[name]))
+        return (self._start, *both)
+
+    def learn(
+        self, texts: Mapping[str, tuple[Sequence[Path], int, Path | None]], scratch: Path
+    ) -> Rounds[dict[str, Path]]:
+        """Yields the rounds; returns the file of the model of each text.
+
+        Args:
+            texts: for each text by its name: its shards, the number of pairs in them, and a model to begin with.
+            scratch: directory for the files.
+        """
+        models = {name: scratch / f"{name}-start.model" for name in texts}
+        yield from self._start.run(
+            [StartTask(f"{self._prefix}-{name}-start", prior, models[name]) for name, (_, _, prior) in texts.items()]
+        )
+        for step in self._names:
+            counts = {
+                name: [
+                    CountTask(
+                        f"{self._prefix}-{name}-{step}-{shard.stem}",
+                        models[name],
+                        shard,
+                        scratch / name / step / shard.stem,
+                    )
+                    for shard in shards
+                ]
+                for name, (shards, _, _) in texts.items()
+            }
+            tasks = [task for own in counts.values() for task in own]
+            yield from self._count[step].run(tasks, sum(pairs for _, pairs, _ in texts.values()))
+            updates = [
+                UpdateTask(
+                    f"{self._prefix}-{name}-{step}-model",
+                    models[name],
+                    tuple(task.output for task in counts[name]),
+                    scratch / f"{name}-{step}.model",
+                )
+                for name in texts
+            ]
+            yield from self._update[step].run(updates, len(tasks))
+            models = {name: task.output for name, task in zip(texts, updates, strict=True)}
+        return models

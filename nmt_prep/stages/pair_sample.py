@@ -1,0 +1,272 @@
+"""Rounds that draw a sample of distinct pairs from parts, for training on it.
+
+A pair is in the sample if a random number that follows from its text and the seed is small enough. So the sample does
+not depend on the division into parts, and of equal pairs either all are in it or none; then it has them once. Pairs are
+equal if their normalized text is. The sample is divided into shards of similar size, by another part of the hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.rejects import sample_keys
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.batch_file import BatchFile
+from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round, Rounds
+
+KEY, ORDER = "key", "order"
+"""Columns of a sample: a hash of the normalized pair, and the random number that follows from it and the seed."""
+
+_ALL = 1 << 64
+
+Keys = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class SamplePart:
+    """A part to draw pairs from: path, number of pairs, and name of the corpus."""
+
+    path: Path
+    pairs: int
+    corpus: str
+
+
+@dataclass(frozen=True)
+class SelectTask:
+    """A part to draw pairs from.
+
+    Attributes:
+        key: name of the task.
+        part: the part.
+        limit: pairs with smaller random numbers are in the sample.
+        seed: seed of the random numbers.
+        shards: number of shards that the sample is divided into.
+        output: file to write.
+    """
+
+    key: str
+    part: Path
+    limit: int
+    seed: int
+    shards: int
+    output: Path
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The number of pairs drawn from a part for each shard; each shard with pairs is a row group of the file."""
+
+    pairs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """A shard to join from the files of all parts.
+
+    Attributes:
+        key: name of the task.
+        files: files with pairs of the shard, each with the number of the row group.
+        output: file to write.
+    """
+
+    key: str
+    files: tuple[tuple[Path, int], ...]
+    output: Path
+
+
+@dataclass(frozen=True)
+class SampleShard:
+    """The number of distinct pairs in a shard."""
+
+    pairs: int
+
+
+@dataclass(frozen=True)
+class PairSample:
+    """A sample of distinct pairs.
+
+    Attributes:
+        shards: the files, with the columns ``source``, ``target``, ``key`` and ``order``, sorted by ``order``.
+        pairs: number of pairs in each file.
+        selected: for each corpus, the files with the pairs drawn from its parts, which may repeat pairs.
+        limits: for each corpus, the random number below which its pairs are in the sample.
+    """
+
+    shards: tuple[Path, ...]
+    pairs: tuple[int, ...]
+    selected: dict[str, tuple[Path, ...]]
+    limits: dict[str, int]
+
+
+def select_pairs(task: SelectTask, tick: Tick) -> Selected:
+    """Writes the pairs of a part that are in the sample, one row group for each shard. It ticks for each pair.
+
+    Raises:
+        CorpusError: the part cannot be read.
+        OutputError: the file cannot be written.
+    """
+    chosen: list[pa.RecordBatch] = []
+    numbers: list[npt.NDArray[np.int64]] = []
+    for batch in iter_pairs(task.part, columns=["source", "target"]):
+        keys = keys_of(batch, ["pair"], "normalized")["pair"]
+        order = sample_keys(keys[:, 0].view(np.int64), task.seed, KEY)
+        inside = order <= np.uint64(task.limit - 1) if task.limit else np.zeros(len(order), np.bool_)
+        columns = [*batch.columns, pa.array(keys[:, 0]), pa.array(order)]
+        chosen.append(pa.record_batch(columns, [*batch.schema.names, KEY, ORDER]).filter(pa.array(inside)))
+        numbers.append(((keys[inside, 1] >> np.uint64(32)) * np.uint64(task.shards) >> np.uint64(32)).astype(np.int64))
+        tick(len(batch))
+    shard_of = np.concatenate([np.zeros(0, np.int64), *numbers])
+    counts = []
+    with BatchFile(task.output) as output:
+        for shard in range(task.shards):
+            own = np.flatnonzero(shard_of == shard)
+            group = _distinct(pa.Table.from_batches(chosen).take(pa.array(own))) if len(own) else None
+            counts.append(0 if group is None else len(group))
+            if group is not None:
+                output.write(group)
+    return Selected(tuple(counts))
+
+
+def join_shard(task: ShardTask, tick: Tick) -> SampleShard:
+    """Writes a shard with the distinct pairs of all parts. It ticks for each pair that it reads.
+
+    Raises:
+        CorpusError: a file cannot be read.
+        OutputError: the shard cannot be written.
+    """
+    found: list[pa.RecordBatch] = []
+    seen: Keys = np.zeros(0, np.uint64)
+    for path, group in task.files:
+        for batch in iter_pairs(path, [group]):
+            new = ~np.isin(column_of(batch, KEY), seen)
+            found.append(batch.filter(pa.array(new)))
+            seen = np.concatenate([seen, column_of(found[-1], KEY)])
+            tick(len(batch))
+    with BatchFile(task.output) as output:
+        output.write(_distinct(pa.Table.from_batches(found)))
+    return SampleShard(output.pairs)
+
+
+def column_of(batch: pa.RecordBatch, name: str) -> Keys:
+    """Returns the column ``key`` or ``order`` of a batch of a sample."""
+    return np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.uint64)
+
+
+def _distinct(pairs: pa.Table) -> pa.RecordBatch:
+    """Returns the first pair with each key, sorted by their random numbers."""
+    batch = pairs.combine_chunks().to_batches(max_chunksize=None)[0]
+    _, first = np.unique(column_of(batch, KEY), return_index=True)
+    order = column_of(batch, ORDER)[first]
+    return batch.take(pa.array(first[np.argsort(order)]))
+
+
+def sample_limits(pairs: dict[str, int], most: int) -> dict[str, int]:
+    """Returns for each corpus the random number below which its pairs are in a sample of ``most`` pairs or fewer.
+
+    Small corpora are in the sample as a whole; the others have equal numbers of pairs in it.
+
+    Args:
+        pairs: number of pairs of each corpus.
+        most: number of pairs in the sample.
+    """
+    left, share = most, 0
+    for number, size in enumerate(sorted(pairs.values())):
+        share = left // (len(pairs) - number)
+        if size > share:
+            break
+        left -= size
+    else:
+        return dict.fromkeys(pairs, _ALL)
+    return {name: _ALL if size <= share else _ALL * share // size for name, size in pairs.items()}
+
+
+class SampleRounds:
+    """The two rounds of a sample, named after the stage's purpose."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.select = Round(f"{prefix}-select", select_pairs, Selected, made=_selected_file)
+        self.join = Round(f"{prefix}-shards", join_shard, SampleShard, made=lambda task, _: [task.output])
+
+    @property
+    def rounds(self) -> tuple[Round[SelectTask, Selected], Round[ShardTask, SampleShard]]:
+        """The rounds, in order."""
+        return (self.select, self.join)
+
+    def draw(
+        self,
+        texts: Mapping[str, Sequence[SamplePart]],
+        most: Mapping[str, int],
+        shards: Mapping[str, int],
+        seed: int,
+        scratch: Path,
+    ) -> Rounds[dict[str, PairSample]]:
+        """Yields the rounds; returns a sample for each text.
+
+        Args:
+            texts: the parts of each text by its name.
+            most: greatest number of pairs in the sample of each text, about.
+            shards: number of shards of the sample of each text.
+            seed: seed of the sample.
+            scratch: directory for the files.
+        """
+        limits = {name: sample_limits(_pairs(parts), most[name]) for name, parts in texts.items()}
+        tasks = {
+            name: list(self._select_tasks(name, parts, limits[name], shards[name], seed, scratch))
+            for name, parts in texts.items()
+        }
+        total = sum(part.pairs for parts in texts.values() for part in parts)
+        results = iter((yield from self.select.run([task for own in tasks.values() for task in own], total)))
+        selected = {name: [next(results) for _ in own] for name, own in tasks.items()}
+        joins = {name: list(self._join_tasks(name, tasks[name], selected[name], scratch)) for name in texts}
+        drawn = sum(sum(each.pairs) for own in selected.values() for each in own)
+        joined = iter((yield from self.join.run([task for own in joins.values() for task in own], drawn)))
+        samples = {}
+        for name, parts in texts.items():
+            files: dict[str, tuple[Path, ...]] = {}
+            for part, task, result in zip(parts, tasks[name], selected[name], strict=True):
+                files[part.corpus] = files.get(part.corpus, ()) + ((task.output,) if any(result.pairs) else ())
+            made = [(task.output, next(joined).pairs) for task in joins[name]]
+            samples[name] = PairSample(
+                tuple(path for path, _ in made), tuple(pairs for _, pairs in made), files, limits[name]
+            )
+        return samples
+
+    def _select_tasks(
+        self, name: str, parts: Sequence[SamplePart], limits: dict[str, int], shards: int, seed: int, scratch: Path
+    ) -> Iterator[SelectTask]:
+        for number, part in enumerate(parts):
+            key = f"{self._prefix}-select-{name}-{number:05d}-of-{shards:02d}"  # for a new number of shards, anew
+            yield SelectTask(key, part.path, limits[part.corpus], seed, shards, scratch / f"{key}.parquet")
+
+    def _join_tasks(
+        self, name: str, tasks: Sequence[SelectTask], selected: Sequence[Selected], scratch: Path
+    ) -> Iterator[ShardTask]:
+        for shard in range(max((task.shards for task in tasks), default=0)):
+            files = tuple(
+                (task.output, sum(map(bool, result.pairs[:shard])))
+                for task, result in zip(tasks, selected, strict=True)
+                if result.pairs[shard]
+            )
+            if files:
+                key = f"{self._prefix}-shard-{name}-{shard:02d}-of-{tasks[0].shards:02d}"
+                yield ShardTask(key, files, scratch / f"{key}.parquet")
+
+
+def _pairs(parts: Sequence[SamplePart]) -> dict[str, int]:
+    pairs: dict[str, int] = {}
+    for part in parts:
+        pairs[part.corpus] = pairs.get(part.corpus, 0) + part.pairs
+    return pairs
+
+
+def _selected_file(task: SelectTask, result: Selected) -> list[Path]:
+    return [task.output] if any(result.pairs) else []

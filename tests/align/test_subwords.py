@@ -1,0 +1,106 @@
+"""Links of pieces from links of words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_prep.align.links import Links
+from nmt_prep.align.subwords import piece_links, piece_places, without_spaces
+from nmt_prep.align.words import Words
+from nmt_prep.columns import Ragged, TextColumn
+
+
+def _spans(*lines: list[tuple[int, int]]) -> Words:
+    flat = np.array([span for line in lines for span in line], np.int32).reshape(-1, 2)
+    return Words(flat[:, 0], flat[:, 1], _offsets(lines))
+
+
+def _links(*lines: list[tuple[int, int]]) -> Links:
+    return Links(np.array([link for line in lines for link in line], np.int32).reshape(-1, 2), _offsets(lines), 0)
+
+
+def _offsets(lines: Sequence[list[tuple[int, int]]]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *map(len, lines)]).astype(np.int64)
+
+
+def _lists(links: Links) -> list[list[tuple[int, int]]]:
+    pairs = [(first, second) for first, second in links.links.tolist()]
+    return [pairs[first:last] for first, last in itertools.pairwise(links.offsets.tolist())]
+
+
+def test_pieces_of_linked_words() -> None:
+    """``the houses`` as the_ hous es_, ``die Häuser`` as die_ Häus er: the-die, houses-Häuser."""
+    words = _spans([(0, 3), (3, 9)]), _spans([(0, 3), (3, 10)])
+    pieces = _spans([(0, 3), (3, 7), (7, 9)]), _spans([(0, 3), (3, 8), (8, 10)])
+    assert _lists(piece_links(_links([(0, 0), (1, 1)]), words, pieces)) == [
+        [(0, 0), (1, 1), (1, 2), (2, 1), (2, 2)],
+    ]
+
+
+def test_a_piece_of_two_words() -> None:
+    """``can't`` is one piece and two words; both words are linked to words of one piece."""
+    words = _spans([(0, 2), (2, 5)]), _spans([(0, 4), (4, 9)])
+    pieces = _spans([(0, 5)]), _spans([(0, 9)])
+    assert _lists(piece_links(_links([(0, 0), (1, 1)]), words, pieces)) == [[(0, 0)]]
+
+
+def test_several_lines() -> None:
+    words = _spans([(0, 1)], [], [(0, 1), (1, 2)]), _spans([(0, 2)], [(0, 1)], [(0, 1)])
+    pieces = _spans([(0, 1)], [], [(0, 0), (0, 1), (1, 2)]), _spans([(0, 1), (1, 2)], [(0, 1)], [(0, 1)])
+    links = _links([(0, 0)], [], [(1, 0)])
+    assert _lists(piece_links(links, words, pieces)) == [[(0, 0), (0, 1)], [], [(2, 0)]]
+
+
+def test_unequal_lines() -> None:
+    with pytest.raises(ValueError, match="same lines"):
+        piece_links(_links([]), (_spans([]), _spans([])), (_spans([]), _spans([], [])))
+
+
+def test_positions_without_spaces() -> None:
+    lines = TextColumn.from_strings(["skip", "a  bé c", ""])
+    lines = TextColumn(lines.data, lines.offsets[1:])
+    spans, lengths = without_spaces(_spans([(0, 1), (3, 6), (7, 8)], []), lines)
+    assert spans.begins.tolist() == [0, 1, 4]
+    assert spans.ends.tolist() == [1, 4, 5]
+    assert lengths.tolist() == [5, 0]
+
+
+def test_pieces_that_are_the_text() -> None:
+    """Piece 0 has two bytes, piece 1 none (a space), piece 2 stands for any text."""
+    rows = Ragged.from_lists([[0, 1, 0], [0, 2, 0], [2, 2], [0], [], [0, 2]])
+    spans, fits = piece_places(rows, np.array([2, 0, -1]), np.array([4, 7, 5, 3, 0, 2]))
+    assert fits.tolist() == [True, True, False, False, True, False]
+    assert spans.begins[:6].tolist() == [0, 2, 2, 0, 2, 5]
+    assert spans.ends[:6].tolist() == [2, 2, 4, 2, 5, 7]
+
+
+_CUTS = st.lists(st.integers(1, 4), max_size=6)
+
+
+@given(st.lists(st.tuples(_CUTS, _CUTS), max_size=4))
+def test_overlap_by_bytes(lines: list[tuple[list[int], list[int]]]) -> None:
+    """Cuts of one text into words and into pieces; the target is the source, and each word is linked to itself."""
+    expected, words, pieces, links = [], [], [], []
+    for word_sizes, piece_sizes in lines:
+        total = min(sum(word_sizes), sum(piece_sizes))
+        own = [span for span in _cut(word_sizes) if span[1] <= total]
+        parts = [span for span in _cut(piece_sizes) if span[1] <= total]
+        words.append(own)
+        pieces.append(parts)
+        links.append([(number, number) for number in range(len(own))])
+        among = [{p for p, part in enumerate(parts) if max(part[0], w[0]) < min(part[1], w[1])} for w in own]
+        expected.append(sorted({(a, b) for each in among for a in each for b in each}))
+    spans = _spans(*words), _spans(*words)
+    assert _lists(piece_links(_links(*links), spans, (_spans(*pieces), _spans(*pieces)))) == expected
+
+
+def _cut(sizes: list[int]) -> list[tuple[int, int]]:
+    ends = np.cumsum(sizes).tolist()
+    return [(end - size, end) for size, end in zip(sizes, ends, strict=True)]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import ALIGN_JUMPS, LexicalTable, NativeAligner, NumberedPairs
+from _nmt_prep_core import ALIGN_JUMPS, LexicalTable, LinkEvidence, NativeAligner, NumberedPairs
 
 from nmt_prep.align.files import read_arrays, write_arrays
 from nmt_prep.align.links import SYMMETRIZATIONS, Links, Symmetrization
@@ -27,13 +27,13 @@ from nmt_prep.errors import AlignmentModelError
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
 
-_NO_LINK = 0.1
+_NO_LINK = 0.4
 """Probability that a word has no link, before the words are seen."""
 
-_UNSEEN = 1e-3
+_UNSEEN = 0.03
 """Probability of a word given one that the table does not pair it with, as a multiple of its share in the text."""
 
-_STEEPNESS = 4.0
+_STEEPNESS = 2.0
 """How fast the weight of a link falls with its distance from the diagonal."""
 
 _LEAST_LINK = 0.0
@@ -205,7 +205,7 @@ class Model:
             raise ValueError(f"the model needs its round {self.round} before it can score pairs")
         copies = np.full(len(pairs), own, np.int64) if isinstance(own, int) else own
         options = (_PSEUDO_COUNT, _SPREAD, _MIXED, _LEAST_VALUE)
-        return self.aligner.score(pairs, self.evidence, copies, *options, threads)
+        return self.aligner.score(pairs, self._evidence, copies, *options, threads)
 
     @cached_property
     def aligner(self) -> NativeAligner:
@@ -216,6 +216,11 @@ class Model:
         return NativeAligner(
             lexicon.table, source, target, lexicon.forward, lexicon.backward, _NO_LINK, _UNSEEN, _STEEPNESS
         )
+
+    @cached_property
+    def _evidence(self) -> LinkEvidence:
+        assert self.lexicon is not None
+        return LinkEvidence(self.lexicon.table, len(self.vocabularies[1]), self.evidence)
 
     def save(self, path: Path) -> None:
         """Writes the model to a file. The same model gives the same bytes.

@@ -47,8 +47,14 @@ _CellArrays: TypeAlias = "tuple[Integers, npt.NDArray[np.int32], Integers]"
 _FIRST_STEEPNESS = 2.0
 """How fast the weight of a pair of words falls with the distance from the diagonal in the round ``cells``."""
 
-_COMBINATIONS_PER_CELL = 16
+_COMBINATIONS_PER_CELL = 8
 """The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""
+
+_LEAST_CELL = ALIGN_ONE // 256
+"""Cells with smaller counts after a diagonal round are dropped."""
+
+_EQUAL_WORDS = 0.5
+"""Counts of links that are added for words that are equal on both sides, such as names and numbers."""
 
 _CELL_NAMES = ("offsets", "targets", "counts")
 
@@ -67,6 +73,7 @@ class Counter:
             raise ValueError("the model is finished")
         self._model, self._round, self._threads = model, model.round, threads
         self._sum: Counts | None = None
+        self._parts: list[tuple[int, Counts]] = []  # batches that each counts; merged in pairs of equal numbers
 
     def add(self, source: TextColumn, target: TextColumn) -> None:
         """Counts a batch.
@@ -96,16 +103,19 @@ class Counter:
 
     def counts(self) -> Counts:
         """Returns the counts of all batches so far."""
-        if self._sum is not None:
-            return self._sum
         if self._round not in ("words", "cells"):
-            return _nothing_expected(self._model)
-        nothing = TextColumn.from_strings([])
-        self.add(nothing, nothing)
-        return self.counts()
+            return _nothing_expected(self._model) if self._sum is None else self._sum
+        if not self._parts:
+            nothing = TextColumn.from_strings([])
+            self.add(nothing, nothing)
+        return merge(counts for _, counts in reversed(self._parts))
 
     def _include(self, counts: Counts) -> None:
-        self._sum = counts if self._sum is None else merge((self._sum, counts))
+        size = 1
+        while self._parts and self._parts[-1][0] == size:
+            counts = merge((self._parts.pop()[1], counts))
+            size *= 2
+        self._parts.append((size, counts))
 
 
 def count(model: Model, source: TextColumn, target: TextColumn, threads: int = 1) -> Counts:
@@ -185,25 +195,34 @@ def _with_words(model: Model, arrays: Arrays) -> Model:
 
 def _with_cells(model: Model, arrays: Arrays) -> Model:
     cells: _CellArrays = (arrays["offsets"], arrays["targets"], arrays["counts"])
-    prior = None if model.prior is None else _cells_of(model.prior, model.vocabularies)
-    if prior is not None:
-        cells = _joined(cells, prior)
+    evidence = _equal_words(model.vocabularies)
+    if model.prior is not None:
+        known = _cells_of(model.prior, model.vocabularies)
+        cells, evidence = _joined(cells, known), _joined(evidence, known)
     cells = _pruned(cells, model.settings.table)
     table = LexicalTable(cells[0], cells[1])
-    table.reestimate(len(model.vocabularies[1]), table.placed(*cells), 0.0)
-    evidence = np.zeros(int(table.first()[-1]), np.int64) if prior is None else table.placed(*prior)
-    return replace(model, lexicon=Lexicon(table, first_jumps(), first_jumps()), evidence=evidence, prior=None)
+    table.reestimate(len(model.vocabularies[1]), table.placed(*cells))
+    return replace(
+        model, lexicon=Lexicon(table, first_jumps(), first_jumps()), evidence=table.placed(*evidence), prior=None
+    )
 
 
 def _with_links(model: Model, arrays: Arrays) -> Model:
     assert model.lexicon is not None
-    before = model.lexicon
-    table = LexicalTable.restored(before.table.first(), before.table.slots())
-    table.reestimate(len(model.vocabularies[1]), arrays["expected"] + model.evidence, 0.0)
-    lexicon = replace(before, table=table)
-    if model.round is not None and model.round.startswith("jumps"):
+    assert model.round is not None
+    before = model.lexicon.table
+    counts, evidence = arrays["expected"] + model.evidence, model.evidence
+    if model.round.startswith("diagonal"):
+        cells = before.rows_of(counts, _LEAST_CELL)
+        table = LexicalTable(cells[0], cells[1])
+        counts, evidence = table.placed(*cells), table.placed(*before.rows_of(evidence, 1))
+    else:
+        table = LexicalTable.restored(before.first(), before.slots())
+    table.reestimate(len(model.vocabularies[1]), counts)
+    lexicon = replace(model.lexicon, table=table)
+    if model.round.startswith("jumps"):
         lexicon = replace(lexicon, forward=_jumps(arrays["forward"]), backward=_jumps(arrays["backward"]))
-    return replace(model, lexicon=lexicon)
+    return replace(model, lexicon=lexicon, evidence=evidence)
 
 
 def _jumps(counts: Integers) -> Weights:
@@ -224,24 +243,33 @@ def _pruned(cells: _CellArrays, most: int) -> _CellArrays:
 def _cells_of(model: Model, vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
     """Returns the evidence of a model as rows of cells, with the numbers that words have in other vocabularies."""
     assert model.lexicon is not None
-    first, slots = model.lexicon.table.first(), model.lexicon.table.slots()
-    rows = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    targets = slots.view(np.int32).reshape(-1, 3)[:, 0]
-    kept = (targets >= 0) & (model.evidence > 0)
+    offsets, targets, counts = model.lexicon.table.rows_of(model.evidence, 1)
+    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     numbers = [
         np.concatenate([[0], new.numbers_of(old.hashes)])
         for new, old in zip(vocabularies, model.vocabularies, strict=True)
     ]
-    source, target = numbers[0][rows[kept]], numbers[1][targets[kept]]
-    counts = model.evidence[kept]
+    return _rows(numbers[0][rows], numbers[1][targets], counts, len(vocabularies[0]))
+
+
+def _equal_words(vocabularies: tuple[Vocabulary, ...]) -> _CellArrays:
+    """Returns a cell for each word that both sides have."""
+    hashes = np.intersect1d(vocabularies[0].hashes, vocabularies[1].hashes)
+    source, target = (vocabulary.numbers_of(hashes) for vocabulary in vocabularies)
+    counts = np.full(len(hashes), int(_EQUAL_WORDS * ALIGN_ONE), np.int64)
+    return _rows(source, target, counts, len(vocabularies[0]))
+
+
+def _rows(source: Integers, target: Integers, counts: Integers, rows: int) -> _CellArrays:
+    """Returns cells as rows; leaves out those of unknown words."""
     known = (source > 0) & (target > 0)
-    order = np.lexsort((target[known], source[known]))
-    source, target, counts = (each[known][order] for each in (source, target, counts))
-    offsets = np.searchsorted(source, np.arange(len(vocabularies[0]) + 1))
-    return offsets.astype(np.int64), target.astype(np.int32), counts
+    source, target, counts = source[known], target[known], counts[known]
+    order = np.lexsort((target, source))
+    offsets = np.searchsorted(source[order], np.arange(rows + 1))
+    return offsets.astype(np.int64), target[order].astype(np.int32), counts[order]
 
 
-def _joined(cells: _CellArrays, prior: _CellArrays) -> _CellArrays:
-    counts = merge(Counts("cells", 0, dict(zip(_CELL_NAMES, each, strict=True))) for each in (cells, prior))
+def _joined(first: _CellArrays, second: _CellArrays) -> _CellArrays:
+    counts = merge(Counts("cells", 0, dict(zip(_CELL_NAMES, each, strict=True))) for each in (first, second))
     arrays = counts.arrays
     return arrays["offsets"], arrays["targets"], arrays["counts"]

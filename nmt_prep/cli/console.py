@@ -41,9 +41,6 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "vocab_bisection": lambda fields: (
         f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
     ),
-    "same_as_train": lambda fields: (
-        f"warning: {fields['corpus']} reads the same files as {fields['train']}; scores on it will be meaningless"
-    ),
     "vocab_step": lambda fields: f"vocab: {fields['side']}: {fields['step']}",
     "vocab_skipped": lambda fields: (
         f"vocab: {fields['side']}: {fields['lines']:,} lines are too long to train SentencePiece on; "

@@ -31,8 +31,8 @@ class HealthWarning:
 
     @property
     def about(self) -> str:
-        """The split and corpus that it is about, such as ``train/news``; empty if it is not about a single one."""
-        return "/".join(filter(None, [self.split, self.corpus]))
+        """The split and corpus that it is about, such as ``train/news``; empty if it is not about a single corpus."""
+        return "" if self.corpus is None else f"{self.split}/{self.corpus}"
 
     def __str__(self) -> str:
         return f"{self.about}: {self.text}" if self.about else self.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,11 @@ class HashedFile(io.RawIOBase):
     def tell(self) -> int:
         return self._size
 
+    def read_back(self, start: int, size: int) -> bytes:
+        """Returns bytes that were written."""
+        self._file.flush()
+        return os.pread(self._file.fileno(), size, start)
+
     @property
     def facts(self) -> OutputFile:
         """Name, size and digest of what was written so far."""
@@ -59,5 +65,5 @@ def output_file(directory: Path, name: str) -> Iterator[HashedFile]:
     Raises:
         OutputError: it cannot be written.
     """
-    with atomic_write(directory / name) as beside, beside.open("wb") as file:
+    with atomic_write(directory / name) as beside, beside.open("w+b") as file:
         yield HashedFile(name, file)

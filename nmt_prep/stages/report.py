@@ -7,7 +7,8 @@ from typing import Any
 
 from nmt_prep.artefacts import as_json, atomic_write, parse_json_as, write_json
 from nmt_prep.config import SIDES, Config
-from nmt_prep.health.warning import HealthWarning
+from nmt_prep.health.encoded import encoded_warnings
+from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
@@ -25,7 +26,8 @@ class Report(Stage[NoOutput, None]):
     directory = "report"
     reads = (Compile, Sample, Vocabulary, Encode)
     observes = True
-    version = 2
+    observed = Warnings
+    version = 3
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return self.reads if config.clean is None else (*self.reads, Clean)
@@ -36,12 +38,13 @@ class Report(Stage[NoOutput, None]):
     def finish(self, job: Job, made: None) -> Result[NoOutput]:
         info = load_dataset_info(job.directory_of(Encode))
         summary = summarise(job, info)
-        summary["warnings"] = [as_json(warning) for warning in observed_warnings(job, self.inputs(job.config))]
+        own = tuple(encoded_warnings(info, job.config.input.max_length))
+        summary["warnings"] = [as_json(each) for each in (*observed_warnings(job, self.inputs(job.config)), *own)]
         write_json(job.directory / "summary.json", summary)
         with atomic_write(job.directory / "summary.txt") as beside:
             beside.write_text(render(summary), encoding="utf-8")
         pairs = sum(split.pairs for split in info.splits.values())
-        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs))
+        return Result(NoOutput(), Counts(pairs_in=pairs, pairs_out=pairs), observed=Warnings(own))
 
 
 def observed_warnings(job: Job, stages: Iterable[type[AnyStage]]) -> list[HealthWarning]:

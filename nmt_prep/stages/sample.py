@@ -32,8 +32,9 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_corpora import sides_of
-from nmt_prep.stages.compile import FAULTS, Compile, corpus_files, reading_settings
+from nmt_prep.stages.compile import Compile, corpus_files, reading_settings
 from nmt_prep.stages.compile_slices import CorpusFiles
+from nmt_prep.stages.compile_tasks import FAULTS
 from nmt_prep.stages.extract import Extract
 
 

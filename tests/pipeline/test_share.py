@@ -93,7 +93,10 @@ def test_tasks_are_listed_with_their_state_and_nothing_is_written(place: Path) -
     ]
     assert [(state.round, state.tasks) for stage in listed for state in stage.rounds] == [
         (name, None)
-        for name in ("extract", "lines", "rows", "compile", "sample", "count", "train", "encode", "shuffle")
+        for name in (
+            *("extract", "lines", "rows", "compile", "recount", "in_train"),
+            *("sample", "count", "train", "encode", "shuffle"),
+        )
     ]
     assert not (place / "shared").exists()
     nmt_prep.run(shared, base_dir=place, until="vocab")

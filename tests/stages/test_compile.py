@@ -1,23 +1,15 @@
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from nmt_prep.cli.console import describe
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts as parts_module
-from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.pipeline import Pipeline
-from nmt_prep.progress import LineListener, Progress
-from nmt_prep.stages.compile import DROP_REASONS, Compile, iter_pairs
-from nmt_prep.stages.download import Download
-from nmt_prep.stages.extract import Extract
+from nmt_prep.stages.compile import DROP_REASONS, iter_pairs
 from tests.stages.runs import config_of, manifest, run, steps
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
@@ -219,20 +211,3 @@ def test_real_corpora(shared: Path, tmp_path: Path) -> None:
     counted = {name: counts["pairs_out"] for split in details.values() for name, counts in split.items()}
     assert counted == {"general": 26_481, "reverse": 22_499, "references": 3_750, "dev": 2_037}
     assert manifest(config, "sample").details["source"] == {"lines": 52_730, "bytes": 6_600_563}
-
-
-def test_a_split_with_the_files_of_train_gives_a_warning(tmp_path: Path) -> None:
-    for name in ("a.en", "a.zh", "b.en", "b.zh"):
-        (tmp_path / name).write_text(f"{name} text\n")
-    same = {"url": {"source": "a.en", "target": "a.zh"}}
-    other = {"url": {"source": "b.en", "target": "b.zh"}}
-    config = config_of(tmp_path, {"name": "x", **same}, splits={"dev": [{"name": "y", **same}, {"name": "z", **other}]})
-    stream = io.StringIO()
-    pipeline = Pipeline(
-        [Download(), Extract(), Compile()], config, tmp_path, Progress(LineListener(Console(file=stream), describe))
-    )
-    pipeline.run(LocalEngine(1))
-    warnings = [line for line in stream.getvalue().splitlines() if line.startswith("warning")]
-    assert warnings == [
-        "warning: splits.dev.y reads the same files as splits.train.x; scores on it will be meaningless"
-    ]

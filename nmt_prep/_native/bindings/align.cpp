@@ -243,18 +243,31 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, float le
     return std::tuple(own_by_numpy(std::move(links), 2 * result.links.size()), copied(result.offsets), result.too_long);
 }
 
-auto score(const Aligner& aligner, const HeldPairs& pairs, const Int64Array& counts, const Int64Array& own,
-           double pseudo, double unknown, double mix, double floor, std::size_t threads) {
+// Counts of the slots of a table, and their totals.
+struct HeldEvidence {
+    HeldEvidence(const align::Table& table, std::size_t columns, const Int64Array& slot_counts) : counts(slot_counts) {
+        require(counts.size() == table.slots().size(), "there must be a count for each slot");
+        for (const align::Cell& cell : table.slots())
+            require(cell.target < static_cast<std::int64_t>(columns), "a word is not in the vocabulary");
+        const nb::gil_scoped_release unlocked;
+        totals = align::totals_of(table, columns, counts.data());
+    }
+    Int64Array counts;
+    align::Totals totals;
+};
+
+auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& held, const Int64Array& own,
+           float pseudo, double unknown, double mix, double floor, std::size_t threads) {
     aligner.check(pairs);
-    require(counts.size() == aligner.slots(), "there must be a count for each slot");
+    require(held.counts.size() == aligner.slots() && held.totals.columns.size() == aligner.columns(),
+            "the counts are those of another table");
     const align::Pairs view = pairs.view();
     require(own.size() == view.size, "there must be a number for each pair");
     auto scores = std::make_unique_for_overwrite<double[]>(view.size);
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        const align::Totals totals = align::totals_of(*aligner.parameters().table, aligner.columns(), counts.data());
-        const align::Evidence evidence{counts.data(), &totals, pseudo, unknown, mix, floor};
+        const align::Evidence evidence{held.counts.data(), &held.totals, pseudo, unknown, mix, floor};
         align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);
@@ -306,6 +319,13 @@ void bind_align(nb::module_& module) {
                  return own_by_numpy(std::move(copy), size);
              })
         .def(
+            "rows_of",
+            [](const align::Table& table, const Int64Array& counts, std::int64_t least) {
+                require(counts.size() == table.slots().size(), "there must be a count for each slot");
+                return cell_arrays(table.rows_of(counts.data(), least));
+            },
+            nb::arg("counts"), nb::arg("least"))
+        .def(
             "placed",
             [](const align::Table& table, const Int64Array& offsets, const Int32Array& targets,
                const Int64Array& counts) {
@@ -315,12 +335,15 @@ void bind_align(nb::module_& module) {
             nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"))
         .def(
             "reestimate",
-            [](align::Table& table, std::size_t columns, const Int64Array& counts, double prior) {
+            [](align::Table& table, std::size_t columns, const Int64Array& counts) {
                 require(counts.size() == table.slots().size(), "there must be a count for each slot");
                 const nb::gil_scoped_release unlocked;
-                align::reestimate(table, columns, counts.data(), prior);
+                align::reestimate(table, columns, counts.data());
             },
-            nb::arg("columns"), nb::arg("counts"), nb::arg("prior"));
+            nb::arg("columns"), nb::arg("counts"));
+    nb::class_<HeldEvidence>(module, "LinkEvidence")
+        .def(nb::init<const align::Table&, std::size_t, const Int64Array&>(), nb::arg("table"), nb::arg("columns"),
+             nb::arg("counts"));
     nb::class_<Aligner>(module, "NativeAligner")
         .def(nb::init<const align::Table&, const FloatArray&, const FloatArray&, const FloatArray&, const FloatArray&,
                       float, float, double>(),
@@ -328,8 +351,8 @@ void bind_align(nb::module_& module) {
              nb::arg("forward"), nb::arg("backward"), nb::arg("null"), nb::arg("floor"), nb::arg("steepness"))
         .def("expect", expect, nb::arg("pairs"), nb::arg("jumps"), nb::arg("counts"), nb::arg("threads"))
         .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("least"), nb::arg("threads"))
-        .def("score", score, nb::arg("pairs"), nb::arg("counts"), nb::arg("own"), nb::arg("pseudo"), nb::arg("unknown"),
-             nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
+        .def("score", score, nb::arg("pairs"), nb::arg("evidence"), nb::arg("own"), nb::arg("pseudo"),
+             nb::arg("unknown"), nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
     module.def("symmetrize_links", symmetrize, nb::arg("forward"), nb::arg("backward"), nb::arg("how"));
 }
 

@@ -23,5 +23,6 @@ void bind_clean(nanobind::module_& module);
 void bind_dedup(nanobind::module_& module);
 void bind_fasttext(nanobind::module_& module);
 void bind_align(nanobind::module_& module);
+void bind_health(nanobind::module_& module);
 
 }  // namespace nmt_prep

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "align/sums.h"
 #include "text/parallel.h"
 
 namespace nmt_prep::align {
 namespace {
 
 constexpr std::size_t kRunPairs = 256;
-constexpr float kLeast = 1.0F / 512;  // smaller probabilities are not counted
 
 }  // namespace
 
@@ -38,9 +38,8 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
                 for (std::size_t j = 0; j < pair.targets; ++j) {
                     const float agreed = lattice.agreed(i, j);
                     const std::int64_t slot = lattice.slot(i, j);
-                    if (agreed < kLeast || slot == Table::kNone) continue;
-                    const auto count = static_cast<std::int64_t>(agreed * static_cast<float>(kOne) + 0.5F);
-                    std::atomic_ref(expected.cells[slot]).fetch_add(count, std::memory_order_relaxed);
+                    if (agreed < kLeastCounted || slot == Table::kNone) continue;
+                    std::atomic_ref(expected.cells[slot]).fetch_add(counted(agreed), std::memory_order_relaxed);
                 }
             }
         }
@@ -65,15 +64,11 @@ Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* co
     return totals;
 }
 
-void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, double prior) {
+void reestimate(Table& table, std::size_t columns, const std::int64_t* counts) {
     const Totals totals = totals_of(table, columns, counts);
-    const auto weight = [&](std::int64_t count) {
-        const double expected = static_cast<double>(count) / static_cast<double>(kOne);
-        return prior > 0 ? exp_digamma(expected + prior) : expected;
-    };
     const auto inverses = [&](const std::vector<std::int64_t>& sums) {
         std::vector<double> inverse(sums.size());
-        for (std::size_t i = 0; i < sums.size(); ++i) inverse[i] = sums[i] == 0 ? 0 : 1 / weight(sums[i]);
+        for (std::size_t i = 0; i < sums.size(); ++i) inverse[i] = sums[i] == 0 ? 0 : 1 / static_cast<double>(sums[i]);
         return inverse;
     };
     const std::vector<double> rows = inverses(totals.rows);
@@ -83,7 +78,7 @@ void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, d
              at < static_cast<std::size_t>(table.first()[row + 1]); ++at) {
             Cell& cell = table.slots()[at];
             if (cell.target == kFree) continue;
-            const double share = counts[at] == 0 ? 0 : weight(counts[at]);
+            const auto share = static_cast<double>(counts[at]);
             cell.forward = static_cast<float>(share * rows[row]);
             cell.backward = static_cast<float>(share * of_columns[static_cast<std::size_t>(cell.target)]);
         }

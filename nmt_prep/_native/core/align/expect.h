@@ -26,8 +26,8 @@ struct Expected {
 void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
             const Poll& poll);
 
-// Sets the probabilities of a table from counts of its slots: variational Bayes with a sparse prior.
-void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, double prior);
+// Sets the probabilities of a table from counts of its slots.
+void reestimate(Table& table, std::size_t columns, const std::int64_t* counts);
 
 // Totals of the counts of rows and columns of a table.
 struct Totals {

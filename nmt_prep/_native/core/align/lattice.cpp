@@ -3,21 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "align/vocabulary.h"
+#include "align/sums.h"
 
 namespace nmt_prep::align {
 namespace {
-
-// Sum in a fixed order that allows for vectors of four.
-float sum_of(const float* values, std::size_t size) {
-    float lanes[4] = {0, 0, 0, 0};
-    std::size_t i = 0;
-    for (; i + 4 <= size; i += 4)
-        for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] += values[i + lane];
-    float rest = 0;
-    for (; i < size; ++i) rest += values[i];
-    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + rest;
-}
 
 // The states near a state: [first, last), and the width of the jump to the first, counted from -kWidest.
 struct Window {
@@ -190,9 +179,9 @@ void Lattice::run(Direction& direction, const Jumps& jumps, std::int64_t* counts
     for (std::size_t d = 0; d < kJumps; ++d) {
         const float expected = widths[d] * jumps.near[d];
         inside += expected;
-        counts[d] += static_cast<std::int64_t>(expected * static_cast<float>(kOne) + 0.5F);
+        counts[d] += counted(expected);
     }
-    counts[kJumps] += static_cast<std::int64_t>(std::max(jumped - inside, 0.0F) * static_cast<float>(kOne) + 0.5F);
+    counts[kJumps] += counted(std::max(jumped - inside, 0.0F));
 }
 
 }  // namespace nmt_prep::align

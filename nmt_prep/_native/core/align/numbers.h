@@ -1,4 +1,4 @@
-// Exponential, logarithm and digamma from additions, multiplications and divisions alone, whose results IEEE 754
+// Exponential and logarithm from additions, multiplications and divisions alone, whose results IEEE 754
 // fixes: the same on every processor, which the functions of the C library are not.
 #pragma once
 
@@ -38,17 +38,6 @@ inline double log(double x) {
     for (int odd = 21; odd > 0; odd -= 2) sum = sum * square + 1.0 / odd;
     const auto whole = static_cast<double>(power);
     return whole * kLn2High + (2.0 * ratio * sum + whole * kLn2Low);
-}
-
-// exp(digamma(x)) for x > 0: the weight that variational Bayes gives to an expected count.
-inline double exp_digamma(double x) {
-    double shift = 0.0;
-    for (; x < 6.0; x += 1.0) shift += 1.0 / x;
-    if (shift > 650.0) return 0.0;
-    const double inverse = 1.0 / x;
-    const double square = inverse * inverse;
-    const double tail = inverse * 0.5 + square * (1.0 / 12 - square * (1.0 / 120 - square / 252));
-    return x * exp(-tail - shift);
 }
 
 }  // namespace nmt_prep::align

@@ -4,13 +4,14 @@
 #include <limits>
 #include <vector>
 
+#include "align/sums.h"
 #include "text/parallel.h"
 
 namespace nmt_prep::align {
 namespace {
 
 constexpr std::size_t kRunPairs = 256;
-constexpr float kLeast = 1.0F / 512;
+constexpr float kUnit = 1.0F / static_cast<float>(kOne);
 constexpr std::size_t kScoredWords = 512;  // longer sides are cut
 
 // Position of the first word equal to each.
@@ -36,77 +37,105 @@ class Scorer {
             pair.targets = std::min(pair.targets, kScoredWords);
             own = 0;  // it was not counted
         }
-        lattice_.look_up(pair);
+        find(pair);
+        if (own > 0) count_own(pair, own);
         diagonal_.prepare(pair.sources, pair.targets, parameters_.steepness);
-        first_equal(pair.source, pair.sources, first_source_);
-        first_equal(pair.target, pair.targets, first_target_);
-        count_own(pair, own);
-        return judged(pair);
+        return judged(pair, own > 0);
     }
 
    private:
+    void find(const Pair& pair) {
+        found_.clear();
+        const Table& table = *parameters_.table;
+        for (std::size_t i = 0; i < pair.sources; ++i) {
+            const Table::Row row = table.row(pair.source[i]);
+            if (Table::empty(row)) continue;
+            for (std::size_t j = 0; j < pair.targets; ++j) {
+                const std::int64_t slot = table.find(row, pair.target[j]);
+                if (slot != Table::kNone && evidence_.counts[slot] > 0)
+                    found_.push_back(
+                        {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), evidence_.counts[slot]});
+            }
+        }
+    }
+
+    // Adds up what the pair brought itself, for pairs of different words: each stands for all places of its words.
     void count_own(const Pair& pair, std::int64_t own) {
         const std::size_t n = pair.targets;
+        first_equal(pair.source, pair.sources, first_source_);
+        first_equal(pair.target, n, first_target_);
         own_.assign(pair.sources * n, 0);
         own_rows_.assign(pair.sources, 0);
         own_columns_.assign(n, 0);
-        if (own == 0) return;
+        lattice_.look_up(pair);
         lattice_.by_diagonal();
         for (std::size_t i = 0; i < pair.sources; ++i) {
             for (std::size_t j = 0; j < n; ++j) {
                 const float agreed = lattice_.agreed(i, j);
-                if (agreed < kLeast || lattice_.slot(i, j) == Table::kNone) continue;
-                const std::int64_t count = own * static_cast<std::int64_t>(agreed * static_cast<float>(kOne) + 0.5F);
+                if (agreed < kLeastCounted || lattice_.slot(i, j) == Table::kNone) continue;
+                const std::int64_t count = own * counted(agreed);
                 own_[first_source_[i] * n + first_target_[j]] += count;
                 own_rows_[first_source_[i]] += count;
                 own_columns_[first_target_[j]] += count;
             }
         }
+        for (Found& cell : found_) cell.count -= own_[first_source_[cell.source] * n + first_target_[cell.target]];
     }
 
-    double judged(const Pair& pair) {
-        constexpr double kUnit = static_cast<double>(kOne);
+    // The weight of a word: the inverse of the counts of its row or column that are left, and of the pseudo counts.
+    static float inverse(std::int64_t total, std::int64_t own, float pseudo) {
+        return 1 / (static_cast<float>(std::max<std::int64_t>(total - own, 0)) * kUnit + pseudo);
+    }
+
+    double judged(const Pair& pair, bool counted) {
+        const std::size_t m = pair.sources;
         const std::size_t n = pair.targets;
-        given_target_.assign(n, 0);
-        target_weight_.assign(n, 0);
-        double backward = 0;
-        for (std::size_t i = 0; i < pair.sources; ++i) {
-            const std::size_t of_i = first_source_[i];
-            const std::int64_t row = evidence_.totals->rows[static_cast<std::size_t>(pair.source[i])];
-            const double row_left = static_cast<double>(std::max<std::int64_t>(row - own_rows_[of_i], 0)) / kUnit;
-            const double row_inverse = 1 / (row_left + evidence_.pseudo);
-            double given = 0;
-            double weights = 0;
-            for (std::size_t j = 0; j < n; ++j) {
-                const std::size_t of_j = first_target_[j];
-                const double weight = diagonal_.weight(i, j);
-                weights += weight;
-                target_weight_[j] += weight;
-                const std::int64_t slot = lattice_.slot(i, j);
-                double left = 0;
-                if (slot != Table::kNone)
-                    left =
-                        static_cast<double>(std::max<std::int64_t>(evidence_.counts[slot] - own_[of_i * n + of_j], 0)) /
-                        kUnit;
-                const std::int64_t column = evidence_.totals->columns[static_cast<std::size_t>(pair.target[j])];
-                const double column_left =
-                    static_cast<double>(std::max<std::int64_t>(column - own_columns_[of_j], 0)) / kUnit;
-                const double spread = evidence_.pseudo * evidence_.unknown;
-                given_target_[j] += weight * (left + spread * parameters_.target_shares[pair.target[j]]) * row_inverse;
-                given += weight * (left + spread * parameters_.source_shares[pair.source[i]]) /
-                         (column_left + evidence_.pseudo);
-            }
-            backward += value(given / weights, parameters_.source_shares[pair.source[i]]);
-        }
-        double forward = 0;
+        for (std::vector<float>* side : {&source_inverse_, &source_given_, &source_spread_, &source_weight_})
+            side->assign(m, 0);
+        for (std::vector<float>* side : {&target_inverse_, &target_given_, &target_spread_, &target_weight_, &weight_})
+            side->assign(n, 0);
+        for (std::size_t i = 0; i < m; ++i)
+            source_inverse_[i] = inverse(evidence_.totals->rows[static_cast<std::size_t>(pair.source[i])],
+                                         counted ? own_rows_[first_source_[i]] : 0, evidence_.pseudo);
         for (std::size_t j = 0; j < n; ++j)
-            forward += value(given_target_[j] / target_weight_[j], parameters_.target_shares[pair.target[j]]);
-        return forward / static_cast<double>(n) + backward / static_cast<double>(pair.sources);
+            target_inverse_[j] = inverse(evidence_.totals->columns[static_cast<std::size_t>(pair.target[j])],
+                                         counted ? own_columns_[first_target_[j]] : 0, evidence_.pseudo);
+        for (std::size_t i = 0; i < m; ++i) {
+            const float inverse = source_inverse_[i];
+            for (std::size_t j = 0; j < n; ++j) weight_[j] = diagonal_.weight(i, j);
+            for (std::size_t j = 0; j < n; ++j) target_weight_[j] += weight_[j];
+            for (std::size_t j = 0; j < n; ++j) target_spread_[j] += weight_[j] * inverse;
+            source_weight_[i] = sum_of(weight_.data(), n);
+            for (std::size_t j = 0; j < n; ++j) weight_[j] *= target_inverse_[j];
+            source_spread_[i] = sum_of(weight_.data(), n);
+        }
+        for (const Found& cell : found_) {
+            if (cell.count <= 0) continue;
+            const float share = static_cast<float>(cell.count) * kUnit * diagonal_.weight(cell.source, cell.target);
+            target_given_[cell.target] += share * source_inverse_[cell.source];
+            source_given_[cell.source] += share * target_inverse_[cell.target];
+        }
+        return mean_value(pair.target, n, parameters_.target_shares, target_given_, target_spread_, target_weight_) +
+               mean_value(pair.source, m, parameters_.source_shares, source_given_, source_spread_, source_weight_);
     }
 
-    double value(double given, double share) const {
-        return std::max(log((given + evidence_.mix * share) / share), evidence_.floor);
+    // The mean over the words of a side of log(p(word | other side) / p(word)).
+    double mean_value(const std::int32_t* words, std::size_t size, const float* shares, const std::vector<float>& given,
+                      const std::vector<float>& spread, const std::vector<float>& weight) const {
+        double sum = 0;
+        for (std::size_t at = 0; at < size; ++at) {
+            const double ratio = given[at] / (static_cast<double>(weight[at]) * shares[words[at]]);
+            const double unknown = static_cast<double>(evidence_.pseudo) * evidence_.unknown * spread[at] / weight[at];
+            sum += std::max(log(ratio + unknown + evidence_.mix), evidence_.floor);
+        }
+        return sum / static_cast<double>(size);
     }
+
+    struct Found {
+        std::uint32_t source;
+        std::uint32_t target;
+        std::int64_t count;  // that is left
+    };
 
     const Parameters& parameters_;
     const Evidence& evidence_;
@@ -114,7 +143,9 @@ class Scorer {
     Diagonal diagonal_;
     std::vector<std::uint32_t> first_source_, first_target_;
     std::vector<std::int64_t> own_, own_rows_, own_columns_;
-    std::vector<double> given_target_, target_weight_;
+    std::vector<Found> found_;
+    std::vector<float> source_inverse_, source_given_, source_spread_, source_weight_;
+    std::vector<float> target_inverse_, target_given_, target_spread_, target_weight_, weight_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace nmt_prep::align {
 struct Evidence {
     const std::int64_t* counts;  // of slots: expected numbers of agreed links, near the diagonal
     const Totals* totals;
-    double pseudo;   // pseudo count of each word's row
+    float pseudo;    // pseudo count of each word's row
     double unknown;  // part of the pseudo count that is spread over all words by their shares
     double mix;      // share of a word in the language itself that is always added
     double floor;    // least value of a word

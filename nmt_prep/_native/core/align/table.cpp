@@ -1,5 +1,6 @@
 #include "align/table.h"
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <utility>
@@ -7,9 +8,9 @@
 namespace nmt_prep::align {
 namespace {
 
-// Slots of a row: at least a quarter stays free.
+// Slots of a row: at least half of them stay free, so that searches for cells that it lacks are short.
 std::int64_t slots_for(std::int64_t cells) {
-    return cells == 0 ? 0 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(cells + cells / 3 + 1)));
+    return cells == 0 ? 0 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * cells)));
 }
 
 }  // namespace
@@ -44,6 +45,24 @@ Table::Table(std::vector<std::int64_t> first, std::vector<Cell> slots)
             free |= slots_[static_cast<std::size_t>(at)].target == kFree;
         require(std::has_single_bit(static_cast<std::uint64_t>(size)) && free);
     }
+}
+
+CellCounts Table::rows_of(const std::int64_t* counts, std::int64_t least) const {
+    CellCounts rows;
+    rows.offsets.push_back(0);
+    std::vector<std::pair<std::int32_t, std::int64_t>> cells;
+    for (std::size_t row = 0; row < this->rows(); ++row) {
+        cells.clear();
+        for (auto at = static_cast<std::size_t>(first_[row]); at < static_cast<std::size_t>(first_[row + 1]); ++at)
+            if (slots_[at].target != kFree && counts[at] >= least) cells.emplace_back(slots_[at].target, counts[at]);
+        std::ranges::sort(cells);
+        for (const auto& [target, count] : cells) {
+            rows.targets.push_back(target);
+            rows.counts.push_back(count);
+        }
+        rows.offsets.push_back(static_cast<std::int64_t>(rows.targets.size()));
+    }
+    return rows;
 }
 
 std::vector<std::int64_t> Table::placed(const CellCounts& rows) const {

@@ -45,6 +45,9 @@ class Table {
     // Counts of cells in the order of the slots; those of cells that the table lacks are left out.
     std::vector<std::int64_t> placed(const CellCounts& rows) const;
 
+    // The cells whose counts, given in the order of the slots, reach a limit.
+    CellCounts rows_of(const std::int64_t* counts, std::int64_t least) const;
+
     // The slots of a source word, prepared for searches.
     struct Row {
         std::int64_t first;

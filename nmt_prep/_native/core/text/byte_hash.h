@@ -1,4 +1,4 @@
-// Hash of short byte strings, for tables that are not stored.
+// Hash of short byte strings, for tables. It is the same on every little-endian processor.
 #pragma once
 
 #include <cstddef>

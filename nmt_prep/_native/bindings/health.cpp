@@ -1,0 +1,62 @@
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "health/frequent.h"
+#include "health/line_hashes.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using Hashes = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+auto line_hashes(const ByteArray& data, const Int64Array& offsets) {
+    const TextView text = text_view(data, offsets);
+    auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(text.lines);
+    {
+        const nb::gil_scoped_release unlocked;
+        health::line_hashes(text, hashes.get());
+    }
+    return own_by_numpy(std::move(hashes), text.lines);
+}
+
+void add_hashes(health::FrequentHashes& frequent, const Hashes& hashes) {
+    const nb::gil_scoped_release unlocked;
+    for (std::size_t i = 0; i < hashes.size(); ++i) frequent.add(hashes.data()[i]);
+}
+
+// Returns hashes, counts and how much each count may be too low.
+auto above(const health::FrequentHashes& frequent, std::int64_t least) {
+    const std::vector<health::HashCount> found = frequent.above(least);
+    auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(found.size());
+    auto counts = std::make_unique_for_overwrite<std::int64_t[]>(found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        hashes[i] = found[i].hash;
+        counts[i] = found[i].count;
+    }
+    return std::tuple(own_by_numpy(std::move(hashes), found.size()), own_by_numpy(std::move(counts), found.size()),
+                      frequent.error());
+}
+
+void make_frequent(health::FrequentHashes* place, std::size_t kept) {
+    if (kept == 0 || kept > std::size_t{1} << 30) throw nb::value_error("at least one hash is kept, at most 2**30");
+    new (place) health::FrequentHashes(kept);
+}
+
+}  // namespace
+
+void bind_health(nb::module_& module) {
+    module.def("line_hashes", line_hashes, nb::arg("data"), nb::arg("offsets"));
+    nb::class_<health::FrequentHashes>(module, "FrequentHashes")
+        .def("__init__", make_frequent, nb::arg("kept"))
+        .def("add", add_hashes, nb::arg("hashes"))
+        .def("above", above, nb::arg("least"));
+}
+
+}  // namespace nmt_prep

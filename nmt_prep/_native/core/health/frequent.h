@@ -1,0 +1,42 @@
+// The frequent items of a stream, in memory that does not depend on its length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace nmt_prep::health {
+
+struct HashCount {
+    std::uint64_t hash;
+    std::int64_t count;
+};
+
+// Counters as those of Misra and Gries ("Finding repeated elements", 1982). If there are 2k different hashes, the k-th
+// largest count is subtracted from all, and those that are left without a count are forgotten (Anderson et al., "A
+// high-performance algorithm for identifying frequent items in data streams", 2017). So a count is at most n / k too
+// low after n hashes, and never too high.
+class FrequentHashes {
+   public:
+    // Keeps at least `kept` hashes; requires kept > 0.
+    explicit FrequentHashes(std::size_t kept);
+
+    void add(std::uint64_t hash);
+
+    // Hashes that may occur more often than `least` times, with counts that may be up to error() too low; by hash. All
+    // that do are there if `least` is error() or more.
+    std::vector<HashCount> above(std::int64_t least) const;
+    std::int64_t error() const { return error_; }
+
+   private:
+    void purge();
+    void insert(std::uint64_t hash, std::int64_t count);
+
+    std::size_t kept_;
+    std::size_t mask_;
+    std::size_t size_ = 0;
+    std::int64_t error_ = 0;
+    std::vector<HashCount> slots_;  // a count of 0 marks a free slot
+};
+
+}  // namespace nmt_prep::health

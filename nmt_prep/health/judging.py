@@ -1,0 +1,130 @@
+"""Turns the counts of a corpus into warnings. The limits are such that clean corpora give none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.config import Languages, Side
+from nmt_prep.health.pairs import PairFacts
+from nmt_prep.health.warning import HealthWarning
+
+_LEAST_COUNT = 10
+"""A finding in fewer pairs or lines may be chance."""
+
+_EQUAL_SHARE = 0.05
+_SCRIPT_SHARE = 0.1
+_UNEVEN_SHARE = 0.1
+_MEAN_RATIO = 2.0
+_TRAIN_SHARE = 0.001
+_SHOWN_LINES = 3
+_SHOWN_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class FrequentLine:
+    """A line that makes up more than 1 % of a side: its text, perhaps cut, and how often it occurs."""
+
+    text: str
+    count: int
+
+
+def pair_warnings(
+    split: str,
+    corpus: str,
+    languages: Languages,
+    facts: PairFacts,
+    frequent: Mapping[Side, Sequence[FrequentLine]],
+) -> Iterator[HealthWarning]:
+    """Yields the warnings about the pairs of a corpus.
+
+    Args:
+        split: of the corpus.
+        corpus: its name.
+        languages: of the corpus.
+        facts: the counts.
+        frequent: the frequent lines of each side, the most frequent first.
+    """
+    for side, lines in frequent.items():
+        found = [line for line in lines if line.count >= _LEAST_COUNT]
+        if found:
+            total, count = facts.sides[side].lines, sum(line.count for line in found)
+            text = _frequent_text(found, side, total)
+            yield HealthWarning("frequent_line", text, corpus, split, side, found[0].count, count / total)
+    if facts.equal >= max(_LEAST_COUNT, _EQUAL_SHARE * facts.pairs):
+        share = facts.equal / facts.pairs
+        text = (
+            f"both sides of {facts.equal:,} of {facts.pairs:,} pairs ({share:.1%}) are the same text; "
+            "the rule copy of clean drops such pairs"
+        )
+        yield HealthWarning("equal_sides", text, corpus, split, None, facts.equal, share)
+    for side, counted in facts.sides.items():
+        if counted.other_script >= max(_LEAST_COUNT, _SCRIPT_SHARE * counted.examined):
+            share, language = counted.other_script / counted.examined, getattr(languages, side)
+            text = (
+                f"{share:.1%} of the {side} lines are not in the script of their language, {language}; "
+                "check languages, the order of the sides, and the encoding"
+            )
+            yield HealthWarning("script", text, corpus, split, side, counted.other_script, share)
+    yield from _length_warnings(split, corpus, languages, facts)
+
+
+def _length_warnings(split: str, corpus: str, languages: Languages, facts: PairFacts) -> Iterator[HealthWarning]:
+    """Yields a warning if the sides do not have the lengths of translations."""
+    if facts.compared < _LEAST_COUNT:
+        return
+    characters = {side: counted.characters for side, counted in facts.sides.items()}
+    ratio = relative_length(languages, characters)
+    share = facts.uneven / facts.compared
+    if not 1 / _MEAN_RATIO <= ratio <= _MEAN_RATIO:
+        longer, times = ("source", ratio) if ratio > 1 else ("target", 1 / ratio if ratio else float("inf"))
+        text = (
+            f"the {longer} side is {times:.1f} times as long as usual for {languages.source} and {languages.target}; "
+            "check that the sides belong together, and the languages"
+        )
+        yield HealthWarning("length_ratio", text, corpus, split, None, round(ratio, 4))
+    elif share >= _UNEVEN_SHARE and facts.uneven >= _LEAST_COUNT:
+        text = (
+            f"in {share:.1%} of the pairs, one side is more than three times as long as the other, allowing for the "
+            "languages; check the alignment; the rule length_ratio of clean drops such pairs"
+        )
+        yield HealthWarning("length_ratio", text, corpus, split, None, facts.uneven, share)
+
+
+def relative_length(languages: Languages, characters: Mapping[Side, int]) -> float:
+    """Returns how many times the source side is longer than usual, relative to the target side."""
+    usual = expansion(languages.source, "char") / expansion(languages.target, "char")
+    return characters["source"] / (characters["target"] * usual) if characters["target"] else float("inf")
+
+
+def leak_warning(split: str, corpus: str, pairs: int, found: int, by_corpus: Mapping[str, int]) -> HealthWarning | None:
+    """Returns a warning if pairs of a corpus outside of train are also in train.
+
+    Args:
+        split: of the corpus.
+        corpus: its name.
+        pairs: number of its pairs.
+        found: those of them that are in train.
+        by_corpus: the same for each corpus of train.
+    """
+    if not found or found < _TRAIN_SHARE * pairs:
+        return None
+    places = ", ".join(f"{name} {count:,}" for name, count in by_corpus.items() if count)
+    share = f"{found:,} of {pairs:,} pairs ({found / pairs:.1%})"
+    text = f"{share} {'is' if found == 1 else 'are'} also in train ({places}); scores on them are too high"
+    return HealthWarning("eval_in_train", text, corpus, split, None, found, found / pairs)
+
+
+def _frequent_text(lines: Sequence[FrequentLine], side: Side, total: int) -> str:
+    first = lines[0]
+    if len(lines) == 1:
+        return f"{first.count:,} of {total:,} {side} lines ({first.count / total:.1%}) are {_quoted(first.text)}"
+    count = sum(line.count for line in lines)
+    shown = ", ".join(f"{_quoted(line.text)} {line.count:,}" for line in lines[:_SHOWN_LINES])
+    more = ", …" * (len(lines) > _SHOWN_LINES)
+    return f"{len(lines)} lines make up {count / total:.1%} of the {total:,} {side} lines: {shown}{more}"
+
+
+def _quoted(text: str) -> str:
+    return f"“{text if len(text) <= _SHOWN_CHARACTERS else f'{text[: _SHOWN_CHARACTERS - 1]}…'}”"

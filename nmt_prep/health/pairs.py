@@ -1,0 +1,191 @@
+"""Counts what may be wrong with the pairs of a corpus, while they pass by.
+
+The memory does not depend on the number of pairs. Every pair is looked at for lines that are frequent, and for sides
+that are equal. Scripts and lengths are looked at in a sample: the first :data:`SAMPLED` of every :data:`SAMPLED_OF`
+pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, script_weights
+
+from nmt_prep.cleaning.expansion import expansion
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import Languages, Side
+from nmt_prep.health.scripts import scripts_in_use
+
+Hashes = npt.NDArray[np.uint64]
+
+FREQUENT_SHARE = 100
+"""A line is frequent if it makes up more than 1/100 of a side."""
+
+SAMPLED = 4096
+SAMPLED_OF = 65_536
+
+LEAST_LENGTH = 20
+"""Pairs with two shorter sides are not compared, because short texts differ and coincide by chance: in characters of
+English for the lengths of the sides, in bytes for the same pair in two splits."""
+
+_LARGEST_RATIO = 3.0
+_LEAST_LETTERS = 5
+_COUNTERS = 512
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """Counts of the lines of one side.
+
+    Attributes:
+        lines: number of lines.
+        frequent: the lines that may be frequent, as hashes, with the most that they can occur; each other line is not.
+        examined: lines in the sample.
+        other_script: those of them whose letters are mostly of a script that is not the language's. Lines that equal
+            the other side are not counted.
+        characters: code points of the lines in the sample.
+    """
+
+    lines: int = 0
+    frequent: dict[int, int] = field(default_factory=dict)
+    examined: int = 0
+    other_script: int = 0
+    characters: int = 0
+
+    def __add__(self, other: SideFacts) -> SideFacts:
+        lines = self.lines + other.lines
+        most = {
+            hashed: self._most(hashed) + other._most(hashed) for hashed in self.frequent.keys() | other.frequent.keys()
+        }
+        frequent = {hashed: count for hashed, count in sorted(most.items()) if count > lines // FREQUENT_SHARE}
+        return SideFacts(
+            lines,
+            frequent,
+            self.examined + other.examined,
+            self.other_script + other.other_script,
+            self.characters + other.characters,
+        )
+
+    def _most(self, hashed: int) -> int:
+        """Returns the most that a line can occur."""
+        return self.frequent.get(hashed, self.lines // FREQUENT_SHARE)
+
+
+@dataclass(frozen=True)
+class PairFacts:
+    """Counts of the pairs of a corpus, or of a slice of one. They add up in any order.
+
+    Attributes:
+        pairs: number of pairs.
+        equal: pairs of which both sides are the same text.
+        compared: pairs in the sample that are long enough to compare their lengths.
+        uneven: those of them with one side more than three times as long as the other, in characters, allowing for the
+            languages.
+        sides: of each side that is looked at.
+    """
+
+    pairs: int = 0
+    equal: int = 0
+    compared: int = 0
+    uneven: int = 0
+    sides: dict[Side, SideFacts] = field(default_factory=dict)
+
+    def __add__(self, other: PairFacts) -> PairFacts:
+        return PairFacts(
+            self.pairs + other.pairs,
+            self.equal + other.equal,
+            self.compared + other.compared,
+            self.uneven + other.uneven,
+            {side: facts + other.sides[side] for side, facts in self.sides.items()},
+        )
+
+
+class PairObserver:
+    """Counts the :class:`PairFacts` of batches of pairs."""
+
+    def __init__(self, languages: Languages, sides: tuple[Side, ...]) -> None:
+        """Prepares the counters.
+
+        Args:
+            languages: of the corpus.
+            sides: the sides to look at; the other one has a placeholder.
+        """
+        self._scripts: dict[Side, list[int]] = {side: scripts_in_use(getattr(languages, side)) for side in sides}
+        self._factors: dict[Side, float] = {side: expansion(getattr(languages, side), "char") for side in sides}
+        self._frequent: dict[Side, FrequentHashes] = {side: FrequentHashes(_COUNTERS) for side in sides}
+        self._facts = PairFacts(sides={side: SideFacts() for side in sides})
+
+    def add(self, text: Mapping[Side, pa.Array]) -> Hashes | None:
+        """Counts a batch of pairs.
+
+        Args:
+            text: the lines of each side: Arrow ``string`` or ``large_string`` arrays without nulls.
+
+        Returns:
+            The keys of the pairs of which a side has :data:`LEAST_LENGTH` bytes or more; None if one side is looked at.
+        """
+        columns = {side: TextColumn.from_arrow(text[side]) for side in self._frequent}
+        hashes = {side: line_hashes(column.data, column.offsets) for side, column in columns.items()}
+        for side, hashed in hashes.items():
+            self._frequent[side].add(hashed)
+        pairs = len(next(iter(hashes.values())))
+        both = list(hashes.values()) if len(hashes) == 2 else None
+        equal = np.zeros(pairs, np.bool_) if both is None else both[0] == both[1]
+        for begin, end in _sampled_ranges(self._facts.pairs, pairs):
+            self._look_at({side: text[side][begin:end] for side in columns}, equal[begin:end])
+        sides = {side: SideFacts(pairs) for side in columns}
+        self._facts += PairFacts(pairs, int(np.count_nonzero(equal)), sides=sides)
+        if both is None:
+            return None
+        sizes = [np.diff(column.offsets) for column in columns.values()]
+        long = (sizes[0] >= LEAST_LENGTH) | (sizes[1] >= LEAST_LENGTH)
+        return _pair_keys(both[0][long], both[1][long])
+
+    def result(self) -> PairFacts:
+        """Returns the counts of all batches."""
+        sides = {}
+        for side, facts in self._facts.sides.items():
+            hashes, counts, error = self._frequent[side].above(facts.lines // FREQUENT_SHARE)
+            sides[side] = replace(facts, frequent=dict(zip(hashes.tolist(), (counts + error).tolist(), strict=True)))
+        return replace(self._facts, sides=sides)
+
+    def _look_at(self, text: Mapping[Side, pa.Array], equal: npt.NDArray[np.bool_]) -> None:
+        """Counts the sampled pairs of a batch; ``equal`` marks those of which both sides are the same."""
+        lengths, sides = {}, {}
+        for side, scripts in self._scripts.items():
+            column = TextColumn.from_arrow(text[side])
+            lines = Lines(column.data, column.offsets)
+            lengths[side] = line_lengths(lines, "char")
+            letters, shares = script_weights(lines, scripts)
+            other = (letters >= _LEAST_LETTERS) & (shares < 0.5) & ~equal
+            sides[side] = SideFacts(
+                examined=len(column),
+                other_script=int(np.count_nonzero(other)) if scripts else 0,
+                characters=int(lengths[side].sum()),
+            )
+        compared = uneven = 0
+        if len(lengths) == 2:
+            first, second = (lengths[side] / self._factors[side] for side in lengths)
+            longer, shorter = np.maximum(first, second), np.minimum(first, second)
+            long = longer >= LEAST_LENGTH
+            compared = int(np.count_nonzero(long))
+            uneven = int(np.count_nonzero(long & (longer > _LARGEST_RATIO * shorter)))
+        self._facts += PairFacts(compared=compared, uneven=uneven, sides=sides)
+
+
+def _sampled_ranges(first: int, pairs: int) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of a batch that are in the sample; ``first`` is the number of the first pair."""
+    for block in range(first - first % SAMPLED_OF, first + pairs, SAMPLED_OF):
+        begin, end = max(block - first, 0), min(block + SAMPLED - first, pairs)
+        if begin < end:
+            yield begin, end
+
+
+def _pair_keys(source: Hashes, target: Hashes) -> Hashes:
+    """Returns a hash of each pair from those of its sides; the order of the sides matters."""
+    keys: Hashes = (source * np.uint64(0x9E3779B97F4A7C15)) ^ (target >> np.uint64(32)) ^ (target << np.uint64(32))
+    return keys

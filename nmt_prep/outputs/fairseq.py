@@ -1,0 +1,158 @@
+"""fairseq: a binarized data directory with dictionaries, as ``fairseq-preprocess`` makes it.
+
+fairseq numbers its pieces: 0 ``<s>``, 1 ``<pad>``, 2 ``</s>``, 3 ``<unk>``, then the lines of the dictionary. The ids
+of the records are mapped to these, special piece to special piece, and the others in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from nmt_prep.config import SIDES, Config
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.engines import Tick
+from nmt_prep.errors import VocabularyError
+from nmt_prep.outputs.files import OutputFile
+from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, IdType, id_type, sequence_file
+from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.outputs.pairs import IdPairs
+from nmt_prep.outputs.vocabulary import PieceCounts, listable_pieces, total_counts, write_text
+from nmt_prep.subwords import Tokenizer
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+_MULTIPLE = 8
+"""The size of a dictionary, with the special pieces, is a multiple of this."""
+
+
+class FairseqOptions(OutputOptions):
+    """Binarized files for fairseq, and its dictionaries."""
+
+    kind: Literal["fairseq"] = Field(description="fairseq: the kind of output")
+    dtype: Literal["uint16", "uint32"] | None = Field(
+        None, description="uint16, uint32, or null for uint16 with up to 65499 pieces, else uint32: the type of the ids"
+    )
+
+
+class Fairseq(Output[FairseqOptions]):
+    """Writes ``train.en-zh.en.bin``, ``train.en-zh.en.idx``, the same for zh, and ``dict.en.txt``, ``dict.zh.txt``.
+
+    The next shards are ``train1.en-zh.…`` and so on, which fairseq joins for the training split only.
+    """
+
+    kind = "fairseq"
+    options = FairseqOptions
+
+    def form(self, options: FairseqOptions, config: Config) -> Form:
+        return "ids"
+
+    def shards(self, options: FairseqOptions, config: Config, split: str) -> int:
+        return options.shards.get(split, config.shards(split) if split == "train" else 1)
+
+    def problems(self, options: FairseqOptions, config: Config) -> Iterator[tuple[str, str]]:
+        for split, shards in options.shards.items():
+            if split != "train" and shards > 1:
+                yield (
+                    "shards",
+                    f"fairseq reads the first shard of {split} only, as of every split but train; set it to 1",
+                )
+        count = self.shards(options, config, "train")
+        names = {f"train{number}" for number in range(1, count)}
+        for split in sorted(names & set(config.splits)):
+            yield "shards", f"shard {split[5:]} of train would have the files of the split {split}; rename that split"
+        if options.dtype == "uint16" and config.vocab.size > MAX_UINT16_PIECES:
+            yield (
+                "dtype",
+                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {config.vocab.size}; leave it out",
+            )
+
+    def check(self, options: FairseqOptions, run: RunFacts) -> None:
+        for side in SIDES:
+            size = _padded(len(run.vocabularies[side].load()))
+            if options.dtype == "uint16" and size > MAX_UINT16_PIECES:
+                raise VocabularyError(
+                    f"{run.vocabularies[side].path.name} has {size} pieces, but ids of type uint16 allow fairseq only "
+                    f"{MAX_UINT16_PIECES}; leave dtype out of the output {options.directory}"
+                )
+
+    def write(self, task: ShardTask[FairseqOptions], tick: Tick) -> ShardMade:
+        assert isinstance(task.pairs, IdPairs)
+        tokenizers = [task.run.vocabularies[side].load() for side in SIDES]
+        counts = PieceCounts(task) if task.split == "train" else None
+        pairs, made = 0, list[OutputFile]()
+        with ExitStack() as stack:
+            opened = []
+            for side, tokenizer in zip(SIDES, tokenizers, strict=True):
+                dtype = _dtype(task.options, tokenizer)
+                stem = f"{_stem(task)}.{task.run.codes[side]}"
+                opened.append(
+                    stack.enter_context(sequence_file(task.directory, stem, dtype, task.count, documents=False))
+                )
+            tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
+            for batch in task.pairs.batches():
+                for (file, _), table, rows in zip(opened, tables, (batch.sources, batch.targets), strict=True):
+                    file.add(table[rows.values], rows.offsets)
+                if counts is not None:
+                    counts.add(batch.sources.values, batch.targets.values)
+                pairs += len(batch)
+                tick(len(batch))
+        for _, facts in opened:
+            made += facts()
+        return ShardMade(pairs, tuple(made), {}, () if counts is None else (counts.save(),))
+
+    def finish(self, made: Made[FairseqOptions]) -> None:
+        counts = total_counts(made.run, made.shards["train"])
+        for side, occurring in zip(SIDES, counts, strict=True):
+            lines = dictionary(made.run.vocabularies[side].load(), occurring)
+            write_text(made.directory / f"dict.{made.run.codes[side]}.txt", "".join(f"{line}\n" for line in lines))
+
+
+def new_ids(tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
+    """Returns fairseq's id of each id of a tokenizer."""
+    special = (tokenizer.bos_id, tokenizer.pad_id, tokenizer.eos_id, tokenizer.unk_id)
+    ids = np.full(len(tokenizer), -1)
+    for new, old in enumerate(special):
+        if old is not None:
+            ids[old] = new
+    others = ids < 0
+    ids[others] = len(SPECIALS) + np.arange(int(others.sum()))
+    return ids
+
+
+def dictionary(tokenizer: Tokenizer, counts: npt.NDArray[np.int64]) -> list[str]:
+    """Returns the lines of a dictionary: each piece that is not special with its count, then padding.
+
+    A piece that is spelt like an earlier one or like a special piece is marked, so that it keeps its place.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    ids, seen, lines = new_ids(tokenizer), set(SPECIALS), list[str]()
+    for new, piece, count in zip(ids.tolist(), listable_pieces(tokenizer), counts.tolist(), strict=True):
+        if new >= len(SPECIALS):
+            lines.append(f"{piece} {count}{' #fairseq:overwrite' if piece in seen else ''}")
+            seen.add(piece)
+    missing = -(len(SPECIALS) + len(lines)) % _MULTIPLE
+    return [*lines, *(f"madeupword{number:04d} 0" for number in range(missing))]
+
+
+def _padded(pieces: int) -> int:
+    """Returns an upper bound of the size of the dictionary of a vocabulary."""
+    return -(-(pieces + len(SPECIALS)) // _MULTIPLE) * _MULTIPLE
+
+
+def _dtype(options: FairseqOptions, tokenizer: Tokenizer) -> IdType:
+    return id_type(options.dtype, _padded(len(tokenizer)), "uint32")
+
+
+def _stem(task: ShardTask[FairseqOptions]) -> str:
+    codes = task.run.codes
+    return f"{task.split}{task.shard or ''}.{codes['source']}-{codes['target']}"
+
+
+FAIRSEQ = Fairseq()

@@ -1,0 +1,146 @@
+"""megatron: one sequence of ids per pair, in the indexed files of Megatron-LM and NeMo, to train decoders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+from _nmt_prep_core import join_pairs
+from pydantic import Field
+
+from nmt_prep.config import Config
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.engines import Tick
+from nmt_prep.errors import VocabularyError
+from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, id_type, sequence_file
+from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
+from nmt_prep.outputs.pairs import IdPairs
+from nmt_prep.outputs.vocabulary import copy_file
+from nmt_prep.subwords import Tokenizer
+
+_SIDES = {"source": -1, "target": -2}
+"""Parts of a sequence, as the native function numbers them."""
+
+_SPECIALS: dict[str, Callable[[Tokenizer], int | None]] = {
+    "pad": lambda tokenizer: tokenizer.pad_id,
+    "eos": lambda tokenizer: tokenizer.eos_id,
+    "bos": lambda tokenizer: tokenizer.bos_id,
+    "unk": lambda tokenizer: tokenizer.unk_id,
+}
+_PLACE = re.compile(r"\{([^{}]*)\}")
+
+
+class MegatronOptions(OutputOptions):
+    """Indexed files for Megatron-LM and NeMo, with one sequence of ids per pair."""
+
+    kind: Literal["megatron"] = Field(description="megatron: the kind of output")
+    pair: str = Field(
+        "{source}{sep}{target}{eos}",
+        min_length=1,
+        description="a text of {source}, {target}, {sep}, {eos}, {bos}, {pad}, {unk} and pieces of vocab.reserved "
+        "between spaces: the sequence of a pair",
+    )
+    sep: str | None = Field(
+        None, min_length=1, description="a piece of vocab.reserved, or null for the end of sentence: what {sep} is"
+    )
+    dtype: Literal["uint16", "int32"] | None = Field(
+        None, description="uint16, int32, or null for uint16 with up to 65499 pieces, else int32: the type of the ids"
+    )
+
+
+class Megatron(Output[MegatronOptions]):
+    """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary."""
+
+    kind = "megatron"
+    options = MegatronOptions
+
+    def form(self, options: MegatronOptions, config: Config) -> Form:
+        return "ids"
+
+    def problems(self, options: MegatronOptions, config: Config) -> Iterator[tuple[str, str]]:
+        parts = parts_of(options.pair)
+        allowed = (*_SIDES, "sep", *_SPECIALS)
+        if not config.vocab.shared:
+            yield (
+                "kind",
+                "megatron joins both sides to one sequence, which needs one vocabulary; set vocab.shared: true",
+            )
+        for name in (name for name, place in parts if place and name not in allowed):
+            yield "pair", f"{{{name}}} is not one of {', '.join(f'{{{each}}}' for each in allowed)}"
+        for side in _SIDES:
+            if parts.count((side, True)) != 1:
+                yield "pair", f"must have {{{side}}} once"
+        own = [name for name, place in parts if not place] + ([] if options.sep is None else [options.sep])
+        for piece in dict.fromkeys(own):
+            if piece not in config.vocab.own_pieces:
+                key = "pair" if (piece, False) in parts else "sep"
+                yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
+        if options.dtype == "uint16" and config.vocab.size > MAX_UINT16_PIECES:
+            yield (
+                "dtype",
+                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {config.vocab.size}; leave it out",
+            )
+
+    def check(self, options: MegatronOptions, run: RunFacts) -> None:
+        tokenizer, name = run.vocabularies["source"].load(), run.vocabularies["source"].path.name
+        sequence_parts(options, tokenizer)
+        if options.dtype == "uint16" and len(tokenizer) > MAX_UINT16_PIECES:
+            raise VocabularyError(
+                f"{name} has {len(tokenizer)} pieces, but ids of type uint16 allow Megatron only {MAX_UINT16_PIECES}; "
+                f"leave dtype out of the output {options.directory}"
+            )
+
+    def write(self, task: ShardTask[MegatronOptions], tick: Tick) -> ShardMade:
+        assert isinstance(task.pairs, IdPairs)
+        tokenizer, pairs = task.run.vocabularies["source"].load(), 0
+        parts = np.array(sequence_parts(task.options, tokenizer), np.int32)
+        eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
+        dtype = id_type(task.options.dtype, len(tokenizer), "int32")
+        with sequence_file(task.directory, task.label, dtype, task.count, documents=True) as (file, facts):
+            for batch in task.pairs.batches():
+                source, target = batch.sources, batch.targets
+                file.add(*join_pairs(source.values, source.offsets, target.values, target.offsets, parts, eos, eos))
+                pairs += len(batch)
+                tick(len(batch))
+        return ShardMade(pairs, facts(), {})
+
+    def finish(self, made: Made[MegatronOptions]) -> None:
+        path = made.run.vocabularies["source"].path
+        copy_file(path, made.directory / path.name)
+
+
+def parts_of(pair: str) -> list[tuple[str, bool]]:
+    """Returns the parts of a sequence in order: names in braces with True, pieces with False."""
+    parts: list[tuple[str, bool]] = []
+    for number, text in enumerate(_PLACE.split(pair)):
+        parts += [(text, True)] if number % 2 else [(piece, False) for piece in text.split()]
+    return parts
+
+
+def sequence_parts(options: MegatronOptions, tokenizer: Tokenizer) -> list[int]:
+    """Returns the parts of a sequence as the native function takes them: -1, -2, or an id.
+
+    Raises:
+        VocabularyError: the vocabulary lacks a piece.
+    """
+    found = []
+    for name, place in parts_of(options.pair):
+        special = "eos" if name == "sep" and options.sep is None else name
+        if place and name in _SIDES:
+            found.append(_SIDES[name])
+        elif place and special in _SPECIALS:
+            number = _SPECIALS[special](tokenizer)
+            if number is None:
+                raise VocabularyError(
+                    f"the vocabulary has no {special} piece, which {{{name}}} in the pair of the output "
+                    f"{options.directory} stands for"
+                )
+            found.append(number)
+        else:
+            found.append(tokenizer.piece_id(options.sep if place and options.sep is not None else name))
+    return found
+
+
+MEGATRON = Megatron()

@@ -1,0 +1,275 @@
+"""The last two rounds of compile, which look at what is wrong with the data.
+
+The tasks of the round ``compile`` count pairs while they pass by. From the counts it is known which lines may be
+frequent; the round ``recount`` counts only these, in the compiled parts. The round ``in_train`` compares the keys of
+pairs outside of train, which are held in memory, with those of train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import line_hashes
+
+from nmt_prep.artefacts import atomic_write
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import SIDES, Corpus, Languages, Side
+from nmt_prep.corpora import PairBatch, iter_pairs
+from nmt_prep.engines import Tick
+from nmt_prep.errors import CorpusError
+from nmt_prep.health.judging import FrequentLine, leak_warning, pair_warnings
+from nmt_prep.health.pairs import FREQUENT_SHARE, PairFacts, PairObserver
+from nmt_prep.health.warning import HealthWarning
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.progress import Meter
+
+_KEPT_CHARACTERS = 200
+_KEYS_AT_A_TIME = 1 << 20
+_MOST_KEYS = 1 << 24
+_FILTER_BITS = 22
+
+
+@dataclass(frozen=True)
+class CompileObserved:
+    """What compile observes.
+
+    Attributes:
+        warnings: about the corpora.
+        pairs: counts by split and corpus.
+    """
+
+    warnings: tuple[HealthWarning, ...] = ()
+    pairs: dict[str, dict[str, PairFacts]] = field(default_factory=dict)
+
+
+def observed_sides(corpus: Corpus) -> tuple[Side, ...]:
+    """Returns the sides of a corpus that have lines of their own; those of other sides are placeholders."""
+    return corpus.sides if corpus.role != "parallel" and len(corpus.sides) == 1 else SIDES
+
+
+def observe(batches: Iterator[PairBatch], observer: PairObserver, keys: Path | None) -> Iterator[PairBatch]:
+    """Yields batches of pairs and counts them.
+
+    Args:
+        batches: pairs.
+        observer: counts them.
+        keys: a file to write the keys of pairs to, uint64; None for none.
+    """
+    if keys is None:
+        for batch in batches:
+            observer.add({"source": batch.source, "target": batch.target})
+            yield batch
+        return
+    with atomic_write(keys) as beside, beside.open("wb") as file:
+        for batch in batches:
+            hashes = observer.add({"source": batch.source, "target": batch.target})
+            if hashes is not None:
+                file.write(hashes.astype("<u8", copy=False).data)
+            yield batch
+
+
+@dataclass(frozen=True)
+class RecountTask:
+    """A compiled part in which some lines are counted.
+
+    Attributes:
+        key: name of the task.
+        part: the file.
+        wanted: the hashes of the lines of each side.
+    """
+
+    key: str
+    part: Path
+    wanted: dict[Side, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class LineCounts:
+    """The counts of lines of each side by their hashes, and their texts, cut."""
+
+    counts: dict[Side, dict[int, int]]
+    texts: dict[Side, dict[int, str]]
+
+
+def recount(task: RecountTask, tick: Tick) -> LineCounts:
+    """Counts some lines of a part. Ticks are pairs.
+
+    Raises:
+        CorpusError: the part cannot be read.
+    """
+    counted = LineCounts({side: {} for side in task.wanted}, {side: {} for side in task.wanted})
+    for batch in iter_pairs(task.part, columns=list(task.wanted)):
+        for side, wanted in task.wanted.items():
+            _count(batch.column(side), wanted, counted.counts[side], counted.texts[side])
+        tick(len(batch))
+    return counted
+
+
+def _count(lines: pa.Array, wanted: Sequence[int], counts: dict[int, int], texts: dict[int, str]) -> None:
+    column = TextColumn.from_arrow(lines)
+    hashes = line_hashes(column.data, column.offsets)
+    found = np.flatnonzero(np.isin(hashes, np.array(wanted, np.uint64)))
+    values, firsts, numbers = np.unique(hashes[found], return_index=True, return_counts=True)
+    for value, first, number in zip(values.tolist(), firsts.tolist(), numbers.tolist(), strict=True):
+        counts[value] = counts.get(value, 0) + number
+        texts.setdefault(value, lines[int(found[first])].as_py().strip()[:_KEPT_CHARACTERS])
+
+
+RECOUNT = Round("recount", recount, LineCounts)
+
+
+@dataclass(frozen=True)
+class KeyFiles:
+    """The files with the keys of the pairs of a corpus."""
+
+    corpus: str
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class InTrainTask:
+    """A corpus outside of train, whose pairs are looked for in train."""
+
+    key: str
+    held_out: KeyFiles
+    train: tuple[KeyFiles, ...]
+
+
+@dataclass(frozen=True)
+class InTrain:
+    """The number of pairs that are in train, in all and by corpus of train."""
+
+    found: int
+    by_corpus: dict[str, int]
+
+
+def look_in_train(task: InTrainTask, meter: Meter | None) -> InTrain:
+    """Counts the pairs of a corpus that are in train: of its first 16 million different ones, in the order of keys.
+
+    Raises:
+        CorpusError: a file of keys cannot be read.
+    """
+    del meter
+    every = np.concatenate([np.empty(0, np.uint64), *(keys for path in task.held_out.files for keys in _keys(path))])
+    keys, numbers = np.unique(every, return_counts=True)
+    keys, numbers = keys[:_MOST_KEYS], numbers[:_MOST_KEYS]
+    seen = np.zeros(len(keys), np.bool_)
+    by_corpus: dict[str, int] = {}
+    possible = np.zeros(1 << _FILTER_BITS, np.bool_)  # most keys are not there, which this tells fast
+    low = np.uint64(len(possible) - 1)
+    possible[keys & low] = True
+    for corpus in task.train if len(keys) else ():
+        here = np.zeros(len(keys), np.bool_)
+        for read in (read for path in corpus.files for read in _keys(path)):
+            others = read[possible[read & low]]
+            places = np.minimum(np.searchsorted(keys, others), len(keys) - 1)
+            here[places[keys[places] == others]] = True
+        by_corpus[corpus.corpus] = int(numbers[here].sum())
+        seen |= here
+    return InTrain(int(numbers[seen].sum()), by_corpus)
+
+
+def _keys(path: Path) -> Iterator[npt.NDArray[np.uint64]]:
+    """Yields the keys in a file, some at a time."""
+    try:
+        with path.open("rb") as file:
+            while data := file.read(8 * _KEYS_AT_A_TIME):
+                yield np.frombuffer(data, "<u8").astype(np.uint64, copy=False)
+    except OSError as error:
+        raise CorpusError(
+            f"{path}: cannot be read: {error.strerror or error}; run again with --force compile"
+        ) from error
+
+
+IN_TRAIN = Round("in_train", look_in_train, InTrain, unit="corpora", here=True)
+
+
+@dataclass(frozen=True)
+class ObservedCorpus:
+    """A compiled corpus.
+
+    Attributes:
+        split: of the corpus.
+        name: of the corpus.
+        languages: of the corpus.
+        facts: counts of its pairs.
+        parts: its compiled files.
+        keys: the files with the keys of its pairs; empty if they are not looked for.
+        same_as: the key in the config of a corpus of train with the same files; None if there is none.
+    """
+
+    split: str
+    name: str
+    languages: Languages
+    facts: PairFacts
+    parts: tuple[Path, ...]
+    keys: tuple[Path, ...]
+    same_as: str | None = None
+
+    @property
+    def candidates(self) -> dict[Side, tuple[int, ...]]:
+        """The hashes of the lines that may be frequent, of the sides that have any."""
+        return {side: tuple(facts.frequent) for side, facts in self.facts.sides.items() if facts.frequent}
+
+
+def look_at(corpora: Sequence[ObservedCorpus]) -> Rounds[CompileObserved]:
+    """Yields the rounds that look at compiled corpora; returns what they find."""
+    tasks = {
+        (corpus.split, corpus.name): [
+            RecountTask(f"recount-{corpus.split}-{part.stem}", part, corpus.candidates) for part in corpus.parts
+        ]
+        for corpus in corpora
+        if corpus.candidates
+    }
+    every = [task for listed in tasks.values() for task in listed]
+    counted = dict(zip([task.key for task in every], (yield from RECOUNT.run(every)), strict=True))
+    train = tuple(KeyFiles(corpus.name, corpus.keys) for corpus in corpora if corpus.split == "train" and corpus.keys)
+    held_out = [corpus for corpus in corpora if corpus.split != "train" and corpus.keys and train]
+    looks = [
+        InTrainTask(f"in_train-{corpus.split}-{corpus.name}", KeyFiles(corpus.name, corpus.keys), train)
+        for corpus in held_out
+        if corpus.same_as is None
+    ]
+    found = dict(zip([task.key for task in looks], (yield from IN_TRAIN.run(looks, len(looks))), strict=True))
+    warnings: list[HealthWarning] = []
+    pairs: dict[str, dict[str, PairFacts]] = {}
+    for corpus in corpora:
+        lines = _frequent(corpus, [counted[task.key] for task in tasks.get((corpus.split, corpus.name), ())])
+        warnings += pair_warnings(corpus.split, corpus.name, corpus.languages, corpus.facts, lines)
+        warnings += _shared(corpus, found.get(f"in_train-{corpus.split}-{corpus.name}"))
+        pairs.setdefault(corpus.split, {})[corpus.name] = corpus.facts
+    return CompileObserved(tuple(warnings), pairs)
+
+
+def _frequent(corpus: ObservedCorpus, counted: Sequence[LineCounts]) -> Mapping[Side, list[FrequentLine]]:
+    """Returns the frequent lines of each side, the most frequent first."""
+    found: dict[Side, list[FrequentLine]] = {}
+    for side, hashes in corpus.candidates.items():
+        lines = [
+            FrequentLine(
+                next(part.texts[side][hashed] for part in counted if hashed in part.texts[side]),
+                sum(part.counts[side].get(hashed, 0) for part in counted),
+            )
+            for hashed in hashes
+            if any(hashed in part.texts[side] for part in counted)
+        ]
+        least = corpus.facts.sides[side].lines // FREQUENT_SHARE
+        lines = [line for line in lines if line.count > least]
+        found[side] = sorted(lines, key=lambda line: (-line.count, line.text))
+    return found
+
+
+def _shared(corpus: ObservedCorpus, found: InTrain | None) -> Iterator[HealthWarning]:
+    """Yields a warning if a corpus outside of train shares pairs with train."""
+    if corpus.same_as is not None:
+        text = f"it reads the same files as {corpus.same_as}; scores on it will be meaningless"
+        yield HealthWarning("eval_in_train", text, corpus.name, corpus.split, None, corpus.facts.pairs, 1.0)
+    elif found is not None:
+        warning = leak_warning(corpus.split, corpus.name, corpus.facts.pairs, found.found, found.by_corpus)
+        if warning is not None:
+            yield warning

@@ -1,0 +1,42 @@
+"""Readable twins of the native functions of nmt_prep.health."""
+
+from __future__ import annotations
+
+_FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03
+_MASK = 2**64 - 1
+_SPACES = b" \t\n\v\f\r"
+
+
+def line_hash(line: bytes) -> int:
+    """Returns the hash of a line without the white space at its ends: folded 128-bit products of its words."""
+    text = line.strip(_SPACES)
+    hashed = len(text) * _FIRST & _MASK
+    words = [int.from_bytes(text[at : at + 8], "little") for at in range(0, len(text), 8)]
+    for word in words[: len(text) // 8]:
+        hashed = _fold((hashed ^ word) * _SECOND)
+    rest = words[-1] if len(text) % 8 else 0
+    return _fold((hashed ^ rest ^ _FIRST) * _SECOND)
+
+
+def _fold(product: int) -> int:
+    return product & _MASK ^ product >> 64
+
+
+class FrequentHashes:
+    """Counters of Misra and Gries that are purged when there are twice as many as are kept."""
+
+    def __init__(self, kept: int) -> None:
+        self.kept = kept
+        self.counts: dict[int, int] = {}
+        self.error = 0
+
+    def add(self, hashed: int) -> None:
+        if hashed not in self.counts and len(self.counts) == 2 * self.kept:
+            least = sorted(self.counts.values(), reverse=True)[self.kept - 1]
+            self.error += least
+            self.counts = {each: count - least for each, count in self.counts.items() if count > least}
+        self.counts[hashed] = self.counts.get(hashed, 0) + 1
+
+    def above(self, least: int) -> tuple[list[int], list[int], int]:
+        found = sorted((hashed, count) for hashed, count in self.counts.items() if count + self.error > least)
+        return [hashed for hashed, _ in found], [count for _, count in found], self.error

@@ -16,6 +16,7 @@ from math import ceil, log
 from pathlib import Path
 
 from nmt_prep.cleaning.dedup.records import comparisons_of
+from nmt_prep.cleaning.dedup.spill import range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.config import Config
@@ -323,6 +324,8 @@ def _memory(
     if name == "encode":
         shard = max(_SPILLED * total(corpora, split) / config.shards(split) for split in config.splits)
         each += int(max(2 * spill_buffer(machines.share), min(shard, bucket_share(machines.share))))
+    if name == "clean" and config.clean is not None and effective_dedup(config.clean).active:
+        each = max(each, int(2.5 * range_bytes(machines.share)))  # the records of a range, and the pairs to drop
     if note is not None and note.memory is not None:
         each = max(each, note.memory // note.workers)
     return BASE_MEMORY * (workers if machines.dask else 1) + workers * each

@@ -23,13 +23,18 @@ from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
 from tests.corpus import corpus_config, tree, write_corpus
 
+MEMBERS = {"url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}
 CHANGES = {
+    "splits": {
+        "train": [{"name": "x", **MEMBERS}, {"name": "x-again", **MEMBERS}],
+        "dev": [{"name": "d", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}],
+    },
     "records": {"shards": {"train": 3}},
     "clean": {
         "preset": "none",
         "rules": {"length": {"max": 7}},
         "fix": ["whitespace"],
-        "dedup": {"pair": "near", "max_sources_per_target": 2, "near": {"similarity": 0.6}},
+        "dedup": {"pair": "exact", "max_sources_per_target": 2},
     },
 }
 
@@ -97,7 +102,7 @@ def check(prepare: Callable[[], None], expected: dict[str, str], output: Path) -
 
 def main() -> None:
     place, first, step = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    write_corpus(place, pairs=200, dev=5)
+    write_corpus(place, pairs=100, dev=5)
     undisturbed, output = place / "undisturbed", place / "run"
     prepare = preparation(output, place)
     began = time.monotonic()

@@ -8,12 +8,13 @@ from typing import Any
 from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.outputs.fairseq import FAIRSEQ
+from nmt_prep.outputs.huggingface import HUGGINGFACE
 from nmt_prep.outputs.marian import MARIAN
 from nmt_prep.outputs.megatron import MEGATRON
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.text import TEXT, TextOptions
 
-KINDS: tuple[Output[Any], ...] = (MARIAN, FAIRSEQ, MEGATRON, TEXT)
+KINDS: tuple[Output[Any], ...] = (MARIAN, HUGGINGFACE, FAIRSEQ, MEGATRON, TEXT)
 """All kinds of outputs."""
 
 

@@ -104,6 +104,25 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
     write_json(directory / "tokenizer_config.json", config)
 
 
+def copy_vocabularies(directory: Path, run: RunFacts) -> None:
+    """Copies the vocabularies, under names by which ``transformers`` finds them where it can load them.
+
+    A byte-level BPE vocabulary is ``tokenizer.json``, or ``<side>.tokenizer.json`` if each side has one. SentencePiece
+    models become a MarianTokenizer. Others keep the names of their files.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    dialect = run.vocabularies["source"].load().dialect
+    if dialect == "sentencepiece":
+        write_hf_marian(directory, run)
+        return
+    for side in SIDES[:1] if run.shared else SIDES:
+        path = run.vocabularies[side].path
+        whole = "tokenizer.json" if run.shared else f"{side}.tokenizer.json"
+        copy_file(path, directory / (whole if dialect == "byte_bpe" else path.name))
+
+
 def copy_file(source: Path, target: Path) -> None:
     """Copies a file into an output.
 

@@ -41,18 +41,7 @@ from nmt_prep.stages.clean_corpora import (
     tops_translation,
     unknown_scores,
 )
-from nmt_prep.stages.clean_dedup import (
-    DEDUP_ROUNDS,
-    LIMIT,
-    PLAN,
-    DedupSplit,
-    Overlap,
-    dedup_rounds,
-    deduplicate,
-    plan_splits,
-)
-from nmt_prep.stages.clean_duplicates import Duplicates, observed_duplicates
-from nmt_prep.stages.clean_near import NEAR_PLAN
+from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, LIMIT, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
 from nmt_prep.stages.clean_passes import drop_misaligned, keep_top, left_out, sample_rejects, share_out
 from nmt_prep.stages.clean_tasks import BEST_ROUNDS, CHECK, CLEAN, FIRST, REJECTS, TOP_ROUNDS, CheckTask
 from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS, TranslationFacts
@@ -107,20 +96,18 @@ class CleanObserved:
     Attributes:
         warnings: rules that the config names and that were left out.
         translation: how the rule ``translation`` was applied, by split and name of the corpus.
-        duplicates: the duplicates by split, where pairs are compared.
     """
 
     warnings: tuple[HealthWarning, ...] = ()
     translation: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
-    duplicates: dict[str, Duplicates] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """The work on all corpora, and the splits in which duplicates were dropped."""
+    """The work on all corpora, and the overlap of corpora by split."""
 
     corpora: list[CorpusWork]
-    deduplicated: list[DedupSplit]
+    overlap: dict[str, Overlap]
 
 
 class Clean(Stage[CleanOutput, Cleaned]):
@@ -138,7 +125,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     output = CleanOutput
     observed = CleanObserved
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
-        *(PLAN, NEAR_PLAN, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
+        *(PLAN, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
         *DEDUP_ROUNDS,
         *TRANSLATION_ROUNDS,
         *(*BEST_ROUNDS, LIMIT, REJECTS),
@@ -157,8 +144,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         translation = TRANSLATION_ROUNDS if any(scores_translation(*each) for each in cleaned) else ()
         dedup, limits = dedup_rounds(config)
         sample = (REJECTS,) if clean.rejects == "sample" else ()
-        near = (NEAR_PLAN,) if effective_dedup(clean).pair == "near" else ()
-        return (PLAN, *near, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
+        return (PLAN, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
 
     def settings(self, config: Config) -> dict[str, object]:
         clean = section_of(config)
@@ -172,7 +158,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             settings["seed"] = config.seed
         dedup = effective_dedup(clean)
         if dedup.active:
-            settings |= {f"clean.dedup.{key}": value for key, value in dedup.in_full().items()}
+            settings |= {f"clean.dedup.{key}": value for key, value in dedup.model_dump(mode="json").items()}
             settings["clean.dedup.unicode"] = KEYS_UNICODE_VERSION
         for split, _, corpus in cleaned_corpora(config):
             cleaning, key = cleaning_of(clean, config.languages, corpus.name), f"splits.{split}.{corpus.name}"
@@ -210,8 +196,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
-        plan = yield from plan_splits(job)
-        corpora = list(work_on_corpora(job, plan.bits))
+        bits = yield from plan_splits(job)
+        corpora = list(work_on_corpora(job, bits))
         firsts = yield from FIRST.run(
             [task for each in corpora for task in each.tasks[: each.first]],
             sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
@@ -224,12 +210,12 @@ class Clean(Stage[CleanOutput, Cleaned]):
         )
         share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
         yield from keep_top(job, corpora, "top")
-        deduplicated = yield from deduplicate(job, corpora, plan, "dedup")
+        overlap = yield from deduplicate(job, corpora, bits, "dedup")
         yield from drop_misaligned(job, corpora)
         yield from keep_top(job, corpora, "best")
-        yield from deduplicate(job, corpora, plan, "limits")
+        yield from deduplicate(job, corpora, bits, "limits")
         yield from sample_rejects(job, corpora)
-        return Cleaned(corpora, deduplicated)
+        return Cleaned(corpora, overlap)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
         parts: dict[str, tuple[CleanedPart, ...]] = dict.fromkeys(section_of(job.config).splits, ())
@@ -248,13 +234,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         counts = Counts(
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
-        overlap = {split.name: split.overlap for split in made.deduplicated if split.overlap is not None}
-        output = CleanOutput(parts, corpora, overlap)
-        observed = CleanObserved(
-            tuple(left_out(job, made.corpora)),
-            _translation(made.corpora),
-            observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys),
-        )
+        output = CleanOutput(parts, corpora, made.overlap)
+        observed = CleanObserved(tuple(left_out(job, made.corpora)), _translation(made.corpora))
         return Result(output, counts, files=sorted(digests), digests=digests, observed=observed)
 
 

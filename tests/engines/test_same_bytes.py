@@ -26,7 +26,16 @@ pytestmark = pytest.mark.slow
 
 COPIES = 4
 DASK = {"kind": "dask", "cluster": {"kind": "local", "workers": 3}}
-ROUNDS = {"extract": "download", "compile": "extract", "sample": "compile", "encode": "vocab", "shuffle": "vocab"}
+CLEAN = ("clean-first", "clean-pairs", "clean-pairs-dropped", "clean-sources", "clean-dedup", "clean-rejects")
+"""Rounds of the stage clean."""
+ROUNDS = {
+    "extract": "download",
+    "compile": "extract",
+    **dict.fromkeys(CLEAN, "compile"),
+    "sample": "clean",
+    "encode": "vocab",
+    "shuffle": "vocab",
+}
 
 
 def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
@@ -52,6 +61,7 @@ def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
         "output_dir": str(output),
         "seed": 1,
         "splits": {"train": train, "dev": [dev]},
+        "clean": {"preset": "none", "dedup": {"pair": "normalized", "max_targets_per_source": 2}},
         "sample": {"bytes_per_corpus": 1_000_000},
         "vocab": {"size": 4096},
         "records": {"shards": {"train": 20}},
@@ -87,9 +97,12 @@ class Harm(Listener):
         self._tasks = 0
 
     def event(self, name: str, fields: Fields) -> None:
-        self._tasks += name == "task_finished"
-        if name == "task_finished" and self._tasks % self._every == 0 and len(self.harmed) < self._times:
-            process = int(str(fields["worker"]).split(":")[1].split("/")[0])
+        _, found, worker = str(fields.get("worker")).partition(":")
+        if name != "task_finished" or not found:  # it ran in this process
+            return
+        self._tasks += 1
+        if self._tasks % self._every == 0 and len(self.harmed) < self._times:
+            process = int(worker.split("/")[0])
             with suppress(ProcessLookupError):  # it was already killed for another task
                 os.kill(process, self._number)
                 self.harmed.append(process)

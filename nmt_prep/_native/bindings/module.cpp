@@ -12,7 +12,6 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_fixes(module);
     nmt_prep::bind_clean(module);
     nmt_prep::bind_dedup(module);
-    nmt_prep::bind_near(module);
     nmt_prep::bind_fasttext(module);
     nmt_prep::bind_align(module);
     nmt_prep::bind_health(module);

@@ -8,8 +8,7 @@ it and for each later row, up to the last marked one.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,14 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep.artefacts import atomic_write, writing
-from nmt_prep.cleaning.dedup.grouped import GroupedWriter, slices_of
+from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
 from nmt_prep.cleaning.dedup.records import Records, parts_of, rows_of
+
+WINDOW = 1 << 20
+"""Number of rows of a part whose dropped pairs are held at a time."""
+
+BLOCK = 1 << 16
+"""Number of dropped pairs that are read at a time."""
 
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]
 """The files with the pairs to drop, by reason."""
-
-ClusterSizes: TypeAlias = tuple[tuple[int, int], ...]
-"""Sizes of clusters, and the number of clusters with each size."""
 
 
 class DropWriter(GroupedWriter):
@@ -34,7 +36,6 @@ class DropWriter(GroupedWriter):
         """Stores the path and the number of parts; creates nothing."""
         super().__init__(path)
         self._groups = np.arange(parts + 1)
-        self._survivors = [np.zeros((0, 2), np.uint64)]
 
     def add(self, drops: Records) -> None:
         """Adds dropped pairs.
@@ -47,57 +48,13 @@ class DropWriter(GroupedWriter):
             OutputError: the file cannot be written.
         """
         self.write(drops, np.searchsorted(parts_of(drops[:, 0]), self._groups).astype(np.uint64))
-        self._survivors.append(np.column_stack(np.unique(drops[:, 1], return_counts=True)).astype(np.uint64))
-
-    def clusters(self) -> ClusterSizes:
-        """Returns the number of clusters by size.
-
-        Requires that all pairs that are dropped in favour of one pair are in this file.
-        """
-        survivors, counts = np.concatenate(self._survivors).T
-        return cluster_sizes(np.bincount(np.unique(survivors, return_inverse=True)[1], counts).astype(np.int64))
-
-
-def read_survivors(path: Path, part: int, parts: int) -> Records:
-    """Returns the pairs that are kept instead of the dropped pairs of a part.
-
-    Raises:
-        OutputError: the file cannot be read.
-    """
-    return np.concatenate([np.zeros(0, np.uint64), *(drops[:, 1] for drops in _drops([path], part, parts))])
-
-
-def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
-    """Returns the number of clusters by size.
-
-    A cluster is a pair together with the pairs that are dropped in favour of it. Sizes up to 8 have a bin each; further
-    bins end at 16, 32 and so on.
-
-    Args:
-        dropped: for each pair that is kept, the number of pairs that are dropped in favour of it; at least one.
-
-    Returns:
-        The smallest size of each bin, and the number of clusters in it; empty bins are left out.
-    """
-    sizes = dropped + 1
-    bins = np.where(sizes <= 8, sizes, (1 << np.ceil(np.log2(sizes)).astype(np.int64) >> 1) + 1)
-    names, counts = np.unique(bins, return_counts=True)
-    return tuple(zip(names.tolist(), counts.tolist(), strict=True))
-
-
-def merged_clusters(counts: Iterable[ClusterSizes]) -> ClusterSizes:
-    """Adds up numbers of clusters by size."""
-    total: Counter[int] = Counter()
-    for each in counts:
-        total.update(dict(each))
-    return tuple(sorted(total.items()))
 
 
 class PartDrops:
-    """The pairs of one part that deduplication drops."""
+    """The pairs of one part that deduplication drops. It holds those among about :data:`WINDOW` rows at a time."""
 
     def __init__(self, dropped: Dropped, part: int, parts: int) -> None:
-        """Reads the files.
+        """Finds the pairs in the files.
 
         Args:
             dropped: the files.
@@ -108,31 +65,56 @@ class PartDrops:
             OutputError: a file cannot be read.
         """
         self.reasons = tuple(dropped)
-        found = [(reason, drops) for reason, each in enumerate(dropped.values()) for drops in _drops(each, part, parts)]
-        drops = np.concatenate([np.zeros((0, 2), np.uint64), *(drops for _, drops in found)])
-        reasons = np.repeat([reason for reason, _ in found] or [0], [len(drops) for _, drops in found] or [0])
-        order = np.argsort(drops[:, 0])
-        self._places, self._survivors, self._reasons = drops[order, 0], drops[order, 1], reasons[order]
+        named = [
+            (reason, piece) for reason, each in enumerate(dropped.values()) for piece in _slices(each, part, parts)
+        ]
+        self._reasons_of = np.array([reason for reason, _ in named], np.int64)
+        self._slices = [piece for _, piece in named]
+        self._read = [0] * len(named)
+        self._end = np.uint64(0)
+        self._drops, self._reasons = np.zeros((0, 2), np.uint64), np.zeros(0, np.int64)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return sum(piece.rows for piece in self._slices)
 
     def among(self, places: Records) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Records]:
         """Divides pairs into those that are kept and those that are dropped.
 
         Args:
-            places: places of the pairs, ascending.
+            places: places of the pairs, ascending, and greater than those of earlier calls.
 
         Returns:
             True for each pair that is kept; for each dropped pair the number of its reason, and the place of the pair
             that is kept instead.
+
+        Raises:
+            OutputError: a file cannot be read.
         """
         kept = np.ones(len(places), np.bool_)
         if not len(places):
-            return kept, self._reasons[:0], self._survivors[:0]
-        first, last = np.searchsorted(self._places, [places[0], places[-1] + np.uint64(1)])
-        kept[np.searchsorted(places, self._places[first:last])] = False
-        return kept, self._reasons[first:last], self._survivors[first:last]
+            return kept, self._reasons[:0], self._drops[:0, 1]
+        if places[-1] >= self._end:
+            self._hold(places[0], max(places[-1] + np.uint64(1), places[0] + np.uint64(WINDOW)))
+        first, last = np.searchsorted(self._drops[:, 0], [places[0], places[-1] + np.uint64(1)])
+        kept[np.searchsorted(places, self._drops[first:last, 0])] = False
+        return kept, self._reasons[first:last], self._drops[first:last, 1]
+
+    def _hold(self, first: np.uint64, end: np.uint64) -> None:
+        """Reads the dropped pairs up to, but not including, the place ``end``; forgets those before ``first``."""
+        start = np.searchsorted(self._drops[:, 0], first)
+        drops, reasons = [self._drops[start:]], [self._reasons[start:]]
+        for number, piece in enumerate(self._slices):
+            while self._read[number] < piece.rows:
+                block = piece.read(2, self._read[number], BLOCK)
+                own = block[: np.searchsorted(block[:, 0], end)]
+                self._read[number] += len(own)
+                drops.append(own)
+                reasons.append(np.broadcast_to(self._reasons_of[number], len(own)))
+                if len(own) < len(block):
+                    break
+        held, known = np.concatenate(drops), np.concatenate(reasons)
+        order = np.argsort(held[:, 0])
+        self._drops, self._reasons, self._end = held[order], known[order], end
 
 
 def mark_path(directory: Path, comparison: str, part: int) -> Path:
@@ -152,11 +134,13 @@ def write_marks(path: Path, dropped: Dropped, part: int, parts: int) -> None:
     Raises:
         OutputError: a file cannot be read or written.
     """
-    rows = [rows_of(drops[:, 0]) for each in dropped.values() for drops in _drops(each, part, parts)]
-    first = min((int(each.min()) for each in rows), default=0)
-    marks = np.zeros(max((int(each.max()) for each in rows), default=-1) + 1 - first, np.bool_)
-    for each in rows:
-        marks[each - first] = True
+    slices = [piece for each in dropped.values() for piece in _slices(each, part, parts)]
+    ends = [int(rows_of(piece.read(2, row, 1)[:, 0])[0]) for piece in slices for row in (0, piece.rows - 1)]
+    first = min(ends, default=0)
+    marks = np.zeros(max(ends, default=-1) + 1 - first, np.bool_)
+    for piece in slices:
+        for row in range(0, piece.rows, BLOCK):
+            marks[rows_of(piece.read(2, row, BLOCK)[:, 0]) - first] = True
     with atomic_write(path) as beside:
         beside.write_bytes(np.uint64(first).astype("<u8").tobytes() + np.packbits(marks, bitorder="little").tobytes())
 
@@ -196,8 +180,6 @@ class Marks:
         return dropped
 
 
-def _drops(paths: Sequence[Path], part: int, parts: int) -> Iterator[Records]:
-    """Yields the dropped pairs of a part in some files."""
-    for path in paths:
-        for piece in slices_of(path, part, parts, 2):
-            yield piece.read(2)
+def _slices(paths: Sequence[Path], part: int, parts: int) -> list[Slice]:
+    """Returns the dropped pairs of a part in some files; those of a slice are ordered by place."""
+    return [piece for path in paths for piece in slices_of(path, part, parts, 2)]

@@ -21,7 +21,7 @@ from nmt_prep.cleaning.dedup.drops import Marks
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter, Slice, slices_of
 from nmt_prep.cleaning.dedup.records import Comparison, Records, records_of
 
-RUN_ROWS = 1 << 18
+RUN_ROWS = 1 << 19
 """Number of records that are held in memory before they are written."""
 
 SMALLEST_SHARE = 4 << 20

@@ -44,6 +44,19 @@ def test_ranking_is_that_of_sorted_groups(rows: list[tuple[int, ...]], kept: int
     assert overlap.tolist() == [len(rows)]
 
 
+@pytest.mark.parametrize("keys", [3, 40, 100_000])
+@pytest.mark.parametrize("width", [3, 4])
+def test_many_records_are_reduced_in_order(keys: int, width: int) -> None:
+    draw = np.random.default_rng(keys)
+    known = draw.integers(0, 1 << 63, (keys, 2)).astype(np.uint64) | np.uint64(1 << 63)
+    known[: keys // 2, 0] = known[0, 0]
+    ranks = [draw.integers(0, 3, 5000).astype(np.uint64)] * (width - 3)
+    records = np.column_stack([known[draw.integers(0, keys, 5000)], *ranks, draw.permutation(5000).astype(np.uint64)])
+    expected = sorted(records.tolist())
+    assert reduce_records(records, 5000, [0], 1) == 5000
+    assert records.tolist() == expected
+
+
 def test_reducing_keeps_the_best_and_counts_the_others() -> None:
     one, two = 0, 1 << ROW_BITS
     records = table((7, 1, two + 3), (7, 1, one + 5), (7, 2, one + 6), (7, 1, two + 8), (7, 1, one + 9))

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 from _nmt_prep_core import ROW_BITS
 
-from nmt_prep.cleaning.dedup.drops import (
-    DropWriter,
-    Marks,
-    PartDrops,
-    cluster_sizes,
-    mark_path,
-    merged_clusters,
-    read_survivors,
-    write_marks,
-)
+from nmt_prep.cleaning.dedup import drops
+from nmt_prep.cleaning.dedup.drops import DropWriter, Marks, PartDrops, mark_path, write_marks
 from nmt_prep.errors import OutputError
 
 ONE, TWO = 1 << ROW_BITS, 2 << ROW_BITS
@@ -30,14 +22,36 @@ def write(path: Path, *drops: tuple[int, int]) -> Path:
 def test_drops_are_found_by_part(tmp_path: Path) -> None:
     a = write(tmp_path / "a", (5, 1), (ONE + 2, 1), (TWO + 9, 3))
     b, c = write(tmp_path / "b"), write(tmp_path / "c", (ONE + 1, 7))
-    drops = PartDrops({"same": (a, b), "many": (c,)}, 1, 3)
-    assert len(drops) == 2
-    kept, reasons, survivors = drops.among(np.array([ONE, ONE + 1, ONE + 2, ONE + 4], np.uint64))
+    found = PartDrops({"same": (a, b), "many": (c,)}, 1, 3)
+    assert len(found) == 2
+    kept, reasons, survivors = found.among(np.array([ONE, ONE + 1, ONE + 2, ONE + 4], np.uint64))
     assert kept.tolist() == [True, False, False, True]
     assert (reasons.tolist(), survivors.tolist()) == ([1, 0], [7, 1])
-    assert drops.among(np.zeros(0, np.uint64))[0].tolist() == []
+    assert found.among(np.zeros(0, np.uint64))[0].tolist() == []
     assert len(PartDrops({}, 1, 3)) == 0
     assert len(PartDrops({"same": (b,)}, 1, 3)) == 0
+
+
+@pytest.mark.parametrize("block", [1, 3, 1000])
+@pytest.mark.parametrize("window", [1, 5, 1000])
+def test_few_pairs_are_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int, block: int) -> None:
+    monkeypatch.setattr(drops, "WINDOW", window)
+    monkeypatch.setattr(drops, "BLOCK", block)
+    rows = np.array([row for row in range(200) if row % 7 and not 60 <= row < 90])
+    chosen = {"a": [row for row in rows if row % 3 == 0], "b": [row for row in rows if row % 5 == 1 and row % 3]}
+    paths = {name: (write(tmp_path / name, *[(ONE + row, row) for row in own]),) for name, own in chosen.items()}
+    held = PartDrops(paths, 1, 3)
+    assert len(held) == sum(map(len, chosen.values()))
+    found: dict[str, list[int]] = {"a": [], "b": []}
+    for batch in np.split(rows, [1, 4, 30, 31, 100, 150]):
+        kept, reasons, survivors = held.among(batch.astype(np.uint64) + np.uint64(ONE))
+        assert batch[~kept].tolist() == survivors.tolist()
+        for reason, row in zip(reasons, survivors, strict=True):
+            found[held.reasons[reason]].append(int(row))
+    assert found == chosen
+    write_marks(mark_path(tmp_path, "x", 1), paths, 1, 3)
+    marked = Marks.read(tmp_path, "x", 1).among(np.arange(200, dtype=np.uint64) + np.uint64(ONE))
+    assert np.flatnonzero(marked).tolist() == sorted(chosen["a"] + chosen["b"])
 
 
 def test_marks_are_the_dropped_rows(tmp_path: Path) -> None:
@@ -54,22 +68,3 @@ def test_marks_are_the_dropped_rows(tmp_path: Path) -> None:
 def test_missing_marks_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="pair-00000"):
         Marks.read(tmp_path, "pair", 0)
-
-
-def test_sizes_of_clusters_are_counted_in_bins(tmp_path: Path) -> None:
-    dropped = np.array([1, 1, 7, 8, 15, 16, 31, 32])
-    assert cluster_sizes(dropped) == ((2, 2), (8, 1), (9, 2), (17, 2), (33, 1))
-    assert cluster_sizes(dropped[:0]) == ()
-    assert merged_clusters([((2, 1), (9, 4)), (), ((2, 2), (3, 1))]) == ((2, 3), (3, 1), (9, 4))
-
-
-def test_clusters_of_a_file_are_those_of_all_its_runs(tmp_path: Path) -> None:
-    with DropWriter(tmp_path / "a", 3) as output:
-        output.add(np.array([(5, 1), (6, 2)], np.uint64))
-        output.add(np.array([(ONE, 1), (ONE + 1, 7)], np.uint64))
-    assert output.clusters() == ((2, 2), (3, 1))
-    assert read_survivors(tmp_path / "a", 1, 3).tolist() == [1, 7]
-    assert read_survivors(tmp_path / "a", 2, 3).tolist() == []
-    with DropWriter(tmp_path / "b", 3) as output:
-        pass
-    assert output.clusters() == ()

@@ -4,7 +4,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "clean/key_text.h"
 #include "text/batch.h"
@@ -20,11 +19,8 @@ struct Key {
 // MurmurHash3 (x64, 128 bits, seed 0). It is the same on every little-endian processor.
 Key hash_key(const std::uint8_t* data, std::size_t size);
 
-// Returns the text of a line that is compared: the normalized text, or the line itself if nothing but digits is left.
-// Requires that the line was normalized last.
-std::span<const std::uint8_t> compared_text(const KeyText& normal, const TextView& text, std::size_t line);
-
-// Returns the key of a line that was normalized last, the hash of its compared text.
+// Returns the key of a line that was normalized: the hash of the normalized text, or of the line itself if nothing but
+// digits is left.
 Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line);
 
 // Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,47 @@ using Record = std::array<std::uint64_t, kWidth>;
 template <std::size_t kWidth>
 bool same_key(const Record<kWidth>& a, const Record<kWidth>& b) {
     return a[0] == b[0] && a[1] == b[1];
+}
+
+// Sorts records. Keys are hashes, so most of the work is to move each record to a bucket by the leading bits of its key
+// in which they differ; a bucket that many records share, because they have the same key, is sorted like any other.
+template <std::size_t kWidth>
+void sort_records(std::span<Record<kWidth>> records) {
+    constexpr std::size_t kBucketRows = 8;
+    constexpr int kMostBits = 10;
+    if (records.size() < 4 * kBucketRows) {
+        std::ranges::sort(records);
+        return;
+    }
+    std::uint64_t differing = 0;
+    for (const Record<kWidth>& record : records) differing |= record[0] ^ records.front()[0];
+    const int width = static_cast<int>(std::bit_width(differing));
+    const int bits = std::min({static_cast<int>(std::bit_width(records.size() / kBucketRows)), kMostBits, width});
+    const int shift = width - bits;
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    const auto bucket_of = [=](const Record<kWidth>& record) { return record[0] >> shift & mask; };
+    std::vector<std::size_t> ends(mask + 1);
+    for (const Record<kWidth>& record : records) ++ends[bucket_of(record)];
+    std::vector<std::size_t> next(mask + 1);
+    for (std::size_t bucket = 1; bucket <= mask; ++bucket) {
+        next[bucket] = ends[bucket - 1];
+        ends[bucket] += ends[bucket - 1];
+    }
+    for (std::size_t bucket = 0; bucket <= mask; ++bucket) {
+        while (next[bucket] < ends[bucket]) {
+            Record<kWidth> moved = records[next[bucket]];
+            for (std::size_t own = bucket_of(moved); own != bucket; own = bucket_of(moved))
+                std::swap(moved, records[next[own]++]);
+            records[next[bucket]++] = moved;
+        }
+    }
+    for (std::size_t bucket = 0, first = 0; bucket <= mask; first = ends[bucket++]) {
+        const std::span<Record<kWidth>> own = records.subspan(first, ends[bucket] - first);
+        if (shift > 0 && own.size() < records.size())
+            sort_records(own);
+        else
+            std::ranges::sort(own);
+    }
 }
 
 // The rows of each corpus in a group of records with the same key.
@@ -63,7 +105,7 @@ Ranked rank(std::span<Record<kWidth>> records, std::size_t kept, const Corpora& 
     Ranked ranked;
     ranked.overlap.resize(corpora.count * corpora.count);
     RowsOfCorpora rows_of(corpora);
-    std::ranges::sort(records);
+    sort_records(records);
     for_each_group(records, [&](std::span<const Record<kWidth>> group, std::size_t rows) {
         for (std::size_t row = kept; row < rows; ++row)
             ranked.drops.push_back({group[row].back(), group.front().back()});
@@ -80,7 +122,7 @@ template <std::size_t kWidth>
 std::size_t reduce(std::span<Record<kWidth>> records, std::size_t kept, const Corpora& corpora) {
     RowsOfCorpora lost(corpora);
     std::size_t left = 0;  // never beyond the group that is read
-    std::ranges::sort(records);
+    sort_records(records);
     for_each_group(records, [&](std::span<const Record<kWidth>> group, std::size_t rows) {
         const std::size_t best = std::min(rows, kept);
         for (const Record<kWidth>& record : group.subspan(best)) lost.add(record.back());

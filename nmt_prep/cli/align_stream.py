@@ -1,0 +1,262 @@
+"""Aligns pairs of lines from standard input: learns a model from them, or uses one, and writes links and scores."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs
+
+from nmt_prep.align.links import Symmetrization, pharaoh
+from nmt_prep.align.model import Model, Scores
+from nmt_prep.align.settings import Settings, rounds
+from nmt_prep.align.training import Counter, updated
+from nmt_prep.align.vocabulary import Integers
+from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.cli.align_spool import Spool, numbered, numbered_pairs, text_batch
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
+from nmt_prep.columns import TextColumn, joined_lines
+from nmt_prep.errors import AlignmentModelError, CorpusError
+from nmt_prep.progress import Progress
+from nmt_prep.runtime import available_cores
+
+_LEAST_KNOWN, _FEW_KNOWN = 0.4, 0.75
+"""Shares of known words below which a model is refused, or remarked on. Text in the languages of a model has 0.9 or
+more, text in others 0.7 or less."""
+
+_SMALL_VOCABULARY = 500
+"""A model with fewer words than this on a side is only remarked on."""
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """Options of the command.
+
+    Attributes:
+        model: the model to use; None to learn one from the input.
+        prior: a model to start from when learning; None to start from nothing.
+        save: file for the model that is learned, or None.
+        scores: file for the scores, or None.
+        symmetrize: how the links of both directions are joined.
+        pretokenized: words are what white space in ASCII separates.
+        stem: characters of the stems of words; 0 for whole words.
+        table: most cells of the lexical table.
+        threads: number of threads; None for one per core.
+    """
+
+    model: Path | None
+    prior: Path | None
+    save: Path | None
+    scores: Path | None
+    symmetrize: Symmetrization
+    pretokenized: bool
+    stem: int
+    table: int
+    threads: int | None
+
+
+def align_stream(options: StreamOptions, console: SafeConsole, progress: Progress) -> None:
+    """Writes the links of the pairs of standard input to standard output, and their scores to a file.
+
+    Args:
+        options: what to do.
+        console: prints remarks and counts.
+        progress: receives the number of pairs read, learned from, and written.
+
+    Raises:
+        AlignmentModelError: a model cannot be read, or does not suit the input.
+        CorpusError: a line has more or fewer than two columns.
+        InvalidTextError: the input is not UTF-8.
+        OutputError: a file, or standard output, cannot be written.
+    """
+    threads = options.threads or available_cores()
+    with ExitStack() as stack:
+        scores = None if options.scores is None else stack.enter_context(_output(options.scores))
+        writer = _Writer(options.symmetrize, threads, scores)
+        if options.model is not None:
+            _use(_loaded(options.model, options), writer, console, progress)
+        else:
+            _learn(options, threads, writer, progress)
+    writer.report(console)
+
+
+def _use(model: Model, writer: _Writer, console: SafeConsole, progress: Progress) -> None:
+    """Aligns the input with a model, block by block."""
+    with progress.meter("aligning", unit="pairs") as meter:
+        for number, lines in enumerate(input_lines()):
+            source, target = columns_of(lines)
+            if number == 0:
+                _check_languages(model, source, target, writer.threads, console)
+            writer.write(model, model.numbered(source, target, writer.threads), 0)
+            meter.advance(len(source))
+
+
+def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Progress) -> None:
+    """Learns a model from the input, then aligns it."""
+    settings = Settings(options.pretokenized, options.stem, options.table)
+    model = Model.start(settings, None if options.prior is None else _loaded(options.prior, options))
+    with tempfile.TemporaryDirectory(prefix="nmt-prep-align-") as name:
+        directory = Path(name)
+        with progress.meter("reading", unit="pairs") as meter, Spool(directory / "text") as text:
+            counter = Counter(model, threads)
+            for lines in input_lines():
+                source, target = columns_of(lines)
+                counter.add(source, target)
+                text.write(text_batch(source, target))
+                meter.advance(len(source))
+        copies = text.copies() if options.scores is not None else None
+        model = updated(model, counter.counts())
+        with Spool(directory / "numbers") as pairs:
+            for batch in text.batches():
+                pairs.write(numbered(model, batch, threads))
+        text.remove()
+        while model.round is not None:
+            step = f"learning, round {model.rounds_done + 1} of {len(rounds(settings))}"
+            with progress.meter(step, pairs.rows, "pairs") as meter:
+                counter = Counter(model, threads)
+                for batch in pairs.batches():
+                    counter.add_numbered(numbered_pairs(batch))
+                    meter.advance(batch.num_rows)
+            model = updated(model, counter.counts())
+        if options.save is not None:
+            model.save(options.save)
+        with progress.meter("aligning", pairs.rows, "pairs") as meter:
+            first = 0
+            for batch in pairs.batches():
+                own = 0 if copies is None else copies[first : first + batch.num_rows]
+                writer.write(model, numbered_pairs(batch), own)
+                first += batch.num_rows
+                meter.advance(batch.num_rows)
+
+
+class _Writer:
+    """Writes links to standard output and scores to a file; counts the pairs."""
+
+    def __init__(self, symmetrize: Symmetrization, threads: int, scores: BinaryIO | None) -> None:
+        self.threads = threads
+        self._symmetrize, self._scores = symmetrize, scores
+        self._pairs = self._links = self._empty = self._too_long = 0
+
+    def write(self, model: Model, pairs: NumberedPairs, own: Integers | int) -> None:
+        """Writes the links of pairs, and their scores without the counts of ``own`` copies of each.
+
+        Raises:
+            OutputError: the links or the scores cannot be written.
+        """
+        links = model.align_numbered(pairs, self._symmetrize, self.threads)
+        write_lines(pharaoh(links))
+        if self._scores is not None:
+            values = model.score_numbered(pairs, own, self.threads)
+            with writing(Path(self._scores.name)):
+                self._scores.write(joined_lines(_score_lines(values)))
+        self._pairs += len(pairs)
+        self._links += len(links.links)
+        self._empty += int((np.diff(links.offsets) == 0).sum()) - links.too_long
+        self._too_long += links.too_long
+
+    def report(self, console: SafeConsole) -> None:
+        """Prints the counts."""
+        console.print(f"{self._pairs:,} pairs read, {self._links:,} links", soft_wrap=True)
+        if self._empty:
+            console.print(f"pairs without links: {self._empty:,}", soft_wrap=True)
+        if self._too_long:
+            console.print(
+                f"pairs too long to align: {self._too_long:,}, with more than {ALIGN_MOST_WORDS:,} words on a side, or "
+                f"{ALIGN_MOST_CELLS:,} pairs of words; their lines are empty",
+                soft_wrap=True,
+            )
+
+
+def columns_of(lines: InputLines) -> tuple[TextColumn, TextColumn]:
+    r"""Returns the sides of lines: source, tab, target; or source ``|||`` target, where no line has a tab.
+
+    An empty line is a pair of empty sides.
+
+    Raises:
+        CorpusError: a line has more or fewer than two columns.
+    """
+    mark = "\t" if pc.any(pc.match_substring(lines.text, "\t")).as_py() else "|||"
+    fields = pc.split_pattern(lines.text, mark)
+    sizes = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
+    blank = pc.equal(pc.binary_length(lines.text), 0).to_numpy(zero_copy_only=False)
+    wrong = (sizes != 2) & ~blank
+    if wrong.any():
+        number = int(wrong.argmax())
+        line = f"{lines.name}, line {lines.first + number}"
+        if sizes[number] == 1:
+            raise CorpusError(f"{line}: it has no tab (or |||) between source and target; write one pair a line")
+        name = "a tab" if mark == "\t" else "|||"
+        raise CorpusError(
+            f"{line}: it has {sizes[number]} columns, separated by {name}, and not two, source and target; "
+            "select them first, for example with cut -f1,2"
+        )
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    parts = fields.flatten()
+    columns = (parts.take(pa.array(starts + np.where(blank, 0, number))) for number in (0, 1))
+    source, target = (TextColumn.from_arrow(column.cast(pa.large_string())) for column in columns)
+    return source, target
+
+
+def _score_lines(values: Scores) -> pa.Array:
+    """Returns scores as text with six decimals: a ``large_string`` array; ``nan`` for pairs that cannot be scored."""
+    return pc.round(pa.array(values), 6).cast(pa.large_string())
+
+
+def _loaded(path: Path, options: StreamOptions) -> Model:
+    """Returns a finished model from a file.
+
+    Raises:
+        AlignmentModelError: it is not one, or is made for other words than the options say.
+    """
+    model = Model.load(path)
+    if not model.finished:
+        raise AlignmentModelError(f"{path}: the training of this model is not finished; train it to the end")
+    if options.pretokenized and not model.settings.pretokenized:
+        raise AlignmentModelError(
+            f"{path}: this model divides text into words itself; give it text that is not tokenized, without "
+            "--pretokenized, or train one with --pretokenized"
+        )
+    return model
+
+
+def _check_languages(model: Model, source: TextColumn, target: TextColumn, threads: int, console: SafeConsole) -> None:
+    """Compares the words of the input with those of a model.
+
+    Raises:
+        AlignmentModelError: the model is of other languages, or its sides are swapped.
+    """
+    known = model.known(source, target, threads)
+    swapped = model.known(target, source, threads)
+    shares = f"the model knows {known[0]:.0%} of the source words and {known[1]:.0%} of the target words"
+    if min(known) < _FEW_KNOWN and min(swapped) > min(known) + 0.2:
+        raise AlignmentModelError(
+            f"{shares}, but {swapped[0]:.0%} and {swapped[1]:.0%} if the sides are swapped; swap the columns"
+        )
+    small = min(len(vocabulary) for vocabulary in model.vocabularies) < _SMALL_VOCABULARY
+    if min(known) < _LEAST_KNOWN and not small:
+        raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
+    if min(known) < _FEW_KNOWN:
+        console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)
+
+
+@contextmanager
+def _output(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file for writing; a regular file appears under its name when it is complete.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    if path.exists() and not path.is_file():  # a pipe or a device
+        with writing(path), path.open("wb") as file:
+            yield file
+        return
+    with writing(path), atomic_write(path) as temporary, temporary.open("wb") as file:
+        yield file

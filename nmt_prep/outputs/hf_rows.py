@@ -1,0 +1,171 @@
+"""Rows of the output huggingface: translations, conversations and ids, as Arrow record batches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.columns import Ragged
+from nmt_prep.config import SIDES
+from nmt_prep.outputs.lines import corpus_lines
+from nmt_prep.outputs.output import ShardTask
+from nmt_prep.outputs.pairs import IdPairs, TextBatch, TextPairs
+
+CORPUS = "corpus"
+"""Name of the column with the name of each pair's corpus."""
+
+Sized: TypeAlias = "tuple[pa.RecordBatch, npt.NDArray[np.int64]]"
+"""Rows, and the approximate bytes of each."""
+
+_ROW_BYTES = 16
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_PLACES = ("source", "source_language", "target_language")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt: the text before and after the source."""
+
+    before: str
+    after: str
+
+    def named(self, source: str, target: str) -> Prompt:
+        """Returns the prompt with the names of the languages in it."""
+
+        def fill(text: str) -> str:
+            return text.replace("{source_language}", source).replace("{target_language}", target)
+
+        return replace(self, before=fill(self.before), after=fill(self.after))
+
+
+def parse_prompt(text: str) -> Prompt:
+    """Splits a prompt at its place for the source.
+
+    Raises:
+        ValueError: it has not exactly one such place, or another place than the known ones.
+    """
+    places = _PLACE.findall(text)
+    for name in places:
+        if name not in _PLACES:
+            raise ValueError(f"{{{name}}} is not one of {', '.join(f'{{{each}}}' for each in _PLACES)}")
+    if places.count("source") != 1:
+        raise ValueError("must have {source} once")
+    before, after = text.split("{source}")
+    return Prompt(before, after)
+
+
+class IdRows:
+    """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids."""
+
+    def __init__(self, task: ShardTask[Any]) -> None:
+        self._task = task
+        ids = pa.list_(pa.int32())
+        self.schema = pa.schema([("input_ids", ids), ("labels", ids), ("length", pa.int32()), *_corpus_field(task)])
+
+    def batches(self) -> Iterator[Sized]:
+        """Yields the rows of the shard.
+
+        Raises:
+            RecordsError: the records cannot be read.
+        """
+        assert isinstance(self._task.pairs, IdPairs)
+        for batch in self._task.pairs.batches():
+            lengths = batch.sources.lengths
+            columns = [_lists(batch.sources), _lists(batch.targets), pa.array(lengths.astype(np.int32))]
+            columns += _corpus_column(self._task, batch.corpora)
+            sizes = 4 * (lengths + batch.targets.lengths) + _ROW_BYTES
+            yield pa.record_batch(columns, schema=self.schema), sizes
+
+
+class TextRows:
+    """Rows ``translation``, or ``messages`` if there are prompts."""
+
+    def __init__(self, task: ShardTask[Any], prompts: tuple[Prompt, ...]) -> None:
+        self._task = task
+        self._codes = [task.run.codes[side] for side in SIDES]
+        self._before = pa.array([prompt.before for prompt in prompts], pa.large_string())
+        self._after = pa.array([prompt.after for prompt in prompts], pa.large_string())
+        self.schema = self._messages_schema() if prompts else self._translation_schema()
+
+    def batches(self) -> Iterator[Sized]:
+        """Yields the rows of the shard.
+
+        Raises:
+            RecordsError: the text cannot be read.
+        """
+        pairs = self._task.pairs
+        assert isinstance(pairs, TextPairs)
+        position = pairs.plan.shard_range(pairs.shard).start
+        for batch in pairs.batches(self._task.directory / f"{self._task.label}.parquet"):
+            column = self._messages(batch, position) if len(self._before) else self._translations(batch)
+            columns = [column, *_corpus_column(self._task, batch.corpora)]
+            bytes_of = pc.add(pc.binary_length(batch.sources), pc.binary_length(batch.targets))
+            sizes = np.asarray(bytes_of.to_numpy(zero_copy_only=False), np.int64) + _ROW_BYTES
+            yield pa.record_batch(columns, schema=self.schema), sizes
+            position += len(batch)
+
+    def _translation_schema(self) -> pa.Schema:
+        features: dict[str, object] = {"translation": {"languages": self._codes, "_type": "Translation"}}
+        if self._task.options.corpus:
+            features[CORPUS] = {"dtype": "string", "_type": "Value"}
+        metadata = json.dumps({"info": {"features": features}})
+        kind = pa.struct([(code, pa.string()) for code in self._codes])
+        return pa.schema([("translation", kind), *_corpus_field(self._task)], {"huggingface": metadata})
+
+    def _messages_schema(self) -> pa.Schema:
+        kind = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+        return pa.schema([("messages", kind), *_corpus_field(self._task)])
+
+    def _translations(self, batch: TextBatch) -> pa.Array:
+        return pa.StructArray.from_arrays(
+            [batch.sources.cast(pa.string()), batch.targets.cast(pa.string())], self._codes
+        )
+
+    def _messages(self, batch: TextBatch, position: int) -> pa.Array:
+        choice = pa.array(drawn(self._task.run.seed, self._task.split, position, len(batch), len(self._before)))
+        nothing = pa.scalar("", pa.large_string())
+        asked = pc.binary_join_element_wise(
+            pc.take(self._before, choice), batch.sources, pc.take(self._after, choice), nothing
+        )
+        pairs = len(batch)
+        order = np.arange(2 * pairs).reshape(2, pairs).T.ravel()  # question, answer, question, answer, …
+        contents = pc.take(pa.concat_arrays([asked, batch.targets]), pa.array(order)).cast(pa.string())
+        roles = pc.take(pa.array(["user", "assistant"]), pa.array(np.tile([0, 1], pairs)))
+        messages = pa.StructArray.from_arrays([roles, contents], ["role", "content"])
+        return pa.ListArray.from_arrays(pa.array(np.arange(0, 2 * pairs + 1, 2, dtype=np.int32)), messages)
+
+
+def drawn(seed: int, split: str, position: int, count: int, choices: int) -> npt.NDArray[np.int64]:
+    """Draws a number below ``choices`` for each of consecutive positions of a split; int64, shape ``[count]``.
+
+    A number depends on its position, the seed and the split only (SplitMix64, keyed by a digest).
+    """
+    key = hashlib.sha256(f"nmt_prep prompts 1\n{seed}\n{split}".encode()).digest()
+    step, first, second = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    state = np.arange(position, position + count, dtype=np.uint64) * step + np.frombuffer(key, "<u8", 1)
+    state = (state ^ (state >> np.uint64(30))) * first
+    state = (state ^ (state >> np.uint64(27))) * second
+    state ^= state >> np.uint64(31)
+    scaled: npt.NDArray[np.uint64] = (state >> np.uint64(32)) * np.uint64(choices)
+    return (scaled >> np.uint64(32)).astype(np.int64)
+
+
+def _lists(rows: Ragged) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array(rows.offsets.astype(np.int32)), pa.array(rows.values))
+
+
+def _corpus_field(task: ShardTask[Any]) -> list[tuple[str, pa.DataType]]:
+    return [(CORPUS, pa.string())] if task.options.corpus else []
+
+
+def _corpus_column(task: ShardTask[Any], corpora: npt.NDArray[np.int32]) -> list[pa.Array]:
+    return [corpus_lines(task.run, task.split, corpora).cast(pa.string())] if task.options.corpus else []

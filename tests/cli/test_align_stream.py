@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nmt_prep.cli import align_spool, align_stream
+from nmt_prep.cli.align_spool import Spool, text_batch
+from nmt_prep.columns import TextColumn
+from tests.align.corpus import SOURCE, TARGET
+from tests.cli.program import nmt_prep
+
+TEXT = "".join(f"{source}\t{target}\n" for source, target in zip(SOURCE, TARGET, strict=True))
+LINKS = "0-0 1-1\n0-0 1-1\n0-0 1-1\n0-0 1-1 2-2\n0-0 1-1 2-2\n0-0 1-1 2-2\n0-0 1-1\n0-0\n"
+
+
+def aligned(text: str, *options: str | Path) -> tuple[str, str]:
+    """Returns standard output and standard error."""
+    result = nmt_prep("align", *options, stdin=text.encode())
+    assert result.returncode == 0, result.stderr
+    return result.stdout, result.stderr
+
+
+def refused(text: str | bytes, *options: str | Path, status: int = 1) -> str:
+    result = nmt_prep("align", *options, stdin=text.encode() if isinstance(text, str) else text)
+    assert (result.returncode, result.stdout) == (status, "")
+    return " ".join(result.stderr.split())
+
+
+def test_links_are_learned_from_the_input() -> None:
+    assert aligned(TEXT) == (LINKS, "8 pairs read, 18 links\n")
+    assert aligned(TEXT.replace("\t", " ||| "), "--quiet", "--threads", "3") == (LINKS, "")
+
+
+def test_a_saved_model_gives_the_same_links(tmp_path: Path) -> None:
+    assert aligned(TEXT, "--save", tmp_path / "model", "--quiet") == (LINKS, "")
+    assert aligned(TEXT, "--model", tmp_path / "model", "--quiet") == (LINKS, "")
+    assert aligned("a house\tein Haus\n", "--model", tmp_path / "model", "--quiet")[0] == "0-0 1-1\n"
+
+
+def test_a_prior_helps_with_other_text(tmp_path: Path) -> None:
+    aligned(TEXT, "--save", tmp_path / "model")
+    text = "a small green book\tein kleines grünes Buch\n"
+    assert aligned(text, "--prior", tmp_path / "model", "--quiet")[0] == "0-0 1-1 2-2 3-3\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "links"),
+    [("intersection", "0-0 1-1\n"), ("union", "0-0 1-1\n"), ("forward", "0-0 1-1\n"), ("backward", "0-0 1-1\n")],
+)
+def test_symmetrization(how: str, links: str) -> None:
+    assert aligned(TEXT, "--symmetrize", how, "--quiet")[0].startswith(links)
+
+
+def test_empty_sides_and_empty_lines() -> None:
+    links, counts = aligned(TEXT + "\nthe house\t\n\tdas Haus\n")
+    assert links == LINKS + "\n\n\n"
+    assert counts == "11 pairs read, 18 links\npairs without links: 3\n"
+    assert aligned("") == ("", "0 pairs read, 0 links\n")
+
+
+def test_scores_leave_out_the_counts_of_copies(tmp_path: Path) -> None:
+    text = TEXT + "the tree\tdas Wasser\n"
+    aligned(text, "--scores", tmp_path / "once", "--quiet")
+    once = [float(line) for line in (tmp_path / "once").read_text().splitlines()]
+    assert len(once) == 9
+    assert min(once[:7]) > once[8]
+    aligned(text + "The  tree!\tDas Wasser.\n" * 2, "--scores", tmp_path / "thrice", "--quiet")
+    thrice = [float(line) for line in (tmp_path / "thrice").read_text().splitlines()]
+    assert min(thrice[:7]) > max(thrice[8:])
+
+
+def test_a_pair_without_words_has_no_score(tmp_path: Path) -> None:
+    aligned("a\tb\n\t\n", "--scores", tmp_path / "scores", "--quiet")
+    assert (tmp_path / "scores").read_text().splitlines()[1] == "nan"
+
+
+def test_pretokenized_words_are_not_split() -> None:
+    text = "a-b c\tx y\n" * 3
+    assert aligned(text, "--pretokenized", "--quiet")[0] == "0-0 1-1\n" * 3
+
+
+def test_long_pairs_are_counted(tmp_path: Path) -> None:
+    text = TEXT + "the " * 3000 + "\t" + "das " * 3000 + "\n"
+    links, counts = aligned(text, "--scores", tmp_path / "scores")
+    assert links == LINKS + "\n"
+    assert counts == (
+        "9 pairs read, 18 links\npairs too long to align: 1, with more than 2,048 words on a side, or 524,288 pairs of "
+        "words; their lines are empty\n"
+    )
+    assert (tmp_path / "scores").read_text().splitlines()[-1] != "nan"
+
+
+def test_lines_that_are_not_two_columns() -> None:
+    assert refused(TEXT + "alone\n") == (
+        "nmt-prep: error: standard input, line 9: it has no tab (or |||) between source and target; write one pair a "
+        "line"
+    )
+    assert refused(TEXT + "a\tb\tc\n") == (
+        "nmt-prep: error: standard input, line 9: it has 3 columns, separated by a tab, and not two, source and "
+        "target; select them first, for example with cut -f1,2"
+    )
+    assert "it has 3 columns, separated by |||" in refused("a ||| b ||| c\n")
+
+
+def test_input_that_is_not_utf8() -> None:
+    assert refused(b"a\tb\nc\t\xff\n").startswith("nmt-prep: error: standard input, line 2, column 3: not UTF-8")
+
+
+def test_files_that_are_not_models(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_text("{}\n")
+    assert refused(TEXT, "--model", path) == (
+        f"nmt-prep: error: {path} is not a file of nmt-prep align; make one with nmt-prep align --save"
+    )
+    aligned(TEXT, "--save", path)
+    path.write_bytes(path.read_bytes()[:-10])
+    assert "is damaged" in refused(TEXT, "--model", path)
+    assert refused(TEXT, "--model", tmp_path / "none", status=2).endswith("does not exist.")
+
+
+def test_models_of_other_words_and_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model"
+    aligned(TEXT, "--save", path)
+    assert refused(TEXT, "--model", path, "--pretokenized").startswith(
+        f"nmt-prep: error: {path}: this model divides text into words itself"
+    )
+    swapped = "".join(f"{target}\t{source}\n" for source, target in zip(SOURCE, TARGET, strict=True))
+    assert refused(swapped, "--model", path).endswith("100% and 100% if the sides are swapped; swap the columns")
+    other = "quelque chose d'autre\tniente di simile\n"
+    assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
+    monkeypatch.setattr(align_stream, "_SMALL_VOCABULARY", 1)
+    assert refused(other, "--model", path).endswith("use a model of these languages, or learn one without --model")
+
+
+def test_options_that_contradict_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    aligned(TEXT, "--save", path)
+    assert "--model goes with neither --prior nor --save" in refused(TEXT, "--model", path, "--save", path, status=2)
+
+
+def test_files_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    where = tmp_path / "file" / "below"
+    assert f"cannot write {tmp_path / 'file'}" in refused(TEXT, "--scores", where)
+    result = nmt_prep("align", "--save", where, stdin=TEXT.encode())
+    assert (result.returncode, f"cannot write {tmp_path / 'file'}" in " ".join(result.stderr.split())) == (1, True)
+
+
+def test_copies_are_counted_in_shares_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(align_spool, "_KEYS_AT_A_TIME", 2)
+    with Spool(tmp_path / "text") as spool:
+        for line in ("a", "b", "A!", "c", "a.", "c"):
+            column = TextColumn.from_strings([line])
+            spool.write(text_batch(column, column))
+        assert spool.copies().tolist() == [3, 1, 3, 2, 3, 2]

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from nmt_prep.errors import ConfigError
+from nmt_prep.outputs import parquet
+from nmt_prep.outputs.card import size_category
+from nmt_prep.outputs.hf_rows import Prompt, drawn, parse_prompt
+from nmt_prep.outputs.languages import english_name
+from nmt_prep.outputs.parquet import parquet_file
+from tests.corpus import pair, tree
+from tests.outputs.runs import SENTENCEPIECE, output_config, recorded_ids, run_outputs
+
+
+def table(directory: Path, split: str = "train", shards: int = 3) -> pa.Table:
+    paths = [directory / f"{split}-{n:05d}-of-{shards:05d}.parquet" for n in range(shards)]
+    return pa.concat_tables([pq.read_table(path) for path in paths])
+
+
+def test_translations(tmp_path: Path) -> None:
+    outputs = run_outputs(tmp_path, {"kind": "huggingface", "corpus": True}, vocab={"size": 200})
+    rows = table(outputs / "huggingface")
+    assert sorted((row["en"], row["zh"]) for row in rows["translation"].to_pylist()) == sorted(map(pair, range(60)))
+    assert rows["corpus"].to_pylist() == ["x"] * 60
+    assert rows.schema.field("translation").type == pa.struct([("en", pa.string()), ("zh", pa.string())])
+    assert json.loads(rows.schema.metadata[b"huggingface"])["info"]["features"] == {
+        "translation": {"languages": ["en", "zh"], "_type": "Translation"},
+        "corpus": {"dtype": "string", "_type": "Value"},
+    }
+
+
+def test_ids_are_those_of_the_records(tmp_path: Path) -> None:
+    outputs = run_outputs(tmp_path, {"kind": "huggingface", "rows": "ids"})
+    rows, (sources, targets) = table(outputs / "huggingface"), recorded_ids(tmp_path / "run")
+    assert rows["input_ids"].to_pylist() == sources
+    assert rows["labels"].to_pylist() == targets
+    assert rows["length"].to_pylist() == [len(row) for row in sources]
+    assert [str(field.type) for field in rows.schema] == ["list<element: int32>", "list<element: int32>", "int32"]
+    names = {"README.md", "output.json", "source.spm", "target.spm", "vocab.json", "target_vocab.json"}
+    assert {path.name for path in (outputs / "huggingface").glob("[!td]*")} | {
+        "target.spm",
+        "target_vocab.json",
+    } == names
+
+
+def test_conversations(tmp_path: Path) -> None:
+    prompts = ["From {source_language}: {source}", "{source} To {target_language}?"]
+    chat = {"kind": "huggingface", "rows": "chat", "prompts": prompts}
+    outputs = run_outputs(
+        tmp_path,
+        chat,
+        {**chat, "name": "again", "shards": {"train": 2}, "language_names": {"source": "A", "target": "B"}},
+        {"kind": "huggingface", "name": "plain", "shards": {"train": 1}},
+        vocab={"size": 200},
+    )
+    messages = table(outputs / "huggingface")["messages"].to_pylist()
+    pairs = table(outputs / "plain", shards=1)["translation"].to_pylist()
+    assert [[message["role"] for message in row] for row in messages] == [["user", "assistant"]] * 60
+    assert [row[1]["content"] for row in messages] == [row["zh"] for row in pairs]
+    choice = drawn(1, "train", 0, 60, 2)
+    expected = [
+        (f"From English: {row['en']}", f"{row['en']} To Chinese?")[n] for row, n in zip(pairs, choice, strict=True)
+    ]
+    assert [row[0]["content"] for row in messages] == expected
+    again = table(outputs / "again", shards=2)["messages"].to_pylist()  # the prompts do not depend on the shards
+    assert [
+        row[0]["content"].replace("From A:", "From English:").replace("B?", "Chinese?") for row in again
+    ] == expected
+
+
+def test_prompts_are_drawn_evenly_and_by_position() -> None:
+    whole = drawn(7, "train", 0, 30_000, 3)
+    assert np.bincount(whole).tolist() == [10_276, 10_049, 9_675]
+    assert drawn(7, "train", 1_000, 10, 3).tolist() == whole[1_000:1_010].tolist()
+    assert drawn(8, "train", 0, 30, 3).tolist() != whole[:30].tolist() != drawn(7, "dev", 0, 30, 3).tolist()
+
+
+def test_row_groups_do_not_depend_on_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 40)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 1_000)
+    values = np.arange(300)
+    sizes = np.where(values % 50 < 10, 150, 3)
+    schema = pa.schema([("n", pa.int64())])
+    for name, cuts in (("a", [0, 300]), ("b", [0, 1, 8, 8, 49, 50, 222, 300])):
+        with parquet_file(tmp_path, name, schema) as file:
+            for first, last in pairwise(cuts):
+                file.add(pa.record_batch([pa.array(values[first:last])], schema=schema), sizes[first:last])
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    read = pq.ParquetFile(tmp_path / "a")
+    assert read.read()["n"].to_pylist() == values.tolist()
+    groups = [read.metadata.row_group(n).num_rows for n in range(read.num_row_groups)]
+    assert groups[:4] == [7, 40, 10, 40]
+    assert sum(groups) == 300
+
+
+def test_the_card(tmp_path: Path) -> None:
+    splits = {"train": [{"name": "t", "url": "t.tsv", "licence": "CC-BY-4.0"}, {"name": "u", "url": "u.tsv"}]}
+    for name in "tu":
+        (tmp_path / f"{name}.tsv").write_text("one\t一\ntwo\t二\n")
+    outputs = run_outputs(tmp_path, {"kind": "huggingface"}, splits=splits, vocab={"size": 120}, records={})
+    _, header, text = (outputs / "huggingface" / "README.md").read_text().split("---\n", 2)
+    assert yaml.safe_load(header) == {
+        "language": ["en", "zh"],
+        "multilinguality": ["translation"],
+        "task_categories": ["translation"],
+        "size_categories": ["n<1K"],
+        "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": "train-*.parquet"}]}],
+    }
+    assert "| train | 4 | t, u |" in text
+    assert "- t: CC-BY-4.0\n- u: not stated\n" in text
+    assert [size_category(n) for n in (999, 1_000, 5_000_000_000, 10**11)] == [
+        "n<1K",
+        "1K<n<10K",
+        "1B<n<10B",
+        "10B<n<100B",
+    ]
+
+
+def test_engines_and_memory_do_not_change_the_files(tmp_path: Path) -> None:
+    rows = [{"kind": "huggingface", "name": rows, "rows": rows} for rows in ("translation", "chat", "ids")]
+    first = run_outputs(tmp_path, *rows)
+    second = run_outputs(tmp_path, *rows, run="second", engine={"memory": "256MB"})
+    assert tree(first) == tree(second)
+
+
+@pytest.mark.parametrize("vocab", [SENTENCEPIECE, {**SENTENCEPIECE, "shared": True}])
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_datasets_and_transformers_read_the_files(
+    tmp_path: Path, vocab: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    transformers = pytest.importorskip("transformers")
+    names = ("translation", "chat", "ids")
+    outputs = run_outputs(
+        tmp_path, *({"kind": "huggingface", "name": name, "rows": name} for name in names), vocab=vocab
+    )
+    read = {name: datasets.load_dataset(str(outputs / name), cache_dir=str(tmp_path / "cache")) for name in names}
+    assert {name: {split: len(rows) for split, rows in each.items()} for name, each in read.items()} == {
+        name: {"train": 60, "dev": 20} for name in names
+    }
+    assert read["translation"]["train"].features["translation"] == datasets.Translation(languages=["en", "zh"])
+    tokenizer = transformers.MarianTokenizer.from_pretrained(str(outputs / "ids"))
+    for text, ids in zip(read["translation"]["train"]["translation"], read["ids"]["train"], strict=True):
+        encoded = tokenizer(text["en"], text_target=text["zh"])
+        assert (encoded["input_ids"], encoded["labels"]) == (ids["input_ids"], ids["labels"])
+
+
+def test_prompts() -> None:
+    assert parse_prompt("a {source_language} {source}{target_language}").named("X", "Y") == Prompt("a X ", "Y")
+    assert [english_name(code) for code in ("zh", "pt-BR", "en_US", "tlh")] == [
+        "Chinese",
+        "Portuguese",
+        "English",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "changes", "problem"),
+    [
+        ({"prompts": ["{source}"]}, {}, "outputs.0.prompts: is for chat rows, and rows is translation; leave it out"),
+        ({"rows": "chat", "prompts": ["Translate!"]}, {}, "outputs.0.prompts.0: must have {source} once"),
+        (
+            {"rows": "chat", "prompts": ["{source} {x}"]},
+            {},
+            "outputs.0.prompts.0: {x} is not one of {source}, {source_l",
+        ),
+        (
+            {"rows": "chat"},
+            {"languages": {"source": "tlh", "target": "zh"}},
+            "outputs.0.language_names: the English name of the source language tlh is not known; set this key",
+        ),
+        ({"rows": "rows"}, {}, "outputs.0.rows: found the text 'rows'; allowed: translation, chat or ids"),
+    ],
+)
+def test_what_an_output_for_hugging_face_cannot_do(
+    tmp_path: Path, output: dict[str, Any], changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        output_config(tmp_path, {"kind": "huggingface", **output}, **changes)
+    assert problem in str(caught.value)
+
+
+def test_a_name_of_a_split_that_datasets_refuses(tmp_path: Path) -> None:
+    corpus = [{"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}]
+    with pytest.raises(ConfigError, match="datasets does not allow the name of the split dev-1; it must be letters"):
+        output_config(tmp_path, {"kind": "huggingface"}, splits={"train": corpus, "dev-1": corpus})

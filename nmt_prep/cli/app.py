@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nmt_prep import __version__
-from nmt_prep.cli import alignment, cleaning, downloads, tasks, text
+from nmt_prep.cli import alignment, cleaning, downloads, tasks, text, view
 from nmt_prep.cli.cleaning import AllowEmptyOption, ShowRulesOption, allowing_empty, rules_as_yaml
 from nmt_prep.cli.common import (
     ConfigArgument,
@@ -34,7 +34,7 @@ from nmt_prep.cli.estimate import (
 from nmt_prep.cli.streams import READER_GONE, abandon_output
 from nmt_prep.cli.summary import show_summary, summary_json
 from nmt_prep.cli.tasks import NumTasksOption, OldRoundOption, RoundOption, TaskIdOption, requested_share
-from nmt_prep.cli.terminal import SafeConsole, open_console, print_error, print_remark
+from nmt_prep.cli.terminal import SafeConsole, json_line, open_console, print_error, print_remark
 from nmt_prep.errors import HealthError, NmtPrepError
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import lock_path
@@ -65,6 +65,7 @@ for _command in (
     cleaning.clean,
     cleaning.rejects,
     alignment.align,
+    view.view,
     text.encode,
     text.decode,
     text.vocab,
@@ -165,7 +166,7 @@ def run(
 
     def show(outcomes: list[Outcome]) -> None:
         if as_json:
-            open_console().print(json.dumps(summary_json(checked, outcomes), ensure_ascii=False), soft_wrap=True)
+            open_console().print(json_line(summary_json(checked, outcomes)), soft_wrap=True)
         elif not quiet:
             show_summary(console, checked, outcomes, preview=preview, warnings=not strict)
 

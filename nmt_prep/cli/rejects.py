@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from rich.table import Table
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.checks import load_config
 from nmt_prep.cleaning.rejects import sample_keys
-from nmt_prep.cli.terminal import open_console, print_remark
+from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.errors import ArgumentError, OutputError
@@ -59,7 +58,7 @@ def show_rejects(path: Path, overrides: Iterable[str], wanted: Wanted, *, as_jso
         return
     if as_json:
         for row in rows:
-            console.print(json.dumps(row, ensure_ascii=False), soft_wrap=True)
+            console.print(json_line(row), soft_wrap=True)
         return
     table = Table(box=None, pad_edge=False, show_lines=False)
     for name in ("corpus", "row", "rule", "value", "threshold"):

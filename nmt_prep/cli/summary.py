@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from nmt_prep.artefacts import as_json
 from nmt_prep.cli.console import plain_table
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Config
@@ -54,8 +55,6 @@ def summary_json(config: Config, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     Raises:
         RecordsError: ``dataset.json`` cannot be read.
     """
-    from nmt_prep.artefacts import as_json  # noqa: PLC0415  (loads pydantic's types)
-
     return {
         "version": SUMMARY_VERSION,
         "name": config.name,

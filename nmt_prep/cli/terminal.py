@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable
@@ -20,6 +21,9 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 r"""Control characters (C0 except ``\t`` and ``\n``, C1, bidirectional), and bytes of names that are not UTF-8."""
 
 
+_UNSAFE_IN_JSON = re.compile(f"{_UNSAFE.pattern[:-1]}\u2028\u2029]")
+
+
 def printable(text: str) -> str:
     r"""Returns the text with every control character as an escape sequence such as ``\x1b`` or ``\u202e``.
 
@@ -33,6 +37,11 @@ def _escape(match: re.Match[str]) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def json_line(value: object) -> str:
+    """Returns a value as JSON on one line, with control characters and all line ends as escape sequences of JSON."""
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 class SafeConsole(Console):

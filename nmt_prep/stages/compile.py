@@ -19,7 +19,7 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds
-from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.stages.compile_health import IN_TRAIN, RECOUNT, CompileObserved, ObservedCorpus, look_at
 from nmt_prep.stages.compile_slices import LINES, ROWS, CorpusFiles, slice_corpora
 from nmt_prep.stages.compile_tasks import (
@@ -183,7 +183,7 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
                 yield where, train[digests]
 
 
-def corpus_files(job: Job, split: str, index: int, corpus: Corpus) -> CorpusFiles:
+def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
     """Returns a corpus with its files, for a stage that reads those of extract."""
     extracted = job.read(Extract)
     directory = job.directory_of(Extract)

@@ -16,7 +16,7 @@ from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, open_corpus
 from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import Part, write_parts
-from nmt_prep.corpora.reader import numbered
+from nmt_prep.corpora.reader import Rows, numbered
 from nmt_prep.corpora.scores import ScoreLines, with_scores
 from nmt_prep.corpora.slices import line_slice
 from nmt_prep.engines import Tick
@@ -252,6 +252,22 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
             counts.scored[name] += len(values) - values.null_count
         yield pairs
         tick(sum(sizes))
+
+
+def kept_rows(batch: PairBatch) -> Rows:
+    """Returns the rows of the pairs of a batch that are compiled: int64, ascending. The batch must have its rows."""
+    (kept,) = _sound(iter([batch]), _Counting(batch.scores), lambda _: None)
+    assert kept.rows is not None
+    return kept.rows
+
+
+def drop_reason(batch: PairBatch, row: int) -> str:
+    """Returns why a row of a batch is not compiled, one of :data:`DROP_REASONS` or ``blank``."""
+    assert batch.rows is not None
+    counts = _Counting(batch.scores)
+    for _ in _sound(iter([batch.filter(batch.rows == row)]), counts, lambda _: None):
+        pass
+    return next((reason for reason, count in counts.dropped.items() if count), "blank")
 
 
 def _without_blanks(batch: PairBatch) -> PairBatch:

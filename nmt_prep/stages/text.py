@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_prep.config import Config
-from nmt_prep.pipeline.stage import AnyStage, Job
+from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 
@@ -33,7 +33,7 @@ def pair_stages(config: Config) -> tuple[type[AnyStage], ...]:
     return (Compile,) if config.clean is None else (Compile, Clean)
 
 
-def pair_parts(job: Job) -> dict[str, list[PairPart]]:
+def pair_parts(job: Outputs) -> dict[str, list[PairPart]]:
     """Returns the parts whose pairs go into the records, by split, in order."""
     cleaned = {} if job.config.clean is None else job.read(Clean).parts
     found: dict[str, list[PairPart]] = {}

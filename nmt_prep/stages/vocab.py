@@ -22,7 +22,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.progress import Meter
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
@@ -348,7 +348,7 @@ def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ..
     return tuple(warnings)
 
 
-def built_vocabularies(job: Job) -> dict[Side, BuiltVocabulary]:
+def built_vocabularies(job: Outputs) -> dict[Side, BuiltVocabulary]:
     """Returns the vocabularies that the vocab stage trained, for the stages that depend on it."""
     output, directory = job.read(Vocabulary), job.directory_of(Vocabulary)
     return {

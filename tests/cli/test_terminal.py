@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nmt_prep.cli.console import describe
-from nmt_prep.cli.terminal import SafeConsole, printable
+from nmt_prep.cli.terminal import SafeConsole, json_line, printable
 from nmt_prep.progress import BarListener, LineListener, Progress
 
 HOSTILE = "a\x1b]0;owned\x07b\x9b31mc\u202ed\rfe"
@@ -74,3 +75,10 @@ def test_lines_and_bars_are_escaped() -> None:
     assert "\x1b]0;" not in stream.getvalue()
     assert "\u202e" not in stream.getvalue()
     assert "\x9b" not in stream.getvalue()
+
+
+def test_json_on_one_line_has_no_control_characters_and_can_be_read_back() -> None:
+    value = {"text": "a\x1b[0m\x7f\x9b\u202e\u2028\n\tü字"}
+    line = json_line(value)
+    assert line == r'{"text": "a\u001b[0m\u007f\u009b\u202e\u2028\n\tü字"}'
+    assert json.loads(line) == value

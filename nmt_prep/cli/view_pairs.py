@@ -1,0 +1,348 @@
+"""Chooses the pairs that ``nmt-prep view`` shows, one batch of a part or of a shard at a time."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nmt_prep.columns import Ragged
+from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.corpora import iter_pairs, row_groups
+from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.pipeline.stage import AnyStage, Outputs
+from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
+from nmt_prep.records.reader import read_span
+from nmt_prep.stages import STAGES, Clean, Compile, Encode, Vocabulary
+from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of
+from nmt_prep.stages.text import PairPart, pair_parts
+from nmt_prep.stages.vocab import built_vocabularies
+from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.frame import Frame
+
+Row: TypeAlias = "dict[str, Any]"
+"""A pair: its columns by name."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A selection of pairs.
+
+    Attributes:
+        split: the split.
+        corpus: a corpus of the split; None for all.
+        row: a row of that corpus; None for all.
+        pattern: a regular expression (RE2) that a side must match; None for any text.
+        number: maximum number of pairs.
+        seed: of a random choice; None for the first pairs.
+        pieces: true to add the pieces of each side.
+    """
+
+    split: str
+    corpus: str | None
+    row: int | None
+    pattern: str | None
+    number: int
+    seed: int | None
+    pieces: bool
+
+
+def outputs_of(config: Config, base_dir: Path) -> Outputs:
+    """Returns what the stages of a run have made so far."""
+    workspace = Workspace(config.run_dir)
+    found = ((stage.name, read_manifest(workspace.manifest(stage.name))) for stage in STAGES)
+    manifests = {name: manifest for name, manifest in found if manifest is not None}
+    return Outputs(config, base_dir.absolute(), workspace.root, manifests)
+
+
+def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
+    """Checks that stages have run.
+
+    Raises:
+        OutputError: one has not.
+    """
+    for stage in stages:
+        if stage.name not in outputs.manifests:
+            raise OutputError(f"the stage {stage.name} has not run yet in {outputs.root}; run it --until {stage.name}")
+
+
+def chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> Iterator[Row]:
+    """Yields chosen pairs of the parts of compile or clean.
+
+    Raises:
+        ArgumentError: there is no such split, corpus or row, or the row was dropped.
+        OutputError: the stage has not run yet.
+        CorpusError: a part cannot be read.
+    """
+    parts = _parts(outputs, stage, wanted.split)
+    if wanted.corpus is not None:
+        corpus_of(outputs.config, wanted.split, wanted.corpus)
+    if wanted.row is not None:
+        rows = _one_row(outputs, parts, wanted)
+    else:
+        files: list[_Pairs] = []
+        numbers: Counter[str] = Counter()
+        for part in parts:
+            if wanted.corpus in (None, part.corpus):
+                files.append(_PartPairs(part, numbers[part.corpus]))
+            numbers[part.corpus] += part.pairs
+        rows = _chosen(wanted, files)
+    return _with_pieces(outputs, rows) if wanted.pieces else rows
+
+
+def chosen_records(outputs: Outputs, wanted: Wanted) -> Iterator[Row]:
+    """Yields chosen pairs of the shards, decoded.
+
+    Raises:
+        ArgumentError: there is no such split or corpus.
+        OutputError: the records have not been made yet.
+        RecordsError: a shard is damaged.
+    """
+    require(outputs, Vocabulary, Encode)
+    directory = outputs.directory_of(Encode)
+    info = load_dataset_info(directory)
+    if wanted.split not in info.splits:
+        raise ArgumentError(f"there is no split {wanted.split!r}; the splits are {', '.join(info.splits)}")
+    names = [corpus.name for corpus in info.corpora[wanted.split]]
+    if wanted.corpus is not None and wanted.corpus not in names:
+        raise ArgumentError(
+            f"there is no corpus {wanted.corpus!r} in {wanted.split}; its corpora are {', '.join(names)}"
+        )
+    if wanted.row is not None:
+        raise ArgumentError(
+            f"--row is for text; --trace {wanted.corpus or 'CORPUS'}:{wanted.row} finds the record of a row"
+        )
+    decoder = _Decoder(outputs, info, wanted)
+    first = 0
+    shards = []
+    for shard in info.splits[wanted.split].shards:
+        shards.append(_ShardPairs(directory / shard.file, first, decoder))
+        first += shard.pairs
+    return _chosen(wanted, shards)
+
+
+def _parts(outputs: Outputs, stage: type[AnyStage], split: str) -> list[PairPart]:
+    if stage is Clean:
+        if outputs.config.clean is None:
+            raise ArgumentError("the config has no section clean; use --stage compile")
+        if split in outputs.config.splits and not outputs.config.cleans(split):
+            raise ArgumentError(f"the split {split} is not cleaned (clean.splits); use --stage compile")
+    require(outputs, Compile, stage)
+    if stage is Clean:
+        parts = pair_parts(outputs)
+    else:
+        directory = outputs.directory_of(Compile)
+        parts = {
+            name: [PairPart(directory / part.file, part.pairs, part.bytes, part.corpus) for part in listed]
+            for name, listed in outputs.read(Compile).parts.items()
+        }
+    if split not in parts:
+        raise ArgumentError(f"there is no split {split!r}; the splits are {', '.join(parts)}")
+    return parts[split]
+
+
+def _one_row(outputs: Outputs, parts: list[PairPart], wanted: Wanted) -> Iterator[Row]:
+    """Yields the row that is wanted."""
+    corpora = list(dict.fromkeys(part.corpus for part in parts))
+    if wanted.corpus is None and len(corpora) > 1:
+        raise ArgumentError(f"--row needs --corpus, because {wanted.split} has several: {', '.join(corpora)}")
+    corpus = wanted.corpus or corpora[0]
+    assert wanted.row is not None
+    part, number = CorpusRows(outputs, wanted.split, corpus).find(parts, wanted.row)
+    for found in _PartPairs(parts[part]).take([number]):
+        yield {"corpus": corpus, "row": wanted.row, **{name: found[name] for name in SIDES}}
+
+
+class _Pairs(ABC):
+    """Pairs of a file, which can be looked through, or picked by number."""
+
+    @abstractmethod
+    def sizes(self) -> list[int]:
+        """Returns the number of pairs of each batch."""
+
+    @abstractmethod
+    def read(self, batch: int) -> pa.Table:
+        """Returns a batch."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Returns the number of pairs."""
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yields all batches."""
+        return map(self.read, range(len(self.sizes())))
+
+    def take(self, numbers: Sequence[int]) -> Iterator[Row]:
+        """Yields some pairs, by their ascending numbers in the file; reads only the batches that they are in."""
+        first = 0
+        for batch, size in enumerate(self.sizes()):
+            here = [number - first for number in numbers if first <= number < first + size]
+            if here:
+                yield from self.read(batch).take(pa.array(here)).to_pylist()
+            first += size
+
+
+class _PartPairs(_Pairs):
+    """The pairs of a part: a batch is a row group."""
+
+    def __init__(self, part: PairPart, first: int = 0) -> None:
+        """Stores the part; ``first`` is the number of its first pair among those of its corpus."""
+        self._part = part
+        self._first = first
+
+    def sizes(self) -> list[int]:
+        return row_groups(self._part.path)
+
+    def count(self) -> int:
+        return self._part.pairs
+
+    def read(self, batch: int) -> pa.Table:
+        table = pa.Table.from_batches(list(iter_pairs(self._part.path, [batch])))
+        named = {name: table[name] for name in table.schema.names}
+        columns = {"corpus": named.pop("corpus").cast(pa.string())}
+        if "row" in named:
+            columns["row"] = named.pop("row")
+        else:
+            first = self._first + sum(self.sizes()[:batch])
+            columns["pair"] = pa.array(range(first, first + len(table)))
+        return pa.table({**columns, **named})
+
+
+class _ShardPairs(_Pairs):
+    """The pairs of a shard: a batch is a block of its index."""
+
+    def __init__(self, path: Path, first: int, decoder: _Decoder) -> None:
+        """Maps the index; ``first`` is the number of pairs in the shards before it."""
+        self._path = path
+        self._first = first
+        self._decoder = decoder
+        self._index = ShardIndex.load(path)
+
+    def sizes(self) -> list[int]:
+        return [int(pairs) for pairs in self._index.blocks[:, 2]]
+
+    def count(self) -> int:
+        return len(self._index.pairs)
+
+    def read(self, batch: int) -> pa.Table:
+        starts = [*self._index.blocks[:, 0].tolist(), self._path.stat().st_size]
+        pairs = read_span(self._path, starts[batch], starts[batch + 1], self._decoder.layout)
+        first = sum(self.sizes()[:batch])
+        corpora = self._index.pairs[first : first + len(pairs), 2]
+        return self._decoder.table(self._path.name, self._first, first, corpora, pairs.inputs, pairs.targets)
+
+
+class _Decoder:
+    """Turns ids into tables of text."""
+
+    def __init__(self, outputs: Outputs, info: DatasetInfo, wanted: Wanted) -> None:
+        self.layout = info.layout
+        self._names = np.array([corpus.name for corpus in info.corpora[wanted.split]], object)
+        self._wanted = wanted
+        self._tokenizers = {side: built.load() for side, built in built_vocabularies(outputs).items()}
+        tags = {corpus.name: corpus.tag for corpus in info.corpora[wanted.split]}
+        self._tags: dict[str, dict[Side, str]] = {name: dict(tag or {}) for name, tag in tags.items()}
+
+    def table(self, shard: str, before: int, first: int, corpora: Any, inputs: Ragged, targets: Ragged) -> pa.Table:
+        """Returns pairs of a shard: record, shard, position, corpus, source, target, and the ids of both sides.
+
+        Args:
+            shard: file name of the shard.
+            before: number of pairs in the shards before it.
+            first: number of the first pair in the shard.
+            corpora: numbers of the corpora of the pairs.
+            inputs: ids of the sources.
+            targets: ids of the targets.
+        """
+        names = self._names[np.asarray(corpora, np.int64)].tolist()
+        ids: dict[Side, list[list[int]]] = {"source": inputs.to_lists(), "target": targets.to_lists()}
+        positions = range(first, first + len(names))
+        columns: dict[str, list[Any]] = {
+            "record": [before + position for position in positions],
+            "shard": [shard] * len(names),
+            "position": list(positions),
+            "corpus": names,
+        }
+        for side in SIDES:
+            columns[side] = [self._text(side, name, row) for name, row in zip(names, ids[side], strict=True)]
+        for side in SIDES if self._wanted.pieces else ():
+            pieces = self._tokenizers[side].pieces
+            columns[f"{side}_pieces"] = [[pieces[number] for number in row] for row in ids[side]]
+        return pa.table(columns)
+
+    def _text(self, side: Side, corpus: str, ids: list[int]) -> str:
+        tokenizer = self._tokenizers[side]
+        inside = Frame.of(tokenizer, self._tags[corpus].get(side)).inside(ids)
+        return tokenizer.decode(list(ids if inside is None else inside))
+
+
+def _chosen(wanted: Wanted, files: Sequence[_Pairs]) -> Iterator[Row]:
+    """Yields the first pairs that match, or a random choice of those that match, in their order."""
+    if wanted.seed is not None and wanted.pattern is None and all(isinstance(file, _PartPairs) for file in files):
+        return _random_numbers(wanted, wanted.seed, files)  # the parts are those of the corpus that is wanted
+    matching = (row for file in files for batch in file.batches() for row in _matching(batch, wanted))
+    if wanted.seed is None:
+        return islice(matching, wanted.number)
+    if wanted.pattern is None and wanted.corpus is None:
+        return _random_numbers(wanted, wanted.seed, files)
+    return iter(_reservoir(wanted, wanted.seed, matching))
+
+
+def _matching(table: pa.Table, wanted: Wanted) -> list[Row]:
+    """Returns the pairs of a table that match."""
+    if wanted.corpus is not None:
+        table = table.filter(pc.equal(table["corpus"], wanted.corpus))
+    if wanted.pattern is not None:
+        try:
+            sides = [pc.match_substring_regex(table[side], wanted.pattern) for side in SIDES]
+        except pa.ArrowInvalid as error:
+            raise ArgumentError(f"--grep {wanted.pattern}: {error}") from error
+        table = table.filter(pc.or_(*sides))
+    rows: list[Row] = (table.slice(0, wanted.number) if wanted.seed is None else table).to_pylist()
+    return rows
+
+
+def _random_numbers(wanted: Wanted, seed: int, files: Sequence[_Pairs]) -> Iterator[Row]:
+    """Yields a random choice of all pairs; reads only the batches that they are in."""
+    total = sum(file.count() for file in files)
+    numbers = sorted(random.Random(seed).sample(range(total), min(wanted.number, total)))  # noqa: S311
+    first = 0
+    for file in files:
+        own = [number - first for number in numbers if first <= number < first + file.count()]
+        if own:
+            yield from file.take(own)
+        first += file.count()
+
+
+def _reservoir(wanted: Wanted, seed: int, rows: Iterable[Row]) -> list[Row]:
+    """Returns a random choice of a stream of pairs, in its order."""
+    choice = random.Random(seed)  # noqa: S311
+    held: list[tuple[int, Row]] = []
+    for number, row in enumerate(rows):
+        if len(held) < wanted.number:
+            held.append((number, row))
+        elif (place := choice.randrange(number + 1)) < wanted.number:
+            held[place] = (number, row)
+    return [row for _, row in sorted(held, key=lambda each: each[0])]
+
+
+def _with_pieces(outputs: Outputs, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yields pairs with the pieces of both sides, without tags and eos."""
+    require(outputs, Vocabulary)
+    tokenizers: dict[Side, Tokenizer] = {side: built.load() for side, built in built_vocabularies(outputs).items()}
+    for row in rows:
+        pieces = {
+            f"{side}_pieces": [tokenizers[side].pieces[number] for number in tokenizers[side].encode(row[side])]
+            for side in SIDES
+        }
+        yield {**row, **pieces}

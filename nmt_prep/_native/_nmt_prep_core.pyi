@@ -261,6 +261,30 @@ def rank_records(
     records: npt.NDArray[np.uint64], kept: int, corpora: list[int], corpus_count: int
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]: ...
 
+# segments.cpp
+class SegmentIndex:
+    def __init__(
+        self,
+        first: npt.NDArray[np.uint8],
+        first_offsets: npt.NDArray[np.int64],
+        second: npt.NDArray[np.uint8],
+        second_offsets: npt.NDArray[np.int64],
+        coverage: float,
+    ) -> None: ...
+    def search(
+        self,
+        source: npt.NDArray[np.uint8],
+        source_offsets: npt.NDArray[np.int64],
+        target: npt.NDArray[np.uint8],
+        target_offsets: npt.NDArray[np.int64],
+    ) -> tuple[
+        npt.NDArray[np.int64],
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.uint8],
+    ]: ...
+
 # fixes.cpp
 NORMALIZATION_UNICODE_VERSION: str
 

@@ -27,6 +27,31 @@ const AsciiTable& ascii_table() {
     return kTable;
 }
 
+// Writes a code point and returns the number of its bytes.
+std::size_t write_utf8(std::uint8_t* at, char32_t point) {
+    const auto tail = [point](unsigned shift) { return static_cast<std::uint8_t>(0x80 | (point >> shift & 0x3F)); };
+    if (point < 0x80) {
+        at[0] = static_cast<std::uint8_t>(point);
+        return 1;
+    }
+    if (point < 0x800) {
+        at[0] = static_cast<std::uint8_t>(0xC0 | point >> 6);
+        at[1] = tail(0);
+        return 2;
+    }
+    if (point < 0x10000) {
+        at[0] = static_cast<std::uint8_t>(0xE0 | point >> 12);
+        at[1] = tail(6);
+        at[2] = tail(0);
+        return 3;
+    }
+    at[0] = static_cast<std::uint8_t>(0xF0 | point >> 18);
+    at[1] = tail(12);
+    at[2] = tail(6);
+    at[3] = tail(0);
+    return 4;
+}
+
 }  // namespace
 
 template <bool kWords>
@@ -36,73 +61,88 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
     if (bytes_.size() < text.size(line)) bytes_.resize(text.size(line));
     if (kWords && ends_.size() < text.size(line) / 2 + 2) ends_.resize(text.size(line) / 2 + 2);
     const std::uint8_t* const becomes = ascii_table().becomes;
-    std::size_t size = 0;
-    std::size_t words = 0;
+    size_ = words_ = 0;
+    std::uint8_t last_class = 0;
     bool in_word = false;
-    const std::uint8_t* at = begin;
-    for (; at < end && *at < 0x80; ++at) {  // writes every byte, but advances only after bytes that are kept
-        const std::uint8_t byte = becomes[*at];
-        const bool kept = byte != 0;
-        bytes_[size] = byte;
-        if constexpr (kWords) {
-            ends_[words] = static_cast<std::uint32_t>(size);
-            words += in_word && !kept ? 1 : 0;
-            in_word = kept;
+    bool checked = false;
+    for (const std::uint8_t* at = begin; at < end;) {
+        std::size_t size = size_;
+        std::size_t words = words_;
+        for (; at < end && *at < 0x80; ++at) {  // writes every byte, but advances only after bytes that are kept
+            const std::uint8_t byte = becomes[*at];
+            const bool kept = byte != 0;
+            bytes_[size] = byte;
+            if constexpr (kWords) {
+                ends_[words] = static_cast<std::uint32_t>(size);
+                words += in_word && !kept ? 1 : 0;
+                in_word = kept;
+            }
+            size += kept ? 1 : 0;
         }
-        size += kept ? 1 : 0;
+        if (size > size_) last_class = 0;
+        size_ = size;
+        words_ = words;
+        if (at == end) break;
+        if (!checked) check_utf8(text, line);
+        checked = true;
+        const std::span<const char32_t> points = replacement(next_utf8(at));
+        if (points.empty()) {
+            if (kWords && in_word) end_word(size_);
+            in_word = false;
+            continue;
+        }
+        const auto rest = static_cast<std::size_t>(end - at);
+        if (bytes_.size() < size_ + 4 * points.size() + rest) bytes_.resize(2 * (size_ + 4 * points.size() + rest));
+        for (const char32_t point : points) {
+            const std::uint8_t combining = normalization_kind(point).combining_class;
+            if (combining != 0 && combining < last_class) return normalize_points<kWords>(begin, end);
+            last_class = combining;
+            size_ += write_utf8(bytes_.data() + size_, point);
+        }
+        in_word = true;
     }
-    size_ = size;
-    words_ = words;
-    if (at < end) {
-        check_utf8(text, line);
-        normalize_points<kWords>(at, end);
-    }
-    if constexpr (kWords) end_word(size_);
+    if (kWords && in_word) end_word(size_);
 }
 
-// Normalizes the rest of a line after its first ASCII characters.
+// Normalizes a line with marks that must be reordered.
 template <bool kWords>
 void KeyText::normalize_points(const std::uint8_t* at, const std::uint8_t* end) {
-    points_.assign(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(size_));
+    points_.clear();
+    words_ = 0;
     while (at < end) {
-        const bool kept = add(next_utf8(at));
-        if constexpr (kWords)
-            if (!kept) end_word(points_.size());
+        const std::span<const char32_t> points = replacement(next_utf8(at));
+        points_.insert(points_.end(), points.begin(), points.end());
+        if (kWords && points.empty()) end_word(points_.size());
     }
+    if constexpr (kWords) end_word(points_.size());
     reorder_marks(points_);
-    encoded_.clear();
+    if (bytes_.size() < 4 * points_.size()) bytes_.resize(4 * points_.size());
+    size_ = 0;
     std::size_t word = 0;
-    for (std::size_t point = 0; point < points_.size(); ++point) {
-        if constexpr (kWords)
-            while (word < words_ && ends_[word] == point) ends_[word++] = static_cast<std::uint32_t>(encoded_.size());
-        append_utf8(encoded_, points_[point]);
+    for (std::size_t point = 0; point < points_.size();) {
+        size_ += write_utf8(bytes_.data() + size_, points_[point++]);
+        if (kWords && word < words_ && ends_[word] == point) ends_[word++] = static_cast<std::uint32_t>(size_);
     }
-    if constexpr (kWords)
-        for (; word < words_; ++word) ends_[word] = static_cast<std::uint32_t>(encoded_.size());
-    if (bytes_.size() < encoded_.size()) bytes_.resize(encoded_.size());
-    std::copy(encoded_.begin(), encoded_.end(), bytes_.begin());
-    size_ = encoded_.size();
 }
 
-// Appends what a character becomes; returns false if it is dropped.
-bool KeyText::add(char32_t point) {
+// Returns what a character becomes; nothing if it is dropped.
+std::span<const char32_t> KeyText::replacement(char32_t point) {
     const std::uint16_t code = key_code(point);
-    if (code == kDropped) return false;
+    if (code == kDropped) return {};
     if (code > kKept) {
         const std::uint16_t* const start = kReplacementStart + (code - 2);
-        points_.insert(points_.end(), kReplacementPoints + start[0], kReplacementPoints + start[1]);
-    } else if (!decompose_hangul(point, points_)) {
-        points_.push_back(point);
+        return {kReplacementPoints + start[0], kReplacementPoints + start[1]};
     }
-    return true;
+    syllable_.clear();
+    if (!decompose_hangul(point, syllable_)) syllable_.push_back(point);
+    return syllable_;
 }
 
-// Notes the end of a word, unless there is nothing since the last one.
+// Notes the end of a word, unless nothing is left of it.
 void KeyText::end_word(std::size_t size) {
-    if (size > (words_ == 0 ? 0 : ends_[words_ - 1])) {
-        if (words_ == ends_.size()) ends_.resize(2 * words_ + 1);
-        ends_[words_++] = static_cast<std::uint32_t>(size);
-    }
+    if (size == (words_ == 0 ? 0 : ends_[words_ - 1])) return;
+    if (words_ == ends_.size()) ends_.resize(2 * words_ + 1);
+    ends_[words_++] = static_cast<std::uint32_t>(size);
 }
 
 template void KeyText::normalize_line<false>(const TextView& text, std::size_t line);

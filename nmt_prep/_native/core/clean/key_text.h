@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "text/batch.h"
@@ -32,7 +31,7 @@ class KeyText {
     void normalize_line(const TextView& text, std::size_t line);
     template <bool kWords>
     void normalize_points(const std::uint8_t* at, const std::uint8_t* end);
-    bool add(char32_t point);
+    std::span<const char32_t> replacement(char32_t point);
     void end_word(std::size_t size);
 
     std::vector<std::uint8_t> bytes_;
@@ -40,7 +39,7 @@ class KeyText {
     std::vector<std::uint32_t> ends_;
     std::size_t words_ = 0;
     std::vector<char32_t> points_;
-    std::string encoded_;
+    std::vector<char32_t> syllable_;
 };
 
 }  // namespace nmt_prep::clean

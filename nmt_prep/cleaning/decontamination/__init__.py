@@ -1,0 +1,1 @@
+"""Decontamination: finds pairs that contain segments of evaluation sets."""

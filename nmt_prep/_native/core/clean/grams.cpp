@@ -1,5 +1,6 @@
 #include "clean/grams.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -20,16 +21,17 @@ std::uint64_t mix(std::uint64_t hash) {
     return hash ^ hash >> 32;
 }
 
+// Hashes a word. Reads up to 7 bytes beyond its end.
 std::uint64_t hash_bytes(const std::uint8_t* at, std::size_t size) {
+    static_assert(KeyText::kReadable >= sizeof(std::uint64_t));
     std::uint64_t hash = size * kFactor;
     std::uint64_t word = 0;
-    for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+    for (; size > sizeof word; at += sizeof word, size -= sizeof word) {
         std::memcpy(&word, at, sizeof word);
         hash = mix(hash ^ word) + kFactor;
     }
-    word = 0;
-    for (std::size_t i = 0; i < size; ++i) word |= std::uint64_t{at[i]} << 8 * i;
-    return mix(hash ^ word);
+    std::memcpy(&word, at, sizeof word);
+    return mix(hash ^ (word & ~std::uint64_t{0} >> 8 * (sizeof word - size)));
 }
 
 bool is_wordless(char32_t point) { return tenths_per_word(word_script(point)) != 0; }
@@ -40,11 +42,22 @@ void Grams::find(const KeyText& normal) {
     units_.clear();
     hashes_.clear();
     letters_ = 0;
-    const std::uint8_t* const begin = normal.text().data();
-    std::uint32_t start = 0;
-    for (const std::uint32_t end : normal.word_ends()) {
-        add_word(begin + start, begin + end);
-        start = end;
+    std::uint8_t bits = 0;
+    for (const std::uint8_t byte : normal.text()) {
+        bits |= byte;
+        letters_ += byte > '9' ? 1 : 0;  // normalized ASCII consists of small letters and digits
+    }
+    const bool ascii = bits < 0x80;
+    if (!ascii) letters_ = 0;
+    const std::uint8_t* begin = normal.text().data();
+    const std::uint8_t* const start = begin;
+    for (const std::uint32_t word_end : normal.word_ends()) {
+        const std::uint8_t* const end = start + word_end;
+        if (ascii)
+            add_unit(begin, end, false);
+        else
+            add_word(begin, end);
+        begin = end;
     }
     for (std::size_t first = 0; first < units_.size(); ++first) {
         const std::size_t end = first + units_[first].gram;
@@ -55,18 +68,12 @@ void Grams::find(const KeyText& normal) {
     }
 }
 
+// Adds the units and letters of a word.
 void Grams::add_word(const std::uint8_t* begin, const std::uint8_t* end) {
-    std::uint8_t largest = 0;
-    std::size_t letters = 0;
-    for (const std::uint8_t* at = begin; at < end; ++at) {
-        largest = *at > largest ? *at : largest;
-        letters += *at > '9' ? 1 : 0;
-    }
-    if (largest >= kFirstWordless) return add_characters(begin, end);
-    if (largest < 0x80) {
-        letters_ += letters;  // normalized ASCII consists of small letters and digits
-    } else {
-        for (const std::uint8_t* at = begin; at < end;) letters_ += Properties::of(next_utf8(at)).letter() ? 1 : 0;
+    if (*std::max_element(begin, end) >= kFirstWordless) return add_characters(begin, end);
+    for (const std::uint8_t* at = begin; at < end;) {
+        const char32_t point = next_utf8(at);
+        letters_ += point < 0x80 ? (point > '9' ? 1 : 0) : (Properties::of(point).letter() ? 1 : 0);
     }
     add_unit(begin, end, false);
 }

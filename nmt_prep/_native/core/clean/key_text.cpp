@@ -58,7 +58,7 @@ template <bool kWords>
 void KeyText::normalize_line(const TextView& text, std::size_t line) {
     const std::uint8_t* const begin = text.line(line);
     const std::uint8_t* const end = begin + text.size(line);
-    if (bytes_.size() < text.size(line)) bytes_.resize(text.size(line));
+    if (bytes_.size() < text.size(line) + kReadable) bytes_.resize(text.size(line) + kReadable);
     if (kWords && ends_.size() < text.size(line) / 2 + 2) ends_.resize(text.size(line) / 2 + 2);
     const std::uint8_t* const becomes = ascii_table().becomes;
     size_ = words_ = 0;
@@ -91,8 +91,8 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
             in_word = false;
             continue;
         }
-        const auto rest = static_cast<std::size_t>(end - at);
-        if (bytes_.size() < size_ + 4 * points.size() + rest) bytes_.resize(2 * (size_ + 4 * points.size() + rest));
+        const std::size_t needed = size_ + 4 * points.size() + static_cast<std::size_t>(end - at) + kReadable;
+        if (bytes_.size() < needed) bytes_.resize(2 * needed);
         for (const char32_t point : points) {
             const std::uint8_t combining = normalization_kind(point).combining_class;
             if (combining != 0 && combining < last_class) return normalize_points<kWords>(begin, end);
@@ -116,7 +116,7 @@ void KeyText::normalize_points(const std::uint8_t* at, const std::uint8_t* end) 
     }
     if constexpr (kWords) end_word(points_.size());
     reorder_marks(points_);
-    if (bytes_.size() < 4 * points_.size()) bytes_.resize(4 * points_.size());
+    if (bytes_.size() < 4 * points_.size() + kReadable) bytes_.resize(4 * points_.size() + kReadable);
     size_ = 0;
     std::size_t word = 0;
     for (std::size_t point = 0; point < points_.size();) {

@@ -20,6 +20,9 @@ class KeyText {
     // The same, and also finds the words: what is left of each run of characters that are not dropped.
     void normalize_words(const TextView& text, std::size_t line) { normalize_line<true>(text, line); }
 
+    // Number of bytes from the start of each word that may be read.
+    static constexpr std::size_t kReadable = 8;
+
     // The normalized line in UTF-8.
     std::span<const std::uint8_t> text() const { return {bytes_.data(), size_}; }
 

@@ -61,10 +61,17 @@ class KeyTable {
     std::vector<std::uint32_t> slots_;  // number of the first entry of a key, plus 1
 };
 
+// A line that has an n-gram, and how many of its n-grams in the table a line must have to cover it.
+struct Candidate {
+    LineNumber line;
+    std::uint32_t wanted;
+    friend auto operator<=>(const Candidate&, const Candidate&) = default;
+};
+
 // Lines by n-gram.
 class GramTable {
    public:
-    void add(std::uint64_t gram, LineNumber line) { entries_.push_back({gram, line}); }
+    void add(std::uint64_t gram, Candidate line) { entries_.push_back({gram, line}); }
 
     // Ends the additions.
     void build() {
@@ -83,7 +90,7 @@ class GramTable {
     }
 
     // Appends the lines with an n-gram.
-    void find(std::uint64_t gram, std::vector<LineNumber>& lines) const {
+    void find(std::uint64_t gram, std::vector<Candidate>& lines) const {
         if ((bits_[place(gram) >> 6] >> (place(gram) & 63) & 1) == 0) return;
         const std::size_t end = starts_[bucket(gram) + 1];
         for (std::size_t entry = starts_[bucket(gram)]; entry < end; ++entry)
@@ -93,7 +100,7 @@ class GramTable {
    private:
     struct Entry {
         std::uint64_t gram;
-        LineNumber line;
+        Candidate line;
     };
 
     std::size_t bucket(std::uint64_t gram) const { return shift_ == 64 ? 0 : gram >> shift_; }
@@ -185,7 +192,7 @@ class SegmentTables {
     const KeyTable& lines() const { return lines_; }
     // Segments by the normalized keys of both sides.
     const KeyTable& pairs() const { return pairs_; }
-    // A line that covers another one has at least one of its n-grams here.
+    // The rarest n-grams of each line.
     const GramTable& rare() const { return rare_; }
     // The different n-grams of a line, in ascending order; none if it is too short to be covered, or like an earlier
     // line.
@@ -194,6 +201,7 @@ class SegmentTables {
     }
 
    private:
+    static constexpr std::size_t kWanted = 2;
     static constexpr std::size_t kMostSegments = (std::size_t{1} << 31) - 1;
 
     template <class Each>
@@ -213,8 +221,8 @@ class SegmentTables {
         if (hashes.size() >= kFewestGrams) grams_.insert(grams_.end(), hashes.begin(), hashes.end());
     }
 
-    // Of the n-grams of each line, enters the rarest into the table: so many that a line without any of them cannot
-    // cover it.
+    // Of the n-grams of each line, enters the rarest into the table: so many that a line which covers it has kWanted of
+    // them. Lines that have more than one are far fewer than lines that have one.
     void choose_grams() {
         std::vector<std::uint32_t> counts(std::bit_ceil(grams_.size() + 1));  // n-grams may share a counter
         const auto count = [&](std::uint64_t gram) -> std::uint32_t& { return counts[gram & (counts.size() - 1)]; };
@@ -224,12 +232,14 @@ class SegmentTables {
             const std::span<const std::uint64_t> own = grams(line);
             if (own.empty()) continue;
             rarest.assign(own.begin(), own.end());
-            const std::size_t chosen = own.size() - needed_grams(own.size(), coverage_) + 1;
+            const std::size_t needed = needed_grams(own.size(), coverage_);
+            const std::size_t wanted = std::min(needed, kWanted);
+            const std::size_t chosen = own.size() - needed + wanted;
             std::ranges::nth_element(rarest, rarest.begin() + static_cast<std::ptrdiff_t>(chosen - 1),
                                      [&](std::uint64_t a, std::uint64_t b) {
                                          return count(a) < count(b) || (count(a) == count(b) && a < b);
                                      });
-            for (std::size_t i = 0; i < chosen; ++i) rare_.add(rarest[i], line);
+            for (std::size_t i = 0; i < chosen; ++i) rare_.add(rarest[i], {line, static_cast<std::uint32_t>(wanted)});
         }
     }
 
@@ -313,12 +323,19 @@ class Search {
         if (tables_.coverage() > 1) return;
         candidates_.clear();
         for (const std::uint64_t gram : grams.hashes()) tables_.rare().find(gram, candidates_);
-        if (candidates_.empty()) return;
         std::ranges::sort(candidates_);
-        candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
-        own_ = grams.hashes();
-        make_unique(own_);
-        for (const LineNumber line : candidates_) covered(line, keys.normalized, closest);
+        own_.clear();
+        for (auto at = candidates_.begin(); at != candidates_.end();) {
+            const auto end = std::find_if(at, candidates_.end(), [&](const Candidate& other) { return other != *at; });
+            if (end - at >= at->wanted) {
+                if (own_.empty()) {
+                    own_ = grams.hashes();
+                    make_unique(own_);
+                }
+                covered(at->line, keys.normalized, closest);
+            }
+            at = end;
+        }
     }
 
     void covered(LineNumber line, const Key& own, Closest& closest) {
@@ -355,7 +372,7 @@ class Search {
 
     const SegmentTables& tables_;
     Analysis analysis_;
-    std::vector<LineNumber> candidates_;
+    std::vector<Candidate> candidates_;
     std::vector<std::uint64_t> own_;
     std::unordered_set<std::uint64_t> visited_;  // keys of many lines whose segments were noted
     SegmentMatches matches_;

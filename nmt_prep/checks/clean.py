@@ -12,11 +12,12 @@ from pydantic_core import PydanticCustomError
 
 from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import language_pairs
+from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
 from nmt_prep.cleaning.presets import is_off
 from nmt_prep.cleaning.rules import RULES, kind_of, rule_problems
 from nmt_prep.cleaning.top import TOP, top_options
-from nmt_prep.config import CleanSettings, Config, CorpusCleaning
+from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
 from nmt_prep.config.problems import located
 from nmt_prep.config.yaml_text import KeyPath
 
@@ -30,6 +31,7 @@ def clean_problems(config: Config, settings: CleanSettings, lines: Mapping[KeyPa
         lines: line numbers of keys, if known.
     """
     yield from _problems(settings, ("clean",), lines)
+    yield from _evaluation_problems(settings, config, lines)
     corpora = {corpus.name for split in settings.splits for corpus in config.splits[split]}
     for name, override in settings.overrides.items():
         path = ("clean", "overrides", name)
@@ -43,15 +45,30 @@ def clean_problems(config: Config, settings: CleanSettings, lines: Mapping[KeyPa
         yield from _problems(override, path, lines)
 
 
-def filter_problems(settings: CleanSettings, corpus: str | None, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+def _evaluation_problems(settings: CleanSettings, config: Config, lines: Mapping[KeyPath, int]) -> Iterator[str]:
+    where = located(("clean", "decontaminate", "against"), lines)
+    for problem in against_problems(settings.decontaminate, config.splits, config.languages):
+        yield f"{where}: {problem}"
+    against = settings.decontaminate.against or ()
+    if against and all(split in against for split in settings.splits):
+        cleaned = ", ".join(settings.splits)
+        yield f"{where}: names all splits that are cleaned ({cleaned}); nothing is compared with them"
+
+
+def filter_problems(
+    settings: CleanSettings, languages: Languages, corpus: str | None, lines: Mapping[KeyPath, int]
+) -> Iterator[str]:
     """Yields the problems of a section ``clean`` that is used to filter a stream of pairs, each with its key.
 
     Args:
         settings: the section, whose types were checked.
+        languages: the languages of the pairs.
         corpus: name of the corpus whose overrides apply; None for none.
         lines: line numbers of keys, if known.
     """
     yield from _problems(settings, ("clean",), lines)
+    for problem in against_problems(settings.decontaminate, None, languages):
+        yield f"{located(('clean', 'decontaminate', 'against'), lines)}: {problem}"
     if corpus is not None and corpus not in settings.overrides:
         near = _nearest(corpus, set(settings.overrides))
         yield f"clean.overrides: --corpus names {corpus!r}, which has no overrides{near}"

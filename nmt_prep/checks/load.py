@@ -19,13 +19,14 @@ from nmt_prep.checks.catalogues import catalogue_problems, check_corpus, check_f
 from nmt_prep.checks.languages import check_language
 from nmt_prep.checks.outputs import output_problems
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
-from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.presets import PRESET_AGAINST, effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import (
     ByteBPEVocab,
     CleanSettings,
     Config,
+    DecontaminateSettings,
     Languages,
     Section,
     SentencePieceVocab,
@@ -207,10 +208,18 @@ class FilterConfig(Section):
 
 @dataclass(frozen=True)
 class StreamCleaning:
-    """What a filter of pairs does: the languages, the fixes and rules, and remarks for the user."""
+    """What a filter of pairs does.
+
+    Attributes:
+        languages: the languages of the pairs.
+        cleaning: the fixes and rules.
+        decontaminate: the evaluation sets that pairs are compared with.
+        remarks: remarks for the user.
+    """
 
     languages: Languages
     cleaning: Cleaning
+    decontaminate: DecontaminateSettings
     remarks: tuple[str, ...] = ()
 
 
@@ -245,10 +254,12 @@ def load_cleaning(
     if opusfilter is not None and not problems:
         return _like_opusfilter(config, opusfilter)
     cleaning = cleaning_of(config.clean, config.languages, corpus or "")
-    problems.extend(filter_problems(config.clean, corpus, lines))
+    problems.extend(filter_problems(config.clean, config.languages, corpus, lines))
     remarks: list[str] = []
     if effective_dedup(config.clean).active:
         remarks.append(f"clean.preset {config.clean.preset}: dedup is left out: it needs all pairs")
+    if config.clean.decontaminate.against is None and PRESET_AGAINST[config.clean.preset]:
+        remarks.append(f"clean.preset {config.clean.preset}: decontaminate is left out: a stream has no dev and test")
     if cleaning.top is not None:
         key = cleaning.keys[TOP]
         if key.startswith("clean.preset"):
@@ -266,7 +277,8 @@ def load_cleaning(
             cleaning.rules[TRANSLATION] = spec
     if problems:
         raise _refusal(str(path), problems)
-    return StreamCleaning(config.languages, replace(cleaning, top=None, translation=None), tuple(remarks))
+    cleaning = replace(cleaning, top=None, translation=None)
+    return StreamCleaning(config.languages, cleaning, config.clean.decontaminate, tuple(remarks))
 
 
 def _tuples(value: object) -> object:
@@ -291,5 +303,5 @@ def _like_opusfilter(config: FilterConfig, path: Path) -> StreamCleaning:
         raise _refusal(str(path), problems)
     cleaning = Cleaning(config.clean.fix or (), found.rules, keys=dict.fromkeys(found.rules, f"{path}: "))
     return StreamCleaning(
-        config.languages, cleaning, tuple(f"{path}: not taken over: {each}" for each in found.left_out)
+        config.languages, cleaning, config.clean.decontaminate, tuple(f"{path}: not taken over: {each}" for each in found.left_out)
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of, overrides_of
-from nmt_prep.cleaning.presets import PRESETS, effective_dedup
+from nmt_prep.cleaning.presets import PRESETS, effective_decontamination, effective_dedup
 from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.cleaning.rules.translation import translation_options
 from nmt_prep.cleaning.top import TOP, top_options
@@ -36,6 +36,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
         ),
         **({"overrides": overrides} if overrides else {}),
         "dedup": effective_dedup(settings).model_dump(mode="json"),
+        "decontaminate": effective_decontamination(settings, config.splits).model_dump(mode="json"),
         "splits": [*settings.splits],
         "rejects": settings.rejects,
         "allow_empty": settings.allow_empty,

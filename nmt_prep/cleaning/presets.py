@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from nmt_prep.config import CleanSettings, DedupSettings
+from nmt_prep.config import CleanSettings, DecontaminateSettings, DedupSettings
 
 PairDedup: TypeAlias = Literal["off", "exact", "normalized"]
 Preset: TypeAlias = Literal["none", "light", "standard", "strict"]
@@ -85,6 +85,26 @@ def effective_dedup(settings: CleanSettings) -> DedupSettings:
     """Returns what the config says about duplicates, with what the preset says where the config says nothing."""
     dedup = settings.dedup
     return dedup if dedup.pair else dedup.model_copy(update={"pair": PRESET_DEDUP[settings.preset]})
+
+
+PRESET_AGAINST: Mapping[Preset, tuple[str, ...]] = MappingProxyType(
+    {"none": (), "light": (), "standard": ("dev", "test"), "strict": ("dev", "test")}
+)
+"""The splits whose segments each preset removes from the others, where the config has them."""
+
+
+def effective_decontamination(settings: CleanSettings, splits: Collection[str]) -> DecontaminateSettings:
+    """Returns what the config says about evaluation sets, with what the preset says where the config says nothing.
+
+    Args:
+        settings: the section ``clean``.
+        splits: all splits of the config.
+    """
+    own = settings.decontaminate
+    if own.against is not None:
+        return own
+    preset = tuple(split for split in PRESET_AGAINST[settings.preset] if split in splits)
+    return own.model_copy(update={"against": preset})
 
 
 def is_off(spec: object) -> bool:

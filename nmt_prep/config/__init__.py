@@ -1,6 +1,6 @@
 """The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.checks` checks the rest."""
 
-from nmt_prep.config.clean import CleanSettings, CorpusCleaning, DedupSettings
+from nmt_prep.config.clean import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings
 from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
 from nmt_prep.config.publish import PublishSettings
@@ -20,6 +20,7 @@ __all__ = [
     "Corpus",
     "CorpusCleaning",
     "DaskSettings",
+    "DecontaminateSettings",
     "DedupSettings",
     "DownloadSettings",
     "EngineSettings",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from nmt_prep.config.section import Name, Section
+from nmt_prep.config.section import Location, Name, Section
 
 Fixes = tuple[str | dict[str, str], ...]
 
@@ -63,6 +63,33 @@ class DedupSettings(Section):
         return self.pair in ("exact", "normalized") or bool(self.max_targets_per_source or self.max_sources_per_target)
 
 
+class DecontaminateSettings(Section):
+    """Decontamination: finds pairs that contain segments of evaluation sets, after the rules."""
+
+    against: tuple[Location, ...] | None = Field(
+        None,
+        description="a list of splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and files "
+        "such as file:extra.txt, or null for those of the preset: the evaluation sets; [] for none",
+    )
+    coverage: float = Field(
+        0.7,
+        gt=0,
+        le=1,
+        strict=False,
+        description="a number above 0, up to 1: a pair contains a segment if a side has this share of its n-grams",
+    )
+    action: Literal["drop", "report"] = Field(
+        "drop", description="drop or report: whether such pairs are dropped, or only counted"
+    )
+
+    @field_validator("against")
+    @classmethod
+    def _each_once(cls, against: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if against is not None and len(set(against)) < len(against):
+            raise ValueError("must name no evaluation set twice")
+        return against
+
+
 class CleanSettings(Section):
     """Fixes that repair text, and rules that drop pairs. Without this section, nothing is cleaned."""
 
@@ -84,6 +111,10 @@ class CleanSettings(Section):
     )
     dedup: DedupSettings = Field(
         default_factory=DedupSettings, description="a mapping: the pairs to drop because others are the same"
+    )
+    decontaminate: DecontaminateSettings = Field(
+        default_factory=DecontaminateSettings,
+        description="a mapping: the evaluation sets whose segments must not be in the pairs",
     )
     splits: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
         ("train",), description="a list of splits: the splits to clean; other splits stay as they are"

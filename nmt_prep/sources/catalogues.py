@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import metadata
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -239,6 +240,39 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+
+
+def sacrebleu_pairs(address: str, languages: Languages) -> tuple[str, ...]:
+    """Returns the ids of single pairs that an id stands for.
+
+    Args:
+        address: ``sacrebleu:<test set>/<pair>`` for one pair, or ``sacrebleu:<test set>`` for all pairs of a set whose
+            languages are the given ones, in any order.
+        languages: of the config.
+
+    Raises:
+        ConfigError: sacrebleu is not installed, or has no such set or pair.
+    """
+    sets = needed_extra("sacrebleu.dataset", "sacrebleu", address).DATASETS
+    whole = address.removeprefix("sacrebleu:")
+    name, _, pair = whole.rpartition("/")
+    if whole in sets:
+        wanted = {_language(languages.source), _language(languages.target)}
+        fitting = [pair for pair in sets[whole].langpairs if set(map(_language, pair.split("-"))) == wanted]
+        if not fitting:
+            pairs = ", ".join(sets[whole].langpairs)
+            raise ConfigError(f"{address}: it has no pair of {' and '.join(sorted(wanted))}; its pairs are {pairs}")
+        return tuple(f"{address}/{pair}" for pair in fitting)
+    if name in sets:
+        if pair not in sets[name].langpairs:
+            raise ConfigError(f"{address}: the pairs of {name} are {', '.join(sets[name].langpairs)}")
+        return (address,)
+    near = get_close_matches(whole, sets, n=1) or get_close_matches(name, sets, n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    raise ConfigError(
+        f"{address}: sacrebleu has no test set {whole!r}{meant}; an id is sacrebleu:<test set> or sacrebleu:<test "
+        "set>/<pair>, such as sacrebleu:wmt18/en-zh, and `sacrebleu --list` shows the sets"
+    )
 
 
 def describe_sacrebleu(address: str, languages: Languages) -> dict[str, Any]:

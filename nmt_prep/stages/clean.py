@@ -1,10 +1,11 @@
 """clean: repairs the text of pairs, and drops pairs by rules. It runs if the config has a section ``clean``.
 
 The compiled parts of a split are cleaned one by one. The parts with the first million pairs of each corpus come in a
-separate round, so that an error in the config that drops all pairs is reported early. The rule ``top``, which needs the
-whole corpus, takes two more rounds. The rounds of :mod:`~nmt_prep.stages.clean_dedup` drop duplicates, and those of
-:mod:`~nmt_prep.stages.clean_translation` pairs whose sides do not translate each other. The last round samples the
-rejected pairs.
+separate round, so that an error in the config that drops all pairs is reported early. The tasks of these rounds also
+drop pairs that contain segments of evaluation sets; :mod:`~nmt_prep.stages.clean_leaks` gathers the segments first. The
+rule ``top``, which needs the whole corpus, takes two more rounds. The rounds of :mod:`~nmt_prep.stages.clean_dedup`
+drop duplicates, and those of :mod:`~nmt_prep.stages.clean_translation` pairs whose sides do not translate each other.
+The last round samples the rejected pairs.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from nmt_prep.errors import CleaningError
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.alignment import LEARNING_VERSION
+from nmt_prep.stages.clean_check import CHECK, CheckTask
 from nmt_prep.stages.clean_corpora import (
     build_cleaner,
     cleaned_corpora,
@@ -42,11 +44,24 @@ from nmt_prep.stages.clean_corpora import (
     unknown_scores,
 )
 from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, LIMIT, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
+from nmt_prep.stages.clean_leaks import (
+    SEGMENTS,
+    Leak,
+    decontamination_settings,
+    evaluation_files,
+    evaluation_problems,
+    gather,
+    is_active,
+    leak_warnings,
+    leaks_of,
+    preset_left_out,
+)
 from nmt_prep.stages.clean_passes import drop_misaligned, keep_top, left_out, sample_rejects, share_out
-from nmt_prep.stages.clean_tasks import BEST_ROUNDS, CHECK, CLEAN, FIRST, REJECTS, TOP_ROUNDS, CheckTask
+from nmt_prep.stages.clean_tasks import BEST_ROUNDS, CLEAN, FIRST, REJECTS, TOP_ROUNDS
 from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS, TranslationFacts
 from nmt_prep.stages.clean_work import REJECTED, CorpusWork, work_on_corpora
 from nmt_prep.stages.compile import Compile
+from nmt_prep.stages.extract import Extract
 
 
 @dataclass(frozen=True)
@@ -94,12 +109,14 @@ class CleanObserved:
     """What is known about the cleaned corpora beside the counts.
 
     Attributes:
-        warnings: rules that the config names and that were left out.
+        warnings: rules that the config names and that were left out, and corpora that contain much of a test set.
         translation: how the rule ``translation`` was applied, by split and name of the corpus.
+        leaks: what the corpora contain of evaluation sets, by split.
     """
 
     warnings: tuple[HealthWarning, ...] = ()
     translation: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
+    leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,7 +142,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     output = CleanOutput
     observed = CleanObserved
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
-        *(PLAN, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
+        *(PLAN, SEGMENTS, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
         *DEDUP_ROUNDS,
         *TRANSLATION_ROUNDS,
         *(*BEST_ROUNDS, LIMIT, REJECTS),
@@ -133,6 +150,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def applies(self, config: Config) -> bool:
         return config.clean is not None
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (*self.reads, Extract) if is_active(config) else self.reads
 
     def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
         clean = section_of(config)
@@ -144,7 +164,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         translation = TRANSLATION_ROUNDS if any(scores_translation(*each) for each in cleaned) else ()
         dedup, limits = dedup_rounds(config)
         sample = (REJECTS,) if clean.rejects == "sample" else ()
-        return (PLAN, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
+        segments = (SEGMENTS,) if is_active(config) else ()
+        return (PLAN, *segments, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
 
     def settings(self, config: Config) -> dict[str, object]:
         clean = section_of(config)
@@ -160,6 +181,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         if dedup.active:
             settings |= {f"clean.dedup.{key}": value for key, value in dedup.model_dump(mode="json").items()}
             settings["clean.dedup.unicode"] = KEYS_UNICODE_VERSION
+        settings |= decontamination_settings(config)
         for split, _, corpus in cleaned_corpora(config):
             cleaning, key = cleaning_of(clean, config.languages, corpus.name), f"splits.{split}.{corpus.name}"
             settings[f"{key}.sides"] = [*sides_of(corpus)]
@@ -184,11 +206,12 @@ class Clean(Stage[CleanOutput, Cleaned]):
             cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
             ranked = scores_translation(cleaning, corpus) or len(sides_of(corpus)) == 1  # limits need two sides
             problems.extend(unknown_scores(effective_dedup(section_of(config)), split, corpus, scored=ranked))
+        problems.extend(evaluation_problems(config, base_dir))
         if problems:
             raise CleaningError("\n".join(problems))
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
-        files: dict[str, Path] = {}
+        files = evaluation_files(config, base_dir)
         for split, corpus in differently_cleaned(config):
             for rule in build_cleaner(config, split, corpus, base_dir).rules:
                 files |= rule.files
@@ -197,7 +220,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
 
     def work(self, job: Job) -> Rounds[Cleaned]:
         bits = yield from plan_splits(job)
-        corpora = list(work_on_corpora(job, bits))
+        against = yield from gather(job)
+        corpora = list(work_on_corpora(job, bits, against))
         firsts = yield from FIRST.run(
             [task for each in corpora for task in each.tasks[: each.first]],
             sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
@@ -235,7 +259,11 @@ class Clean(Stage[CleanOutput, Cleaned]):
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
         output = CleanOutput(parts, corpora, made.overlap)
-        observed = CleanObserved(tuple(left_out(job, made.corpora)), _translation(made.corpora))
+        if remark := preset_left_out(job.config):
+            job.progress.event("rule_left_out", message=remark)
+        leaks = leaks_of(made.corpora)
+        warnings = (*left_out(job, made.corpora), *leak_warnings(leaks))
+        observed = CleanObserved(warnings, _translation(made.corpora), leaks)
         return Result(output, counts, files=sorted(digests), digests=digests, observed=observed)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.cleaning.cleaning import Cleaning
-from nmt_prep.cleaning.counts import EMPTY, CleanCounts, Histogram
+from nmt_prep.cleaning.counts import CleanCounts, Histogram
+from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.judging import histogram
 from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
@@ -30,7 +31,6 @@ from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import score_column, scores_of
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
-from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.rounds import Round
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class CorpusTask:
         context: the languages and sides of the corpus.
         rejects: the rejected pairs to write: none, a sample, or all.
         seed: seed of the sample.
+        against: the evaluation sets that its pairs are compared with; None for none.
     """
 
     name: str
@@ -61,6 +62,7 @@ class CorpusTask:
     context: Context
     rejects: Kind
     seed: int
+    against: Against | None = None
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,19 @@ class CleanedFile:
 
 @dataclass(frozen=True)
 class PartResult:
-    """The result of cleaning a part: counts, and the files of kept and rejected pairs (None without such pairs)."""
+    """The result of cleaning a part.
+
+    Attributes:
+        counts: the counts.
+        kept: the file of kept pairs; None if there are none.
+        rejected: the file of rejected pairs; None if there are none.
+        leaks: what the part contains of evaluation sets.
+    """
 
     counts: CleanCounts
     kept: CleanedFile | None
     rejected: CleanedFile | None
+    leaks: Leaks = field(default_factory=dict)
 
 
 def clean_part(task: CleanTask, tick: Tick) -> PartResult:
@@ -140,17 +150,20 @@ def clean_part(task: CleanTask, tick: Tick) -> PartResult:
         OutputError: a file cannot be written.
     """
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
+    from nmt_prep.cleaning.decontamination.finder import LeakFinder, verdict_of  # noqa: PLC0415  (the same)
 
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
+    finder = None if task.of.against is None else LeakFinder.of(task.of.against)
     with PartOutput(task.of, task.files) as output:
         for batch in iter_pairs(task.files.part):
             judged = cleaner.clean({side: batch.column(side) for side in task.of.context.sides}, scores_of(batch))
+            verdict = verdict_of(finder, judged, batch.column("row").to_numpy())
             fixed = _with_text(batch, judged)
-            dropped = judged.reasons[~judged.kept]
-            names = pa.array(judged.names).take(pa.array(dropped))
-            output.write(fixed, judged.kept, names, judged.values, judged.thresholds)
+            output.write(fixed, verdict.kept, verdict.reasons, verdict.values, verdict.thresholds, verdict.instead)
             tick(len(batch))
-    return output.result(cleaner.counts)
+    if finder is None:
+        return output.result(cleaner.counts)
+    return replace(output.result(cleaner.counts + finder.counts), leaks=finder.leaks)
 
 
 def keep_top(task: TopTask, tick: Tick) -> PartResult:
@@ -256,40 +269,6 @@ def made_files(files: PartFiles, result: PartResult) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class CheckTask:
-    """A corpus whose first pairs were all dropped; ``whole`` is true if it has no other pairs."""
-
-    key: str
-    of: CorpusTask
-    counts: CleanCounts
-    whole: bool
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The result of a check that succeeds; no check does."""
-
-
-def refuse_corpus(task: CheckTask, tick: object) -> Checked:
-    """Raises the error for a corpus whose first pairs were all dropped.
-
-    Raises:
-        CleaningError: always; the message names the rule that most pairs fail, its key, and the corpus.
-    """
-    del tick
-    counts, keys = task.counts, task.of.cleaning.keys
-    failed = {EMPTY: counts.dropped[EMPTY], **{rule: row[rule] for rule, row in counts.failed.items()}}
-    worst = max(failed, key=lambda rule: failed[rule])
-    which = f"all {counts.pairs_in:,} pairs" if task.whole else f"the first {counts.pairs_in:,} pairs"
-    others = "".join(f", {rule} {count:,}" for rule, count in failed.items() if count and rule != worst)
-    where = "clean.fix" if worst == EMPTY else f"{keys[worst]}{worst}"
-    raise CleaningError(
-        f"{where}: cleaning drops {which} of {task.of.name} (failed: {worst} {failed[worst]:,}{others}); change the "
-        f"rules for this corpus below clean.overrides.{task.of.corpus}, or pass --allow-empty to go on"
-    )
-
-
-@dataclass(frozen=True)
 class ThresholdTask:
     """A corpus with the rule ``top``, and the files of its pairs that pass all other rules."""
 
@@ -362,7 +341,6 @@ def sample_rejects(task: RejectsTask, tick: Tick) -> RejectsResult:
 
 
 FIRST = Round("clean-first", clean_part, PartResult, made=lambda task, result: made_files(task.files, result))
-CHECK = Round("check-first", refuse_corpus, Checked, unit="corpora", by_all=True)
 CLEAN = Round("clean", clean_part, PartResult, made=lambda task, result: made_files(task.files, result))
 TopRounds: TypeAlias = "tuple[Round[ThresholdTask, Threshold], Round[TopTask, PartResult]]"
 """The rounds of the rule ``top``: the first finds the threshold of each corpus, the second applies it to the parts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
 from operator import add
@@ -12,6 +12,8 @@ from typing import Literal
 
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.decontamination.leaks import Against, Leaks, total_leaks
+from nmt_prep.cleaning.decontamination.sets import is_decontaminated
 from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of
 from nmt_prep.cleaning.dedup.spill import SpillFiles
 from nmt_prep.cleaning.presets import effective_dedup
@@ -60,6 +62,7 @@ class CorpusWork:
         rejected: files of rejected pairs: those of the parts, or after the last round their sample.
         counts: sum of the counts so far.
         translation: how the rule ``translation`` was applied; None if the corpus does not have it.
+        leaks: what the corpus contains of evaluation sets.
     """
 
     split: str
@@ -74,6 +77,7 @@ class CorpusWork:
     rejected: list[CleanedFile]
     counts: CleanCounts
     translation: TranslationFacts | None = None
+    leaks: Leaks = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -131,14 +135,16 @@ class CorpusWork:
         self.results.extend(results)
         self.rejected.extend(result.rejected for result in results if result.rejected is not None)
         self.counts = reduce(add, (result.counts for result in results), self.counts)
+        self.leaks = total_leaks([self.leaks, *(result.leaks for result in results)])
 
 
-def work_on_corpora(job: Job, bits: Mapping[str, int]) -> Iterator[CorpusWork]:
+def work_on_corpora(job: Job, bits: Mapping[str, int], against: Against | None) -> Iterator[CorpusWork]:
     """Yields the tasks of each corpus, without results.
 
     Args:
         job: the job.
         bits: for each split to deduplicate, the number of leading bits of a key that are the number of its range.
+        against: the evaluation sets that pairs are compared with; None for none.
     """
     config, clean = job.config, section_of(job.config)
     compiled, directory = job.read(Compile).parts, job.directory_of(Compile)
@@ -152,6 +158,7 @@ def work_on_corpora(job: Job, bits: Mapping[str, int]) -> Iterator[CorpusWork]:
             context=Context(config.languages, sides_of(corpus), job.base_dir),
             rejects=clean.rejects,
             seed=config.seed,
+            against=against if is_decontaminated(config, split, corpus) else None,
         )
         passes, comparisons = _passes(clean, of, corpus)
         spills: list[SpillFiles | None] = [None] * len(parts)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nmt_prep.archives import damage_of
 from nmt_prep.artefacts import parse_json_as
+from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
 from nmt_prep.config import Config
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.registry import score_files
@@ -97,17 +98,16 @@ class Download(Stage[DownloadOutput, None]):
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
-        for split, corpora in config.splits.items():
-            for corpus in corpora:
-                key = f"splits.{split}.{corpus.name}"
-                urls = corpus.url.model_dump(exclude_none=True)
-                settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
-                if checksums := corpus.sha256.model_dump(exclude_none=True):
-                    settings[f"{key}.sha256"] = checksums
-                for needed in needed_by(split, corpus):
-                    _, _, part = needed.key.rpartition("/")
-                    if part.startswith("scores."):
-                        settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
+        for split, corpus in fetched_corpora(config):
+            key = f"splits.{split}.{corpus.name}"
+            urls = corpus.url.model_dump(exclude_none=True)
+            settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
+            if checksums := corpus.sha256.model_dump(exclude_none=True):
+                settings[f"{key}.sha256"] = checksums
+            for needed in needed_by(split, corpus):
+                _, _, part = needed.key.rpartition("/")
+                if part.startswith("scores."):
+                    settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
         return settings
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
@@ -150,11 +150,23 @@ class Download(Stage[DownloadOutput, None]):
         return Result(DownloadOutput(found), Counts(other=_totals(found)), files=sorted(digests), digests=digests)
 
 
-def needed_files(config: Config) -> Iterator[Needed]:
-    """Yields the files that the corpora of a config need, in the order of the config."""
+SACREBLEU = "sacrebleu:"
+"""Stands for the split of corpora of sacrebleu that are only evaluation sets. No split has this name."""
+
+
+def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
+    """Yields all corpora whose files are needed, with their splits: those of the splits, then evaluation sets by id."""
     for split, corpora in config.splits.items():
         for corpus in corpora:
-            yield from needed_by(split, corpus)
+            yield split, corpus
+    for corpus in evaluation_corpora(config):
+        yield SACREBLEU, corpus
+
+
+def needed_files(config: Config) -> Iterator[Needed]:
+    """Yields the files that the corpora of a config need, in the order of the config."""
+    for split, corpus in fetched_corpora(config):
+        yield from needed_by(split, corpus)
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:

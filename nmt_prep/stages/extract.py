@@ -32,7 +32,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.supply import DownloadCache
-from nmt_prep.stages.download import Download, Needed, downloaded_file, needed_by
+from nmt_prep.stages.download import SACREBLEU, Download, Needed, downloaded_file, fetched_corpora, needed_by
 from nmt_prep.store import Store, Stored
 
 
@@ -150,8 +150,8 @@ class ExtractedMembers:
 def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
     """Returns the archive and the member (or pattern) of each file that a reader needs, by :attr:`Wanted.key`."""
     places: dict[str, tuple[Archive, str]] = {}
-    for split, corpora in outputs.config.splits.items():
-        for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
+    for split, corpus in fetched_corpora(outputs.config):
+        for wanted in wanted_by(split, corpus):
             path, entry = downloaded_file(outputs, wanted.container)
             places[wanted.key] = Archive(path, entry.name, entry.sha256), wanted.member
     return places
@@ -160,8 +160,8 @@ def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
 def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archive, Origin]:
     """Returns the origin of each archive."""
     origins: dict[Archive, Origin] = {}
-    for split, corpora in job.config.splits.items():
-        for wanted in (wanted for corpus in corpora for wanted in wanted_by(split, corpus)):
+    for split, corpus in fetched_corpora(job.config):
+        for wanted in wanted_by(split, corpus):
             file = wanted.container
             origins[places[wanted.key][0]] = Origin(
                 corpus=file.corpus,
@@ -189,6 +189,8 @@ def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
 def config_key(key: str) -> str:
     """Returns the config key that names the file with a given :attr:`Wanted.key`."""
     corpus, _, part = key.rpartition("/")
+    if key.startswith(SACREBLEU):
+        return f"clean.decontaminate.against: {corpus.replace(':/', ':')}"
     return f"splits.{corpus.replace('/', '.')}.{'member' if part == 'both' else part}"
 
 
@@ -268,7 +270,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
     keeps = True
 
     def settings(self, config: Config) -> dict[str, object]:
-        wanted = (wanted for split, corpora in config.splits.items() for c in corpora for wanted in wanted_by(split, c))
+        wanted = (wanted for split, corpus in fetched_corpora(config) for wanted in wanted_by(split, corpus))
         return {f"splits.{file.key.replace('/', '.')}": [file.container.key, file.member] for file in wanted}
 
     def misnamed(self, outputs: Outputs) -> str:
@@ -323,21 +325,20 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
 
 def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None:
     """Raises if the patterns of the two sides match different numbers of files, or that of a score more than one."""
-    for split, corpora in config.splits.items():
-        for corpus in corpora:
-            counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
-            if len(set(counts.values())) > 1:
+    for split, corpus in fetched_corpora(config):
+        counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}
+        if len(set(counts.values())) > 1:
+            raise AlignmentError(
+                f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "
+                f"{corpus.target!r} matches {counts['target']}; members are paired in the order of their names, so "
+                "both patterns must match the same number"
+            )
+        for name in score_files(corpus):
+            if (count := len(files[f"{split}/{corpus.name}/scores.{name}"])) > 1:
                 raise AlignmentError(
-                    f"splits.{split}.{corpus.name}: {corpus.source!r} matches {counts['source']} members, but "
-                    f"{corpus.target!r} matches {counts['target']}; members are paired in the order of their names, so "
-                    "both patterns must match the same number"
+                    f"splits.{split}.{corpus.name}.scores.{name}: the pattern matches {count} members, but a score "
+                    "is one file for the whole corpus: name one"
                 )
-            for name in score_files(corpus):
-                if (count := len(files[f"{split}/{corpus.name}/scores.{name}"])) > 1:
-                    raise AlignmentError(
-                        f"splits.{split}.{corpus.name}.scores.{name}: the pattern matches {count} members, but a score "
-                        "is one file for the whole corpus: name one"
-                    )
 
 
 def _key(file: str) -> list[str]:

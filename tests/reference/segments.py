@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import regex
 
-from tests.reference.dedup import normalized
+from tests.reference.dedup import compared_text, normalized
 
 WORDLESS = regex.compile(
     r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}"
@@ -69,7 +69,7 @@ def letters(line: str) -> int:
 
 def key(line: str) -> str:
     """Returns the text by which lines are the same."""
-    return normalized(line) or f"exactly {line}"
+    return compared_text(line, normalize=True)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,21 @@ from tests.reference import segments as twin
 
 Pair = tuple[str, str]
 
-WORDS = ["alpha", "beta", "gamma", "Delta", "été", "42", "ἀρχή", "don't", "ｆull", "\u0301", "-", "한국어", "x\u0301\u0323"]
+WORDS = [
+    "alpha",
+    "beta",
+    "gamma",
+    "Delta",
+    "été",
+    "42",
+    "ἀρχή",
+    "don't",
+    "ｆull",
+    "\u0301",
+    "-",
+    "한국어",
+    "x\u0301\u0323",
+]
 HAN = list("世界冠军在北京的猫と犬ガ゙ラーサสวัสดี，。")
 LINE = st.lists(st.sampled_from([f" {word}" for word in WORDS] + HAN), max_size=16).map("".join)
 PAIRS = st.lists(st.tuples(LINE, LINE), min_size=1, max_size=6)
@@ -52,7 +66,7 @@ def test_many_equal_segments_are_those_of_the_twin(segments: list[Pair]) -> None
 
 
 SEGMENTS = [
-    ("A man in a blue shirt reads the paper on a bench.", "Ein Mann in einem blauen Hemd liest auf einer Bank die Zeitung."),
+    ("A man in a blue shirt reads the paper on a bench.", "Ein Mann in einem blauen Hemd liest auf einer Bank."),
     ("Yes.", "Ja."),
     ("他在北京的一家餐馆里吃了一碗面条。", ""),
 ]  # fmt: skip
@@ -65,7 +79,7 @@ SEGMENTS = [
         ((SEGMENTS[0][1], SEGMENTS[0][0]), (0, "exact", 1.0)),
         (("yes", "JA!"), (1, "pair", 1.0)),
         (("yes", "Genau!"), (-1, "none", 0.0)),
-        (("Something else.", "ein mann in einem blauen hemd liest auf einer bank die zeitung"), (0, "side", 1.0)),
+        (("Something else.", "ein mann in einem blauen hemd liest auf einer bank"), (0, "side", 1.0)),
         (("A man in a blue shirt reads a paper on a bench", "x"), (0, "covered", 9 / 11)),
         (("He saw: a man in a blue shirt reads the paper on a bench, he said.", "x"), (0, "covered", 1.0)),
         (("A man in a red shirt reads a book on a bench", "x"), (-1, "none", 0.0)),
@@ -95,8 +109,6 @@ def test_without_segments_nothing_matches() -> None:
 
 
 def test_lines_must_be_utf_8() -> None:
-    broken = pa.Array.from_buffers(
-        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
-    )
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
     with pytest.raises(InvalidTextError, match="line 0"):
         SegmentIndex(broken, broken, 0.7)

@@ -22,9 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.checks import load_cleaning
-from nmt_prep.cleaning.cleaner import Cleaner, Judged
+from nmt_prep.cleaning.cleaner import Cleaner
 from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.decontamination.finder import LeakFinder, Verdict, verdict_of
+from nmt_prep.cleaning.decontamination.leaks import EvaluationSet, total_leaks
 from nmt_prep.cleaning.rule import Context, Values
+from nmt_prep.cli.evaluation_sets import finder_of, leak_line, segments_for_stream
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
@@ -66,7 +69,8 @@ def clean_stream(
     Raises:
         ConfigError: the config is wrong, or a rule needs more than a stream has.
         CleaningError: a rule failed.
-        CorpusError: a line has too few columns, or a score is not a number.
+        CorpusError: a line has too few columns, or a score is not a number; or an evaluation set cannot be read.
+        DownloadError: an evaluation set cannot be fetched.
         InvalidTextError: the input is not UTF-8.
         OutputError: the output cannot be written.
     """
@@ -75,11 +79,16 @@ def clean_stream(
         console.print(remark, soft_wrap=True)
     context = Context(loaded.languages, SIDES, config.parent)
     threads = threads or available_cores()
-    cleaners = [Cleaner(loaded.cleaning, context, "standard input") for _ in range(threads)]
-    _check_scores(cleaners[0], scores)
-    idle: SimpleQueue[Cleaner] = SimpleQueue()
-    for cleaner in cleaners:
-        idle.put(cleaner)
+    workers = [Worker(Cleaner(loaded.cleaning, context, "standard input")) for _ in range(threads)]
+    _check_scores(workers[0].cleaner, scores)
+    sets: tuple[EvaluationSet, ...] = ()
+    if loaded.decontaminate.against:
+        segments, sets = segments_for_stream(loaded, config, progress)
+        for worker in workers:
+            worker.finder = finder_of(segments, sets, loaded.decontaminate)
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
     with ExitStack() as stack:
         rejects = None if rejected is None else stack.enter_context(_opened(rejected))
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="clean"))
@@ -90,7 +99,22 @@ def clean_stream(
             if rejects is not None:
                 _write_rejects(rejects, block.rejected)
             meter.advance(block.size)
-    _print_counts(console, reduce(add, (cleaner.counts for cleaner in cleaners)))
+    _print_counts(console, reduce(add, (worker.counts for worker in workers)))
+    for number, leaks in total_leaks([worker.finder.leaks for worker in workers if worker.finder is not None]).items():
+        console.print(leak_line(sets[number], leaks), soft_wrap=True)
+
+
+@dataclass
+class Worker:
+    """What one thread cleans with; the finder is None if there are no evaluation sets."""
+
+    cleaner: Cleaner
+    finder: LeakFinder | None = None
+
+    @property
+    def counts(self) -> CleanCounts:
+        """The counts of all blocks so far."""
+        return self.cleaner.counts if self.finder is None else self.cleaner.counts + self.finder.counts
 
 
 def _check_scores(cleaner: Cleaner, scores: Mapping[str, int]) -> None:
@@ -132,33 +156,35 @@ class _Block:
     rejected: pa.Array
 
 
-def _clean(idle: SimpleQueue[Cleaner], scores: Mapping[str, int], lines: InputLines) -> _Block:
+def _clean(idle: SimpleQueue[Worker], scores: Mapping[str, int], lines: InputLines) -> _Block:
     fields = _split(lines, scores)
-    cleaner = idle.get()
+    worker = idle.get()
     try:
-        judged = cleaner.clean(fields.text, fields.scores)
+        judged = worker.cleaner.clean(fields.text, fields.scores)
+        rows = np.arange(lines.first, lines.first + len(lines.text))
+        verdict = verdict_of(worker.finder, judged, rows)
     finally:
-        idle.put(cleaner)
+        idle.put(worker)
     target = _joined("", judged.text["target"], fields.rest)
     written = _joined("\t", judged.text["source"], target)
-    dropped = pa.array(~judged.kept)
+    dropped = pa.array(~verdict.kept)
     return _Block(
         len(lines.text),
-        written.filter(pa.array(judged.kept)),
-        _with_reasons(written.filter(dropped), judged, lines.first),
+        written.filter(pa.array(verdict.kept)),
+        _with_reasons(written.filter(dropped), verdict, rows[~verdict.kept], pointers=worker.finder is not None),
     )
 
 
-def _with_reasons(lines: pa.Array, judged: Judged, first: int) -> pa.Array:
-    """Returns dropped lines with four more columns: rule, value, threshold, and line number in the input."""
-    places = np.flatnonzero(~judged.kept)
-    rules = pa.array(judged.names).take(pa.array(judged.reasons[places]))
-    numbers = (
-        pc.fill_null(pa.array(each, from_pandas=True).cast(pa.string()), "")
-        for each in (judged.values, judged.thresholds)
-    )
-    columns = [rules, *numbers, pa.array(places + first).cast(pa.string())]
-    return _joined("\t", lines, *columns)
+def _with_reasons(lines: pa.Array, verdict: Verdict, numbers: npt.NDArray[np.int64], *, pointers: bool) -> pa.Array:
+    """Returns dropped lines with four more columns: rule, value, threshold, and line number in the input.
+
+    With ``pointers``, two more columns have the set and the row of the segment that a pair contains, or are empty.
+    """
+    values = (pa.array(each, from_pandas=True) for each in (verdict.values, verdict.thresholds))
+    columns = [verdict.reasons, *values, pa.array(numbers)]
+    if pointers:
+        columns += verdict.instead or (pa.nulls(len(lines), pa.string()), pa.nulls(len(lines), pa.int64()))
+    return _joined("\t", lines, *(pc.fill_null(column.cast(pa.string()), "") for column in columns))
 
 
 def _joined(separator: str, *columns: pa.Array) -> pa.Array:

@@ -40,8 +40,8 @@ def refuse_corpus(task: CheckTask, tick: object) -> Checked:
     others = "".join(f", {rule} {count:,}" for rule, count in failed.items() if count and rule != worst)
     if worst.startswith(REASON):
         raise CleaningError(
-            f"clean.decontaminate: cleaning drops {which} of {task.of.name} (failed: {worst} {failed[worst]:,}{others}); "
-            "remove the corpus or the test set from the config, or pass --allow-empty to go on"
+            f"clean.decontaminate: cleaning drops {which} of {task.of.name} (failed: {worst} {failed[worst]:,}"
+            f"{others}); remove the corpus or the test set from the config, or pass --allow-empty to go on"
         )
     where = "clean.fix" if worst == EMPTY else f"{keys[worst]}{worst}"
     raise CleaningError(

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from _nmt_prep_core import KEYS_UNICODE_VERSION
 
-from nmt_prep.cleaning.decontamination.leaks import Against, EvaluationSet, LeakExample
+from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, Against, EvaluationSet, LeakExample
 from nmt_prep.cleaning.decontamination.reading import read_segments
 from nmt_prep.cleaning.decontamination.segments import numbered_segments, write_segments
 from nmt_prep.cleaning.decontamination.sets import (
@@ -44,9 +43,6 @@ from nmt_prep.stages.compile import Compile, corpus_files
 from nmt_prep.stages.compile_slices import CorpusFiles
 from nmt_prep.stages.download import SACREBLEU
 from nmt_prep.stages.extract import Extract
-
-LARGE_SHARE = 0.05
-"""A corpus that contains a larger share of the segments of a set is warned about."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +94,8 @@ def gather_segments(task: SegmentsTask, tick: Tick) -> GatheredSegments:
     def segments() -> Iterator[pa.RecordBatch]:
         for number, source in enumerate(task.sources):
             for batch in numbered_segments(_segments_of(source, task), number):
-                filled = pc.or_(*(pc.greater(pc.binary_length(batch.column(side)), 0) for side in ("source", "target")))
-                yield batch.filter(filled)
-                sizes[number] += pc.sum(filled).as_py() or 0
+                yield batch
+                sizes[number] += len(batch)
                 tick(len(batch))
             if not sizes[number]:
                 raise CorpusError(f"clean.decontaminate.against: the evaluation set {source.name} has no segments")

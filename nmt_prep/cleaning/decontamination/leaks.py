@@ -10,6 +10,9 @@ from typing import TypeAlias
 
 from nmt_prep.cleaning.decontamination.sets import REASON
 
+LARGE_SHARE = 0.05
+"""A corpus that contains a larger share of the segments of a set is warned about."""
+
 EXAMPLES = 20
 """Most examples of a set and a corpus in the report."""
 

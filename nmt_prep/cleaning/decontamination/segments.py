@@ -9,6 +9,7 @@ from threading import Lock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nmt_prep.cleaning.decontamination.index import Numbers, SegmentIndex
 from nmt_prep.corpora import PairBatch, iter_pairs
@@ -55,7 +56,7 @@ _SCHEMA = pa.schema(
 
 
 def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
-    """Yields the segments of a set as batches with its number, and with rows.
+    """Yields the segments of a set that have text, as batches with its number and their rows.
 
     Args:
         batches: the segments of the set; if they have no rows, these are counted.
@@ -65,8 +66,10 @@ def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.
     for batch in batches:
         rows = np.arange(row, row + len(batch)) if batch.rows is None else batch.rows
         row += len(batch)
-        sides = (side.cast(pa.large_string()) for side in (batch.source, batch.target))
-        yield pa.record_batch([*sides, pa.array(np.full(len(batch), number)), pa.array(rows)], schema=_SCHEMA)
+        sides = [side.cast(pa.large_string()) for side in (batch.source, batch.target)]
+        filled = pc.or_(*(pc.greater(pc.binary_length(side), 0) for side in sides))
+        columns = [*sides, pa.array(np.full(len(batch), number)), pa.array(rows)]
+        yield pa.record_batch(columns, schema=_SCHEMA).filter(filled)
 
 
 def write_segments(path: Path, batches: Iterable[pa.RecordBatch]) -> None:

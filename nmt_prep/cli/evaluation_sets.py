@@ -1,0 +1,116 @@
+"""Gathers the evaluation sets that a stream of pairs is compared with, outside of any run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from nmt_prep.archives import Archive, damage_of, extract_members
+from nmt_prep.checks.load import StreamCleaning
+from nmt_prep.cleaning.decontamination.finder import LeakFinder
+from nmt_prep.cleaning.decontamination.leaks import LARGE_SHARE, EvaluationSet, SetLeaks
+from nmt_prep.cleaning.decontamination.reading import read_segments
+from nmt_prep.cleaning.decontamination.segments import Segments, numbered_segments
+from nmt_prep.cleaning.decontamination.sets import FILE, sacrebleu_corpora, set_name
+from nmt_prep.config import Corpus, DecontaminateSettings, DownloadSettings, ExtractSettings, Languages
+from nmt_prep.corpora import PairBatch, open_corpus
+from nmt_prep.digests import DigestCache
+from nmt_prep.errors import CorpusError
+from nmt_prep.progress import Progress
+from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.lockfile import LockFile, lock_path
+from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
+from nmt_prep.stages.download import SACREBLEU
+from nmt_prep.stages.extract import wanted_by
+from nmt_prep.store import Store
+
+
+def segments_for_stream(
+    loaded: StreamCleaning, config: Path, progress: Progress
+) -> tuple[Segments, tuple[EvaluationSet, ...]]:
+    """Returns the evaluation segments that a config names, and the sets that they are from.
+
+    Args:
+        loaded: the settings of the filter.
+        config: path of the config; its lock file records what is fetched.
+        progress: receives events of downloads.
+
+    Raises:
+        CorpusError: a set cannot be read, or has no segments.
+        DownloadError: a set cannot be fetched.
+        ArchiveError: an archive is damaged.
+    """
+    against, languages = loaded.decontaminate.against or (), loaded.languages
+    sets: list[EvaluationSet] = []
+    batches: list[pa.RecordBatch] = []
+    with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
+        for name, entry, pairs in _sources(against, languages, config, Path(directory), progress):
+            size = 0
+            for batch in numbered_segments(pairs, len(sets)):
+                batches.append(batch)
+                size += len(batch)
+            if not size:
+                raise CorpusError(f"clean.decontaminate.against: the evaluation set {name} has no segments")
+            sets.append(EvaluationSet(name, entry, size))
+    return Segments.of(batches, loaded.decontaminate.coverage), tuple(sets)
+
+
+def finder_of(segments: Segments, sets: Sequence[EvaluationSet], settings: DecontaminateSettings) -> LeakFinder:
+    """Returns what finds these segments."""
+    return LeakFinder(segments, sets, settings.coverage, drop=settings.action == "drop")
+
+
+def leak_line(evaluation: EvaluationSet, leaks: SetLeaks) -> str:
+    """Returns what was found of an evaluation set, in words."""
+    share = len(leaks.found) / evaluation.segments
+    return (
+        f"{'warning: ' * (share > LARGE_SHARE)}{evaluation.name}: {len(leaks.found):,} of {evaluation.segments:,} "
+        f"segments ({share:.1%}) found in {leaks.pairs:,} pairs"
+    )
+
+
+def _sources(
+    against: Sequence[str], languages: Languages, config: Path, directory: Path, progress: Progress
+) -> Iterator[tuple[str, str, Iterator[PairBatch]]]:
+    """Yields name, entry and segments of each set."""
+    for entry in against:
+        if entry.startswith(FILE):
+            name = set_name(entry)
+            path = config.parent / entry.removeprefix(FILE)
+            yield name, name, read_segments(path, languages, directory / "unpacked")
+    corpora = list(sacrebleu_corpora(against, languages))
+    files = _fetched([corpus for _, _, corpus in corpora], config, directory, progress)
+    for (entry, name, corpus), own in zip(corpora, files, strict=True):
+        yield name, set_name(entry), (batch.sound() for batch in open_corpus(corpus, [own], languages).pairs())
+
+
+def _fetched(corpora: Sequence[Corpus], config: Path, directory: Path, progress: Progress) -> Iterator[dict[str, Path]]:
+    """Fetches and extracts the files of corpora; yields those of each."""
+    if not corpora:
+        return
+    options, limits = DownloadSettings(), ExtractSettings()
+
+    def damage(path: Path, advance: Callable[[int], None]) -> str:
+        return damage_of(path, limits, advance)
+
+    lock = LockFile(lock_path(config))
+    store = Store(directory / "downloads", DigestCache(directory))
+    fetcher = Fetcher(directory / "incoming", config.parent, options, progress, damage=damage)
+    supply = Supply(store, fetcher, DownloadCache(), lock)
+    wanted = [list(wanted_by(SACREBLEU, corpus)) for corpus in corpora]
+    needed = {each.container.mirrors: each.container for own in wanted for each in own}
+    asked = {key: WantedFile(key, each.name, each.sha256, each.corpus) for key, each in needed.items()}
+    stored = get_all(supply, list(asked.values()), options.parallel)
+    lock.finish()
+    for number, own in enumerate(wanted):
+        files = {}
+        for each in own:
+            held = stored[asked[each.container.mirrors]]
+            archive = Archive(store.directory / held.file, each.container.name, held.sha256)
+            part = each.key.rpartition("/")[2]
+            files[part] = directory / f"{number}-{part}"
+            extract_members(archive, [each.member], lambda _, path=files[part]: path, limits, lambda _: None)  # type: ignore[misc]
+        yield files

@@ -303,5 +303,8 @@ def _like_opusfilter(config: FilterConfig, path: Path) -> StreamCleaning:
         raise _refusal(str(path), problems)
     cleaning = Cleaning(config.clean.fix or (), found.rules, keys=dict.fromkeys(found.rules, f"{path}: "))
     return StreamCleaning(
-        config.languages, cleaning, config.clean.decontaminate, tuple(f"{path}: not taken over: {each}" for each in found.left_out)
+        config.languages,
+        cleaning,
+        config.clean.decontaminate,
+        tuple(f"{path}: not taken over: {each}" for each in found.left_out),
     )

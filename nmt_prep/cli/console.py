@@ -38,6 +38,7 @@ _WORDING: Mapping[str, Callable[[Fields], str]] = {
     "workers_changed": _workers,
     "task_failed": lambda fields: f"  {_failure(fields)}",
     "rule_left_out": lambda fields: f"  {fields['corpus']}: {fields['message']}",
+    "preset_left_out": lambda fields: f"  {fields['message']}",
     "vocab_bisection": lambda fields: (
         f"vocab: {fields['side']}: minimum count {fields['min_count']} gives {fields['size']} pieces"
     ),

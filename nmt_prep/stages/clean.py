@@ -260,7 +260,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         )
         output = CleanOutput(parts, corpora, made.overlap)
         if remark := preset_left_out(job.config):
-            job.progress.event("rule_left_out", message=remark)
+            job.progress.event("preset_left_out", message=remark)
         leaks = leaks_of(made.corpora)
         warnings = (*left_out(job, made.corpora), *leak_warnings(leaks))
         observed = CleanObserved(warnings, _translation(made.corpora), leaks)

@@ -7,7 +7,7 @@ parts build the index from this file. In the end, the leaks of all corpora are s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 

@@ -68,8 +68,8 @@ class DecontaminateSettings(Section):
 
     against: tuple[Location, ...] | None = Field(
         None,
-        description="a list of splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and files "
-        "such as file:extra.txt, or null for those of the preset: the evaluation sets; [] for none",
+        description="a list of different splits such as dev, ids such as sacrebleu:wmt22 or sacrebleu:wmt22/en-de, and "
+        "files such as file:extra.txt, or null for those of the preset: the evaluation sets; [] for none",
     )
     coverage: float = Field(
         0.7,

@@ -70,7 +70,7 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
             }
             for split, corpora in job.config.splits.items()
         },
-        **({} if job.config.clean is None else {"clean": as_json(job.read(Clean))["corpora"], **_translation(job)}),
+        **({} if job.config.clean is None else {"clean": as_json(job.read(Clean))["corpora"], **_observed(job)}),
         "sample": dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
         "splits": {
@@ -88,10 +88,15 @@ def summarise(job: Job, info: DatasetInfo) -> dict[str, Any]:
     }
 
 
-def _translation(job: Job) -> dict[str, Any]:
-    """Returns how the rule ``translation`` was applied, by split and corpus, below a key; empty without that rule."""
-    facts = as_json(job.observed(Clean))["translation"]
-    return {"translation": facts} if facts else {}
+def _observed(job: Job) -> dict[str, Any]:
+    """Returns what was observed while cleaning, by split.
+
+    Returns:
+        ``translation``: how the rule was applied to each corpus; ``leaks``: evaluation segments in the corpora. A key is
+        missing if there is nothing to report.
+    """
+    observed = as_json(job.observed(Clean))
+    return {key: observed[key] for key in ("translation", "leaks") if observed[key]}
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -107,6 +112,7 @@ def render(summary: dict[str, Any]) -> str:
                 f"dropped: {dropped or 'none'}{'; tag: ' * bool(tag)}{tag}{'; licence: ' * bool(licence)}{licence}"
             )
     lines += _cleaning(summary.get("clean", {}))
+    lines += _leaks(summary.get("leaks", {}))
     lines += _misaligned(summary.get("translation", {}))
     lines += ["", "vocabularies"]
     for side in SIDES:
@@ -153,6 +159,18 @@ def _misaligned(splits: dict[str, Any]) -> list[str]:
                 f"{facts['found']:.1%} of them and {facts['lost']:.2%} of the others"
             )
             lines.append(f"  {split}/{corpus}: threshold {facts['threshold']:.2f}, with {source}{estimates}")
+    return lines
+
+
+def _leaks(splits: dict[str, Any]) -> list[str]:
+    """Returns the lines on the evaluation segments that corpora contain; none if they contain none."""
+    lines = ["", "evaluation segments in corpora"] if splits else []
+    for split, leaks in splits.items():
+        lines += [
+            f"  {split}/{leak['corpus']}: {leak['segments']:,} of {leak['size']:,} segments of {leak['set']}, in "
+            f"{leak['pairs']:,} pairs, of which {leak['dropped']:,} were dropped"
+            for leak in leaks
+        ]
     return lines
 
 

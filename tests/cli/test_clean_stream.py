@@ -204,3 +204,53 @@ def test_a_file_that_is_not_an_opusfilter_config_is_an_error(config: Path, tmp_p
     assert refused(config, b"", "--opusfilter", tmp_path / "opus.yaml") == (
         f"nmt-prep: error: {tmp_path}/opus.yaml: it has no list 'steps'; is this an OpusFilter config?"
     )
+
+
+EVALUATED = """
+languages: {source: en, target: de}
+clean:
+  preset: none
+  decontaminate: {against: ["file:held.tsv"], action: ACTION}
+"""
+
+
+def evaluated(directory: Path, action: str = "drop") -> Path:
+    (directory / "held.tsv").write_text("The evaluation set has this line.\tDiese Zeile\nYes.\tJa.\n")
+    path = directory / "evaluated.yaml"
+    path.write_text(EVALUATED.replace("ACTION", action))
+    return path
+
+
+def test_evaluation_segments_are_dropped_and_named(tmp_path: Path) -> None:
+    text = "a\tb\nx\tthe evaluation set has this line\tmore\nyes\tja\nYes\tDoch\na\t\n"
+    output, messages = cleaned(evaluated(tmp_path), text, "--rejected", tmp_path / "rejected.tsv", "--threads", "2")
+    assert output == "a\tb\nYes\tDoch\n"
+    assert (tmp_path / "rejected.tsv").read_text() == (
+        "x\tthe evaluation set has this line\tmore\tin_test_set:held.tsv\t1\t0.7\t2\theld.tsv\t0\n"
+        "yes\tja\tin_test_set:held.tsv\t1\t0.7\t3\theld.tsv\t1\n"
+        "a\t\tempty\t\t\t5\t\t\n"
+    )
+    assert messages == (
+        "5 pairs read, 2 kept, 3 dropped (60.0%)\ndropped: empty 1, in_test_set:held.tsv 2\n"
+        "warning: held.tsv: 2 of 2 segments (100.0%) found in 2 pairs\n"
+    )
+
+
+def test_evaluation_segments_are_only_reported_if_so_asked(tmp_path: Path) -> None:
+    output, messages = cleaned(evaluated(tmp_path, "report"), "yes\tja\n")
+    assert output == "yes\tja\n"
+    assert "warning: held.tsv: 1 of 2 segments (50.0%) found in 1 pairs\n" in messages
+
+
+def test_splits_cannot_be_evaluation_sets_of_a_stream(tmp_path: Path) -> None:
+    path = evaluated(tmp_path)
+    path.write_text(path.read_text().replace("file:held.tsv", "dev"))
+    assert "'dev' is a split, which a stream does not have; name files (file:…)" in refused(path, b"", status=2)
+
+
+def test_an_evaluation_set_must_be_there_and_be_text(tmp_path: Path) -> None:
+    path = evaluated(tmp_path)
+    (tmp_path / "held.tsv").write_bytes(b"a\tb\n\xff\tb\n")
+    assert "held.tsv:2" in refused(path, b"a\tb\n")
+    (tmp_path / "held.tsv").unlink()
+    assert "held.tsv" in refused(path, b"a\tb\n")

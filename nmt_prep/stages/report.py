@@ -92,8 +92,8 @@ def _observed(job: Job) -> dict[str, Any]:
     """Returns what was observed while cleaning, by split.
 
     Returns:
-        ``translation``: how the rule was applied to each corpus; ``leaks``: evaluation segments in the corpora. A key is
-        missing if there is nothing to report.
+        ``translation``: how the rule was applied to each corpus; ``leaks``: evaluation segments in the corpora. A key
+        is missing if there is nothing to report.
     """
     observed = as_json(job.observed(Clean))
     return {key: observed[key] for key in ("translation", "leaks") if observed[key]}

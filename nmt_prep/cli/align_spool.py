@@ -21,7 +21,7 @@ _KEYS_AT_A_TIME = 1 << 22
 
 
 class Spool:
-    """Batches of pairs in a temporary file. Reading it maps the file into memory.
+    """Batches of pairs in a temporary file.
 
     Attributes:
         rows: number of pairs.
@@ -50,7 +50,7 @@ class Spool:
         self._close()
         if not self.rows:
             return
-        with pa.memory_map(str(self._path)) as file:
+        with pa.OSFile(str(self._path)) as file:
             reader = pa.ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number)

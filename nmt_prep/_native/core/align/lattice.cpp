@@ -8,17 +8,17 @@
 namespace nmt_prep::align {
 namespace {
 
-// The states near a state: [first, last), and the width of the jump to the first, counted from -kWidest.
-struct Window {
-    Window(std::size_t state, std::size_t states)
-        : first(state > kReach ? state - kReach : 0),
-          last(std::min(states, state + kReach + 1)),
-          jump(first + kReach - state) {}
-    static constexpr auto kReach = static_cast<std::size_t>(kWidest);
-    std::size_t first;
-    std::size_t last;
-    std::size_t jump;
-};
+// Vectors over states have room before the first state and after the last one, so that all windows of states around a
+// state have the same size, which the compiler unrolls.
+constexpr auto kReach = static_cast<std::size_t>(kWidest);
+constexpr std::size_t kWindow = (kJumps + 7) / 8 * 8;
+using Window = std::array<float, kWindow>;
+
+// Adds a multiple of a window of weights to the states around a state.
+void add_around(float* states, std::size_t state, float factor, const Window& weights) {
+    float* const to = states + state;  // with the room before it, this is the first state of the window
+    for (std::size_t k = 0; k < kWindow; ++k) to[k] += factor * weights[k];
+}
 
 }  // namespace
 
@@ -83,49 +83,47 @@ void Lattice::by_jumps(std::int64_t* forward, std::int64_t* backward) {
 void Lattice::run(Direction& direction, const Jumps& jumps, std::int64_t* counts) {
     const std::size_t steps = direction.steps;
     const std::size_t states = direction.states;
-    const float linked = 1 - parameters_.null;
-    for (std::vector<float>* vector : {&current_, &next_, &weighted_, &inverse_}) vector->resize(states);
+    for (std::vector<float>* vector : {&current_, &inverse_}) vector->resize(states);
+    for (std::vector<float>* vector : {&next_, &weighted_}) vector->assign(states + kWindow, 0);
     alpha_.resize(steps * states);
     null_alpha_.resize(steps * states);
     scale_.resize(steps);
-
-    // Jumps to all states from one sum to 1.
-    for (std::size_t i = 0; i < states; ++i) {
-        const Window window(i, states);
-        const auto outside = static_cast<float>(states - (window.last - window.first));
-        inverse_[i] = 1 / (sum_of(jumps.near + window.jump, window.last - window.first) + jumps.far * outside);
+    for (std::size_t i = 0; i < states; ++i) {  // jumps to all states from one sum to 1
+        const std::size_t first = i > kReach ? i - kReach : 0;
+        const std::size_t last = std::min(states, i + kReach + 1);
+        const auto outside = static_cast<float>(states - (last - first));
+        inverse_[i] = 1 / (sum_of(jumps.near + (first + kReach - i), last - first) + jumps.far * outside);
     }
-    float near[kJumps];  // what a near jump is worth beyond a far one
-    float back[kJumps];  // the same, of the opposite jump
-    for (std::size_t d = 0; d < kJumps; ++d) near[d] = jumps.near[d] - jumps.far;
-    for (std::size_t d = 0; d < kJumps; ++d) back[d] = near[kJumps - 1 - d];
+    forwards(direction, jumps);
+    backwards(direction, jumps, counts);
+}
 
-    for (std::size_t step = 0; step < steps; ++step) {
+void Lattice::forwards(Direction& direction, const Jumps& jumps) {
+    const std::size_t states = direction.states;
+    const float linked = 1 - parameters_.null;
+    Window near{};  // what a near jump is worth beyond a far one
+    for (std::size_t d = 0; d < kJumps; ++d) near[d] = jumps.near[d] - jumps.far;
+    float* const next = next_.data() + kReach;
+    for (std::size_t step = 0; step < direction.steps; ++step) {
+        if (step == 0) {
+            // From before the first word: a jump of i + 1 to word i.
+            for (std::size_t i = 0; i < states; ++i) next[i] = i < kReach ? jumps.near[i + 1 + kReach] : jumps.far;
+            const float scale = 1 / sum_of(next, states);
+            for (std::size_t i = 0; i < states; ++i) next[i] *= scale;
+            for (std::size_t i = 0; i < states; ++i) current_[i] = next[i];
+        } else {
+            for (std::size_t i = 0; i < states; ++i) current_[i] *= inverse_[i];
+            std::ranges::fill(next_, jumps.far * sum_of(current_.data(), states));
+            for (std::size_t i = 0; i < states; ++i) add_around(next_.data(), i, current_[i], near);
+            const float* const alpha = &alpha_[(step - 1) * states];
+            const float* const null_alpha = &null_alpha_[(step - 1) * states];
+            for (std::size_t i = 0; i < states; ++i) current_[i] = alpha[i] + null_alpha[i];
+        }
         const float* const emission = &direction.emission[step * states];
         float* const alpha = &alpha_[step * states];
         float* const null_alpha = &null_alpha_[step * states];
         const float none = parameters_.null * direction.null[step];
-        if (step == 0) {
-            // From before the first word: a jump of i + 1 to word i.
-            for (std::size_t i = 0; i < states; ++i)
-                next_[i] = i + 1 <= static_cast<std::size_t>(kWidest) ? jumps.near[i + 1 + kWidest] : jumps.far;
-            const float scale = 1 / sum_of(next_.data(), states);
-            for (std::size_t i = 0; i < states; ++i) next_[i] *= scale;
-            for (std::size_t i = 0; i < states; ++i) current_[i] = next_[i];
-        } else {
-            for (std::size_t i = 0; i < states; ++i) weighted_[i] = current_[i] * inverse_[i];
-            const float base = jumps.far * sum_of(weighted_.data(), states);
-            for (std::size_t i = 0; i < states; ++i) next_[i] = base;
-            for (std::size_t i = 0; i < states; ++i) {
-                const Window window(i, states);
-                const float from = weighted_[i];
-                const float* const width = near + window.jump;
-                float* const to = &next_[window.first];
-                const std::size_t size = window.last - window.first;
-                for (std::size_t k = 0; k < size; ++k) to[k] += from * width[k];
-            }
-        }
-        for (std::size_t i = 0; i < states; ++i) alpha[i] = next_[i] * linked * emission[i];
+        for (std::size_t i = 0; i < states; ++i) alpha[i] = next[i] * linked * emission[i];
         for (std::size_t i = 0; i < states; ++i) null_alpha[i] = current_[i] * none;
         const float scale = 1 / (sum_of(alpha, states) + sum_of(null_alpha, states));
         scale_[step] = scale;
@@ -133,46 +131,42 @@ void Lattice::run(Direction& direction, const Jumps& jumps, std::int64_t* counts
         for (std::size_t i = 0; i < states; ++i) null_alpha[i] *= scale;
         for (std::size_t i = 0; i < states; ++i) current_[i] = alpha[i] + null_alpha[i];
     }
+}
 
-    std::array<float, kJumps> widths{};
+void Lattice::backwards(Direction& direction, const Jumps& jumps, std::int64_t* counts) {
+    const std::size_t states = direction.states;
+    Window back{};  // what a near jump is worth beyond a far one, from the widest jump ahead to the widest one back
+    for (std::size_t d = 0; d < kJumps; ++d) back[d] = jumps.near[kJumps - 1 - d] - jumps.far;
+    float* const next = next_.data() + kReach;
+    float* const weighted = weighted_.data() + kReach;
+    Window widths{};
     float jumped = 0;
-    for (std::size_t i = 0; i < states; ++i) current_[i] = 1;  // beta
-    for (std::size_t step = steps; step-- > 0;) {
+    for (std::size_t i = 0; i < states; ++i) current_[i] = 1;  // the backward probabilities
+    for (std::size_t step = direction.steps; step-- > 0;) {
         const float* const alpha = &alpha_[step * states];
         const float* const null_alpha = &null_alpha_[step * states];
         float* const posterior = &direction.posterior[step * states];
         for (std::size_t i = 0; i < states; ++i) posterior[i] = alpha[i] * current_[i];
-        for (std::size_t i = 0; i < states; ++i) next_[i] = null_alpha[i] * current_[i];
+        for (std::size_t i = 0; i < states; ++i) next[i] = null_alpha[i] * current_[i];
         const float none = parameters_.null * direction.null[step] * scale_[step];
-        direction.null[step] = sum_of(next_.data(), states);
+        direction.null[step] = sum_of(next, states);
         if (step == 0) break;
         const float* const emission = &direction.emission[step * states];
-        const float scale = linked * scale_[step];
-        for (std::size_t i = 0; i < states; ++i) weighted_[i] = emission[i] * current_[i] * scale;
-        const float base = jumps.far * sum_of(weighted_.data(), states);
-        for (std::size_t i = 0; i < states; ++i) next_[i] = base;
-        for (std::size_t i = 0; i < states; ++i) {
-            const Window window(i, states);
-            const float from = weighted_[i];
-            const float* const width = back + window.jump;
-            float* const to = &next_[window.first];
-            const std::size_t size = window.last - window.first;
-            for (std::size_t k = 0; k < size; ++k) to[k] += from * width[k];
-        }
+        const float scale = (1 - parameters_.null) * scale_[step];
+        for (std::size_t i = 0; i < states; ++i) weighted[i] = emission[i] * current_[i] * scale;
         if (counts != nullptr) {
-            const float* const before = &alpha_[(step - 1) * states];
-            const float* const null_before = &null_alpha_[(step - 1) * states];
+            const float* const before = alpha - states;
+            const float* const null_before = null_alpha - states;
             for (std::size_t i = 0; i < states; ++i) {
-                const Window window(i, states);
                 const float from = (before[i] + null_before[i]) * inverse_[i];
-                float* const to = &widths[window.jump];
-                const float* const value = &weighted_[window.first];
-                const std::size_t size = window.last - window.first;
-                for (std::size_t k = 0; k < size; ++k) to[k] += from * value[k];
+                const float* const values = weighted_.data() + i;
+                for (std::size_t k = 0; k < kWindow; ++k) widths[k] += from * values[k];
             }
             jumped += 1 - direction.null[step];
         }
-        for (std::size_t i = 0; i < states; ++i) current_[i] = next_[i] * inverse_[i] + current_[i] * none;
+        std::ranges::fill(next_, jumps.far * sum_of(weighted, states));
+        for (std::size_t i = 0; i < states; ++i) add_around(next_.data(), i, weighted[i], back);
+        for (std::size_t i = 0; i < states; ++i) current_[i] = next[i] * inverse_[i] + current_[i] * none;
     }
     if (counts == nullptr) return;
     float inside = 0;

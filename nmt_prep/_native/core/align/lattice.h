@@ -64,6 +64,8 @@ class Lattice {
 
    private:
     void run(Direction& direction, const Jumps& jumps, std::int64_t* counts);
+    void forwards(Direction& direction, const Jumps& jumps);
+    void backwards(Direction& direction, const Jumps& jumps, std::int64_t* counts);
 
     const Parameters& parameters_;
     Direction forward_, backward_;

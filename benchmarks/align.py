@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ def tokenized(pairs: list[Pair]) -> list[Pair]:
             )
         ]
         bounds = words.offsets.tolist()
-        sides.append([" ".join(cut[first:last]) for first, last in zip(bounds, bounds[1:], strict=False)])
+        sides.append([" ".join(cut[first:last]) for first, last in pairwise(bounds)])
     return list(zip(*sides, strict=True))
 
 
@@ -119,11 +120,8 @@ def peers(root: Path) -> Iterator[tuple[str, str]]:
     if shutil.which("eflomal-align"):
         yield "eflomal", f"eflomal-align -i {root}/bars -f {root}/f -r {root}/r --overwrite"
     if shutil.which("fast_align") and shutil.which("atools"):
-        yield (
-            "fast_align",
-            f"fast_align -dov -i {root}/bars >{root}/f; fast_align -dovr -i {root}/bars >{root}/r; "
-            f"atools -c grow-diag-final-and -i {root}/f -j {root}/r",
-        )
+        both = "; ".join(f"fast_align -{how} -i {root}/bars >{root}/{how}" for how in ("dov", "dovr"))
+        yield "fast_align", f"{both}; atools -c grow-diag-final-and -i {root}/dov -j {root}/dovr"
 
 
 def scoring() -> None:

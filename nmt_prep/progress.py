@@ -6,17 +6,15 @@ import json
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import IO, Self, TypeAlias
 
 from rich import filesize
-from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as RichDisplay
-from rich.progress import Task as RichTask
-from rich.table import Column
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 from rich.text import Text
 
 from nmt_prep.errors import OutputError
@@ -24,6 +22,9 @@ from nmt_prep.errors import OutputError
 Fields: TypeAlias = "dict[str, object]"
 
 _SECONDS_BETWEEN_LINES = 10.0
+_LINE_WIDTH = 80
+_BAR_SPACE = 12
+_LONGEST_BAR = 40
 
 
 class StoppedError(Exception):
@@ -52,9 +53,15 @@ class TaskCount:
     total: int
     workers: int
 
-    def __str__(self) -> str:
-        workers = "1 worker" if self.workers == 1 else f"{self.workers} workers"
-        return f"{self.done:,}/{self.total:,} tasks, {workers}"
+    @property
+    def ended(self) -> str:
+        """The finished tasks in words."""
+        return f"{self.done:,}/{self.total:,} tasks"
+
+    @property
+    def at_work(self) -> str:
+        """The workers in words."""
+        return "1 worker" if self.workers == 1 else f"{self.workers:,} workers"
 
 
 class Meter:
@@ -153,77 +160,113 @@ class Progress:
             listener.close()
 
 
-class _Amount(ProgressColumn):
-    """Column with the amount done and the rate, in the unit of each meter."""
+@dataclass(frozen=True)
+class _RunningStage:
+    """A stage that has several rounds of tasks, by the names of the rounds."""
 
-    def render(self, task: RichTask) -> Text:
-        if task.fields["unit"] == "bytes":
-            total = f"/{filesize.decimal(int(task.total))}" if task.total is not None else ""
-            return Text(f"{filesize.decimal(int(task.completed))}{total} {filesize.decimal(int(task.speed or 0))}/s")
-        total = f"/{task.total:,.0f}" if task.total is not None else ""
-        return Text(f"{task.completed:,.0f}{total} {task.fields['unit']} {task.speed or 0:,.0f}/s")
+    name: str
+    rounds: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, fields: Fields, before: Self | None) -> Self | None:
+        """Returns the running stage after an event; None if none is running, or it has one round at most."""
+        if name == "stage_started":
+            rounds = fields.get("rounds")
+            names = tuple(map(str, rounds)) if isinstance(rounds, list) else ()
+            return cls(str(fields["stage"]), names) if len(names) > 1 else None
+        return None if name in ("stage_finished", "run_failed") else before
+
+    def place(self, meter: Meter) -> str:
+        """Returns which of the rounds a meter is for, in words; empty if it is for none."""
+        return f"round {self.rounds.index(meter.label) + 1} of {len(self.rounds)}" if meter.label in self.rounds else ""
+
+
+class Bars:
+    """One line for each meter, and one for the stage above its rounds. Lines are as wide as the console."""
+
+    def __init__(self) -> None:
+        self.meters: list[Meter] = []
+        self.stage: _RunningStage | None = None
+        self.stage_started_at = time.monotonic()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        stage = self.stage
+        if stage is not None:
+            place = next(filter(None, map(stage.place, list(self.meters))), "")
+            yield _fitted(
+                [stage.name, place, _clock(time.monotonic() - self.stage_started_at)], options.max_width, "  "
+            )
+        for meter in list(self.meters):
+            yield self._line(meter, options, "  " if stage is not None else "")
+
+    def _line(self, meter: Meter, options: ConsoleOptions, indent: str) -> Text:
+        text = _fitted([f"{indent}{meter.label}", *_facts(meter)], options.max_width - _BAR_SPACE, "  ")
+        room = options.max_width - text.cell_len - 2
+        if meter.total and room > 0:
+            size = min(room, _LONGEST_BAR)
+            done = round(size * min(meter.done / meter.total, 1.0))
+            glyph = "-" if options.ascii_only else "━"
+            text.append_text(Text.assemble("  ", (glyph * done, "bar.complete"), (glyph * (size - done), "bar.back")))
+        return text
 
 
 class BarListener(Listener):
-    """Progress bars on a terminal, all in one display."""
+    """Progress bars on a terminal, all in one display.
+
+    Attributes:
+        bars: what the display shows.
+    """
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         self._console = console
         self._describe = describe
         self._lock = threading.Lock()
-        self._display: RichDisplay | None = None
-        self._tasks: dict[Meter, TaskID] = {}
+        self.bars = Bars()
+        self._display: Live | None = None
 
     def event(self, name: str, fields: Fields) -> None:
         text = self._describe(name, fields)
         if text is not None:
             self._console.print(text, highlight=False, markup=False)
+        with self._lock:
+            if name == "stage_started":
+                self.bars.stage_started_at = time.monotonic()
+            self.bars.stage = _RunningStage.of(name, fields, self.bars.stage)
 
     def advanced(self, meter: Meter) -> None:
+        if not meter.ended and meter in self.bars.meters:
+            return  # the display looks at the meter by itself
         with self._lock:
-            if meter.ended:
-                self._end(meter)
-            elif meter in self._tasks:
-                self._shown().update(self._tasks[meter], completed=meter.done, description=_title(meter))
-            else:
-                self._tasks[meter] = self._shown().add_task(_title(meter), total=meter.total, unit=meter.unit)
+            if meter.ended and meter in self.bars.meters:
+                self.bars.meters.remove(meter)
+            elif not meter.ended:
+                self.bars.meters.append(meter)
+                if self._display is None:
+                    self._display = Live(self.bars, console=self._console, refresh_per_second=10, transient=True)
+                    self._display.start()
+                self._display.refresh()
+        if not self.bars.meters:
+            self.close()
 
     def close(self) -> None:
         with self._lock:
-            for meter in list(self._tasks):
-                self._end(meter)
-
-    def _shown(self) -> RichDisplay:
-        if self._display is None:
-            columns = (
-                SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=None),  # what the others leave of the line
-                _Amount(table_column=Column(no_wrap=True)),
-                TimeRemainingColumn(table_column=Column(no_wrap=True)),
-            )
-            self._display = RichDisplay(*columns, console=self._console, transient=True)
-            self._display.start()
-        return self._display
-
-    def _end(self, meter: Meter) -> None:
-        if meter in self._tasks and self._display is not None:
-            self._display.remove_task(self._tasks.pop(meter))
-            if not self._tasks:
-                self._display.stop()
-                self._display = None
+            display, self._display = self._display, None
+        if display is not None:
+            display.stop()
 
 
 class LineListener(Listener):
-    """Plain lines for logs: one per event, and one per meter every ten seconds."""
+    """Plain lines of up to 80 columns for logs: one per event, and one per meter every ten seconds."""
 
     def __init__(self, console: Console, describe: Callable[[str, Fields], str | None]) -> None:
         self._console = console
         self._describe = describe
         self._lock = threading.Lock()
         self._told: dict[Meter, float] = {}
+        self._stage: _RunningStage | None = None
 
     def event(self, name: str, fields: Fields) -> None:
+        self._stage = _RunningStage.of(name, fields, self._stage)
         text = self._describe(name, fields)
         if text is not None:
             self._write(text)
@@ -237,11 +280,10 @@ class LineListener(Listener):
             if meter.ended:
                 del self._told[meter]
         if due:
-            total = f" of {meter.total:,}" if meter.total is not None else ""
-            left = ""
-            if meter.total is not None and meter.done:
-                left = f", {(meter.total - meter.done) / meter.rate:,.0f} s left"
-            self._write(f"{_title(meter)}: {meter.done:,}{total} {meter.unit}, {meter.rate:,.0f}/s{left}")
+            place = "" if self._stage is None else self._stage.place(meter)
+            label = f"  {meter.label}, {place}" if place else meter.label
+            amount, *rest = _facts(meter)
+            self._write(_fitted([f"{label}: {amount}", *rest], _LINE_WIDTH, ", ").plain)
 
     def _write(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -285,5 +327,52 @@ class JsonListener(Listener):
             self._stream.close()
 
 
-def _title(meter: Meter) -> str:
-    return meter.label if meter.tasks is None or meter.tasks.total == 1 else f"{meter.label} ({meter.tasks})"
+def _facts(meter: Meter) -> list[str]:
+    """Returns what a line says about a meter, most important first: amount, rate, time left, tasks, workers."""
+    rate = meter.rate
+    if meter.total:
+        facts = [f"{min(meter.done / meter.total, 1.0):.0%} of {_amount(meter.total, meter.unit)}"]
+    else:
+        facts = [_amount(meter.done, meter.unit)]
+    facts.append(f"{_size(rate) if meter.unit == 'bytes' else _number(rate)}/s")
+    if meter.total and meter.done * 100 >= meter.total:  # the first hundredth tells little about the rest
+        facts.append(f"{_clock(max(meter.total - meter.done, 0) / rate)} left")
+    if meter.tasks is not None and meter.tasks.total > 1:
+        facts += [meter.tasks.ended, meter.tasks.at_work]
+    return facts
+
+
+def _fitted(parts: Sequence[str], width: int, between: str) -> Text:
+    """Joins parts as far as they fit into a width; the first is cut if it alone is too long."""
+    line = parts[0]
+    for part in filter(None, parts[1:]):
+        if cell_len(line) + cell_len(between) + cell_len(part) > width:
+            break
+        line = f"{line}{between}{part}"
+    return Text(line if cell_len(line) <= width else f"{set_cell_size(line, max(width - 1, 0))}…", no_wrap=True)
+
+
+def _amount(count: int, unit: str) -> str:
+    return _size(count) if unit == "bytes" else f"{_number(count)} {unit}"
+
+
+def _size(count: float) -> str:
+    return filesize.decimal(int(count))
+
+
+def _number(count: float) -> str:
+    """Returns a number with up to four digits, or three digits and a letter for thousands, millions and so on."""
+    if count < 9_999.5:
+        return f"{count:,.0f}"
+    for letter in "kMGT":
+        count /= 1000
+        if count < 999.5 or letter == "T":
+            break
+    return f"{count:,.{0 if count >= 99.95 else 1 if count >= 9.995 else 2}f}{letter}"
+
+
+def _clock(seconds: float) -> str:
+    """Returns a time as minutes and seconds, or hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -233,7 +233,8 @@ class Pipeline:
                 if stage.keeps and anew:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
-                    self.progress.event("stage_started", stage=stage.name, reason=reason)
+                    rounds = [round_.name for round_ in stage.rounds if not round_.by_all]
+                    self.progress.event("stage_started", stage=stage.name, reason=reason, rounds=rounds)
                     manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)

@@ -24,7 +24,7 @@ from nmt_prep.batches.options import Options
 from nmt_prep.batches.rules import BatchRule, Buckets
 from nmt_prep.batches.vectors import Int64s, Scalar, Vector, Vectors
 from nmt_prep.errors import ArgumentError, RecordsError
-from nmt_prep.records import DatasetInfo, check_records
+from nmt_prep.records import DatasetInfo, check_records, records_in
 from nmt_prep.records.index import SATURATED
 
 
@@ -144,7 +144,7 @@ def plan_batches(
     """Returns the plan of a worker's epoch over the shards of a run.
 
     Args:
-        run_dir: directory of the run, which holds ``records``.
+        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
         split: name of the split.
         options: options of the loader.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
@@ -154,7 +154,7 @@ def plan_batches(
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
         ArgumentError: an option conflicts with another one or with the records.
     """
-    records_dir = Path(run_dir) / "records"
+    records_dir = records_in(run_dir)
     info = check_records(records_dir, split, check)
     batching, order, sharding = options.batching, options.order, options.sharding
     rule = BatchRule.of(info, split, batching)

@@ -49,7 +49,7 @@ def read_records(
     :func:`nmt_prep.make_dataset`.
 
     Args:
-        run_dir: directory of the run, which holds ``records``.
+        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
         split: name of the split.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
         options: attributes of :class:`BatchOptions`, :class:`MixOptions`, :class:`EpochOptions` and

@@ -28,7 +28,7 @@ from nmt_prep.input.batching import (
     truncate_rows,
     without_autograph,
 )
-from nmt_prep.records import Layout, load_dataset_info
+from nmt_prep.records import Layout, load_dataset_info, records_in
 
 Features: TypeAlias = Literal["nmt", "t2t"]
 
@@ -256,7 +256,7 @@ def make_dataset(
     id if it has none; the lengths count neither.
 
     Args:
-        run_dir: directory of the run, which holds ``records``.
+        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
         split: name of the split.
         features: ``nmt`` gives :class:`BatchedInput`; ``t2t`` gives dictionaries with ``inputs`` and ``targets`` and,
             for packed pairs, ``inputs_segmentation``, ``inputs_position`` and the same of the targets; packed pairs
@@ -302,7 +302,7 @@ def too_long_pairs(run_dir: str | Path, split: str, max_length: int) -> int:
     Raises:
         RecordsError: ``dataset.json`` cannot be read, or has no such split.
     """
-    directory = Path(run_dir) / "records"
+    directory = records_in(run_dir)
     info = load_dataset_info(directory)
     if split not in info.splits:
         raise RecordsError(f"{directory}: has no split {split!r}, only {', '.join(sorted(info.splits))}")

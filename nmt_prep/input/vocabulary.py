@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
-from nmt_prep.records import VocabularyInfo, load_dataset_info
+from nmt_prep.records import VocabularyInfo, load_dataset_info, records_in
 from nmt_prep.subwords import load_tokenizer
 
 UNK, SOS, EOS = "<unk>", "<s>", "</s>"
@@ -34,7 +34,7 @@ def vocab_tables(run_dir: str | Path) -> tuple[tf.lookup.StaticHashTable, tf.loo
         RecordsError: ``dataset.json`` cannot be read.
         VocabularyError: a vocabulary cannot be read.
     """
-    records_dir = Path(run_dir) / "records"
+    records_dir = records_in(run_dir)
     vocab = load_dataset_info(records_dir).vocab
     return _table(records_dir, vocab.source), _table(records_dir, vocab.target)
 

@@ -49,6 +49,7 @@ class RunFacts:
         corpora: names of the corpora of each split, in the order of their numbers.
         licences: licences of corpora by name, as far as the config states them.
         fingerprint: fingerprint of the stage.
+        records: directory of the records.
     """
 
     name: str
@@ -59,6 +60,7 @@ class RunFacts:
     corpora: Mapping[str, Sequence[str]]
     licences: Mapping[str, str]
     fingerprint: str
+    records: Path
 
     @property
     def codes(self) -> Mapping[Side, str]:

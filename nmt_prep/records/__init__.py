@@ -13,6 +13,7 @@ from nmt_prep.records.dataset_json import (
     Vocabularies,
     VocabularyInfo,
     load_dataset_info,
+    records_in,
     write_dataset_info,
 )
 from nmt_prep.records.index import ShardIndex, index_path
@@ -41,6 +42,7 @@ __all__ = [
     "iter_records",
     "load_dataset_info",
     "read_shard",
+    "records_in",
     "shard_buckets",
     "shard_name",
     "write_buckets",

@@ -297,6 +297,12 @@ DATASET_FILE = "dataset.json"
 FORMAT = 1
 
 
+def records_in(run_dir: str | Path) -> Path:
+    """Returns the records of a run, or the directory itself if it holds records, as outputs of kind tfrecord do."""
+    directory = Path(run_dir)
+    return directory if (directory / DATASET_FILE).is_file() else directory / "records"
+
+
 def write_dataset_info(records_dir: str | Path, dataset: DatasetInfo) -> Path:
     """Writes ``dataset.json`` atomically and returns its path; equal content gives equal bytes.
 

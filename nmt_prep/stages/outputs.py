@@ -92,7 +92,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         return bool(wanted_outputs(config))
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (*pair_stages(config), Vocabulary, Encode)
+        return (*pair_stages(config), Vocabulary, *((Encode,) if _reads_records(config) else ()))
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -115,7 +115,7 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
                 for split in parts:
                     texts[split].add(kind_of(options).shards(options, job.config, split))
         shuffled = yield from shuffled_text(job, parts, texts)
-        records = load_dataset_info(job.directory_of(Encode))
+        records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
         tasks = [
             task
             for name, options in wanted.items()
@@ -147,6 +147,10 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         return Result(OutputsOutput(facts), Counts(pairs, pairs, other=counts), digests=digests)
 
 
+def _reads_records(config: Config) -> bool:
+    return any(kind_of(options).form(options, config) == "ids" for options in wanted_outputs(config).values())
+
+
 def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
     kind = kind_of(options)
     shards = {split: kind.shards(options, config, split) for split in config.splits}
@@ -173,6 +177,7 @@ def _facts(job: Job) -> RunFacts:
             if corpus.licence is not None
         },
         fingerprint=job.fingerprint,
+        records=job.directory_of(Encode),
     )
 
 
@@ -182,7 +187,7 @@ def _shard_tasks(
     options: OutputOptions,
     run: RunFacts,
     parts: Mapping[str, Sequence[PairPart]],
-    records: DatasetInfo,
+    records: DatasetInfo | None,
     shuffled: Mapping[tuple[str, int], Sequence[TextPairs]],
 ) -> Iterator[ShardTask[Any]]:
     kind = kind_of(options)
@@ -190,12 +195,15 @@ def _shard_tasks(
     directory = job.directory_of(Encode)
     for split, listed in parts.items():
         shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
-        held = [(directory / shard.file, shard.pairs) for shard in records.splits[split].shards]
+        recorded = () if records is None else records.splits[split].shards
+        held = [(directory / shard.file, shard.pairs) for shard in recorded]
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
-            pairs: IdPairs | TextPairs = (
-                shuffled[split, shards][number] if as_text else id_pairs(records.layout, held, start, stop)
-            )
+            pairs: IdPairs | TextPairs
+            if records is None or as_text:
+                pairs = shuffled[split, shards][number]
+            else:
+                pairs = id_pairs(records.layout, held, start, stop)
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,

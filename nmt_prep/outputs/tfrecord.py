@@ -1,0 +1,102 @@
+"""tfrecord: TFRecord shards as in ``records/``, in another layout or with another number of shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from _nmt_prep_core import Bucket, ordered_records
+from pydantic import Field
+
+from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.config import Config
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.config.section import Count
+from nmt_prep.engines import Tick
+from nmt_prep.outputs.files import OutputFile
+from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
+from nmt_prep.outputs.pairs import IdPairs
+from nmt_prep.records import (
+    ShardInfo,
+    VocabularyInfo,
+    index_path,
+    load_dataset_info,
+    write_buckets,
+    write_dataset_info,
+)
+
+
+class TFRecordOptions(OutputOptions):
+    """TFRecord shards with the ids of pairs, as the section records describes them."""
+
+    kind: Literal["tfrecord"] = Field(description="tfrecord: the kind of output")
+    layout: Literal["example", "chunk", "packed"] = Field(
+        "example",
+        description="example, chunk or packed: a record is a tf.train.Example of one pair, about 256 pairs, or about "
+        "256 pairs packed into rows",
+    )
+    row_length: Count = Field(
+        256, ge=1, le=1024, description="an integer from 1 to 1024: ids of a row on either side, for layout packed"
+    )
+
+
+class TFRecord(Output[TFRecordOptions]):
+    """Writes ``train-00000-of-00004``, ``index/train-00000-of-00004.index`` and ``dataset.json``."""
+
+    kind = "tfrecord"
+    options = TFRecordOptions
+    holds_corpus = True
+
+    def form(self, options: TFRecordOptions, config: Config) -> Form:
+        return "ids"
+
+    def problems(self, options: TFRecordOptions, config: Config) -> Iterator[tuple[str, str]]:
+        if options.corpus:
+            yield "corpus", "the records always have the number of each pair's corpus; leave it out"
+
+    def write(self, task: ShardTask[TFRecordOptions], tick: Tick) -> ShardMade:
+        path, options = task.directory / task.label, task.options
+        shard = write_buckets(path, _buckets(task, tick), options.layout, options.row_length)
+        note = task.scratch_path("shard.json")
+        write_json(note, shard.model_dump(mode="json"))
+        files = [OutputFile(shard.file, shard.bytes, shard.sha256)]
+        if shard.index is not None:
+            name = index_path(path).relative_to(task.directory).as_posix()
+            files.append(OutputFile(name, shard.index.bytes, shard.index.sha256))
+        return ShardMade(shard.pairs, tuple(files), {}, (str(note),))
+
+    def finish(self, made: Made[TFRecordOptions]) -> None:
+        layout = made.options.layout
+        info = load_dataset_info(made.run.records)
+        splits = {}
+        for split, shards in made.shards.items():
+            notes = [parse_json(Path(note).read_bytes()) for shard in shards for note in shard.scratch]
+            listed = tuple(ShardInfo.model_validate(note) for note in notes)
+            splits[split] = info.splits[split].model_copy(update={"shards": listed})
+        vocab: dict[str, VocabularyInfo] = {
+            side: getattr(info.vocab, side).model_copy(update={"file": f"../../vocab/{built.path.name}"})
+            for side, built in made.run.vocabularies.items()
+        }
+        changed = {
+            "layout": layout,
+            "row_length": made.options.row_length if layout == "packed" else None,
+            "config_fingerprint": made.run.fingerprint,
+            "vocab": info.vocab.model_copy(update=vocab),
+            "splits": splits,
+        }
+        write_dataset_info(made.directory, info.model_copy(update=changed))
+
+
+def _buckets(task: ShardTask[TFRecordOptions], tick: Tick) -> Iterator[Bucket]:
+    """Yields the pairs of a shard as buckets, from which records are written."""
+    assert isinstance(task.pairs, IdPairs)
+    payload: Literal["example", "ids"] = "example" if task.options.layout == "example" else "ids"
+    for batch in task.pairs.batches():
+        source, target = batch.sources, batch.targets
+        data = ordered_records(source.values, source.offsets, target.values, target.offsets, batch.corpora, payload)
+        yield Bucket(data, 0, len(batch), payload)
+        tick(len(batch))
+
+
+TFRECORD = TFRecord()

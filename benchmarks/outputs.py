@@ -67,9 +67,7 @@ def main() -> None:
         plain = config_of(root, options.dialect, None)
         runner.run(plain, until="encode", workers=options.workers)
         peer = seconds_of(plain, "encode", options.workers)
-        print(
-            f"{pairs:,} pairs, {options.dialect}, {options.workers} workers; pairs per second, and share of chunk records"
-        )
+        print(f"{pairs:,} pairs, {options.dialect}, {options.workers} workers; pairs per second, and share of the peer")
         print(f"{'output':14}{'clock':>12}{'share':>8}{'processors':>14}{'share':>8}")
         print(f"{'chunk records':14}{pairs / peer[0]:12,.0f}{1:8.2f}{pairs / peer[1]:14,.0f}{1:8.2f}")
         for each in options.names:

@@ -30,7 +30,7 @@ from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download, Needed
-from nmt_prep.stages.encode import bucket_share, spill_buffer
+from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.stages.sample import stride_of
 from nmt_prep.subwords import dialect_of

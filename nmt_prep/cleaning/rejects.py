@@ -67,6 +67,18 @@ def rejected_batch(
     )
 
 
+def distances(rejected: pa.RecordBatch | pa.Table) -> npt.NDArray[np.float64]:
+    """Returns the distances of values from their thresholds, divided by the thresholds: float64, shape ``[pairs]``.
+
+    It is infinite for a pair without a value.
+    """
+    values, thresholds = (
+        np.asarray(rejected.column(name).to_numpy(zero_copy_only=False), np.float64) for name in ("value", "threshold")
+    )
+    far = np.abs(values - thresholds) / np.maximum(np.abs(thresholds), 1e-9)
+    return np.where(np.isnan(far), np.inf, far)
+
+
 def sample_keys(rows: npt.NDArray[np.int64], seed: int, corpus: str) -> npt.NDArray[np.uint64]:
     """Returns pseudorandom keys of pairs: a bijection of their rows, which depends on seed and corpus."""
     start = int.from_bytes(hashlib.sha256(f"{seed}/{corpus}".encode()).digest()[:8], "little")
@@ -94,7 +106,7 @@ class RejectSample:
         """Adds rejected pairs, with the columns of :func:`reject_schema`."""
         keys = self._keys(batch)
         wanted = np.ones(len(batch), np.bool_)
-        for rule, places in _by_rule(batch).items():
+        for rule, places in places_by_rule(batch).items():
             if rule in self._largest:
                 wanted[places] = keys[places] < self._largest[rule]
         if wanted.any():
@@ -118,7 +130,7 @@ class RejectSample:
         batch = pa.Table.from_batches(self._held).combine_chunks().to_batches(max_chunksize=None)[0]
         keys = self._keys(batch)
         chosen = []
-        for rule, places in _by_rule(batch).items():
+        for rule, places in places_by_rule(batch).items():
             if len(places) > SAMPLE:
                 places = places[np.argpartition(keys[places], SAMPLE)[:SAMPLE]]  # noqa: PLW2901
             if len(places) == SAMPLE:
@@ -135,8 +147,8 @@ def _rows(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
     return np.asarray(batch.column("row").to_numpy(zero_copy_only=False), np.int64)
 
 
-def _by_rule(batch: pa.RecordBatch) -> Mapping[str, npt.NDArray[np.int64]]:
-    """Returns, for each rule, the indexes of its pairs in the batch."""
+def places_by_rule(batch: pa.RecordBatch) -> Mapping[str, npt.NDArray[np.int64]]:
+    """Returns, for each rule, the indexes of its rejected pairs in the batch."""
     encoded = batch.column("rule").dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     return {rule: np.flatnonzero(codes == code) for code, rule in enumerate(encoded.dictionary.to_pylist())}

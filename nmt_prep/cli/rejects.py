@@ -14,7 +14,7 @@ from rich.table import Table
 
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.checks import load_config
-from nmt_prep.cleaning.rejects import sample_keys
+from nmt_prep.cleaning.rejects import distances, sample_keys
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
 from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs
@@ -82,7 +82,7 @@ def _chosen(config: Config, wanted: Wanted) -> list[dict[str, Any]]:
         for batch in iter_pairs(path):
             table = _fitting(pa.Table.from_batches([batch]), wanted)
             if len(table):
-                keys = _distances(table) if wanted.near else _hashes(table, config.seed)
+                keys = pa.array(distances(table)) if wanted.near else _hashes(table, config.seed)
                 table = table.append_column("split", pa.array([split] * len(table))).append_column("key", keys)
                 held = [pa.concat_tables([*held, table], promote_options="permissive").unify_dictionaries()]
                 held = [held[0].sort_by("key")[: wanted.number]]
@@ -128,14 +128,6 @@ def _fitting(table: pa.Table, wanted: Wanted) -> pa.Table:
         if name is not None:
             table = table.filter(pc.equal(table.column(column).cast(pa.string()), name))
     return table
-
-
-def _distances(table: pa.Table) -> pa.Array:
-    """Returns the distances of values from their thresholds, divided by the thresholds; null without a value."""
-    values, thresholds = (
-        np.asarray(table.column(name).to_numpy(zero_copy_only=False), np.float64) for name in ("value", "threshold")
-    )
-    return pa.array(np.abs(values - thresholds) / np.maximum(np.abs(thresholds), 1e-9), from_pandas=True)
 
 
 def _hashes(table: pa.Table, seed: int) -> pa.Array:

@@ -65,8 +65,19 @@ class PairStats:
         return PairStats(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
+_COUNTED_BY_LENGTH = 1 << 16
+"""Longer rows are sorted to be counted; a table by length would be too large for them."""
+
+
 def _histogram(lengths: npt.NDArray[np.int64]) -> Counter[int]:
-    values, counts = np.unique(lengths, return_counts=True)
+    if not len(lengths):
+        return Counter()
+    if lengths.max() < _COUNTED_BY_LENGTH:
+        counts = np.bincount(lengths)
+        values = np.flatnonzero(counts)
+        counts = counts[values]
+    else:
+        values, counts = np.unique(lengths, return_counts=True)
     return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
 
 

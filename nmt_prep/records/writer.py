@@ -64,8 +64,8 @@ class SpillWriter:
         with writing(self._path):
             self._file = self._stack.enter_context(beside.open("wb"))
 
-    def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> None:
-        """Adds pairs of consecutive rows of one corpus.
+    def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> PairStats:
+        """Adds pairs of consecutive rows of one corpus; returns their counts.
 
         Args:
             first_row: number of the first pair in the whole split.
@@ -77,8 +77,10 @@ class SpillWriter:
             ValueError: the sides differ in rows, or rows are outside the split.
         """
         self._buffer.add(first_row, inputs.values, inputs.offsets, targets.values, targets.offsets, corpus)
-        self._stats += PairStats.of(inputs, targets)
+        stats = PairStats.of(inputs, targets)
+        self._stats += stats
         self._flush_if_full()
+        return stats
 
     def add_text(self, first_row: int, inputs: pa.Array, targets: pa.Array, corpus: int = 0) -> None:
         """Adds pairs of consecutive rows of one corpus as text, for a plan of layout ``text``; only pairs are counted.

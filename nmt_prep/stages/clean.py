@@ -21,12 +21,12 @@ from _nmt_prep_core import KEYS_UNICODE_VERSION
 
 from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
+from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import Config
 from nmt_prep.errors import CleaningError
-from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -46,7 +46,6 @@ from nmt_prep.stages.clean_corpora import (
 from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, LIMIT, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
 from nmt_prep.stages.clean_leaks import (
     SEGMENTS,
-    Leak,
     decontamination_settings,
     evaluation_files,
     evaluation_problems,
@@ -56,6 +55,7 @@ from nmt_prep.stages.clean_leaks import (
     leaks_of,
     preset_left_out,
 )
+from nmt_prep.stages.clean_observed import CleanObserved, RuleFacts, rule_facts
 from nmt_prep.stages.clean_passes import drop_misaligned, keep_top, left_out, sample_rejects, share_out
 from nmt_prep.stages.clean_tasks import BEST_ROUNDS, CLEAN, FIRST, REJECTS, TOP_ROUNDS
 from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS, TranslationFacts
@@ -105,21 +105,6 @@ class CleanOutput:
 
 
 @dataclass(frozen=True)
-class CleanObserved:
-    """What is known about the cleaned corpora beside the counts.
-
-    Attributes:
-        warnings: rules that the config names and that were left out, and corpora that contain much of a test set.
-        translation: how the rule ``translation`` was applied, by split and name of the corpus.
-        leaks: what the corpora contain of evaluation sets, by split.
-    """
-
-    warnings: tuple[HealthWarning, ...] = ()
-    translation: dict[str, dict[str, TranslationFacts]] = field(default_factory=dict)
-    leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Cleaned:
     """The work on all corpora, and the overlap of corpora by split."""
 
@@ -135,7 +120,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     """
 
     name = "clean"
-    version = 2
+    version = 3
     directory = "cleaned"
     beside = (REJECTED,)
     reads = (Compile,)
@@ -261,9 +246,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         output = CleanOutput(parts, corpora, made.overlap)
         if remark := preset_left_out(job.config):
             job.progress.event("preset_left_out", message=remark)
-        leaks = leaks_of(made.corpora)
-        warnings = (*left_out(job, made.corpora), *leak_warnings(leaks))
-        observed = CleanObserved(warnings, _translation(made.corpora), leaks)
+        observed = _observed(job, made)
         return Result(output, counts, files=sorted(digests), digests=digests, observed=observed)
 
 
@@ -278,10 +261,20 @@ def _checks(job: Job, corpora: Sequence[CorpusWork]) -> list[CheckTask]:
     ]
 
 
-def _translation(corpora: Sequence[CorpusWork]) -> dict[str, dict[str, TranslationFacts]]:
-    """Returns how the rule ``translation`` was applied, by split and corpus."""
-    facts: dict[str, dict[str, TranslationFacts]] = {}
-    for each in corpora:
+def _observed(job: Job, made: Cleaned) -> CleanObserved:
+    """Returns what the report shows besides the counts."""
+    configured = {(split, corpus.name): corpus for split, _, corpus in cleaned_corpora(job.config)}
+    translation: dict[str, dict[str, TranslationFacts]] = {}
+    rejected: dict[str, dict[str, RejectNotes]] = {}
+    rules: dict[str, dict[str, dict[str, RuleFacts]]] = {}
+    for each in made.corpora:
+        name = each.of.corpus
+        cleaner = build_cleaner(job.config, each.split, configured[each.split, name], job.base_dir)
         if each.translation is not None:
-            facts.setdefault(each.split, {})[each.of.corpus] = each.translation
-    return facts
+            translation.setdefault(each.split, {})[name] = each.translation
+        rejected.setdefault(each.split, {})[name] = each.notes
+        facts = rule_facts(cleaner.rules, each.of.cleaning, each.top_threshold)
+        rules.setdefault(each.split, {})[name] = facts
+    leaks = leaks_of(made.corpora)
+    warnings = (*left_out(job, made.corpora), *leak_warnings(leaks))
+    return CleanObserved(warnings, translation, leaks, rejected, rules)

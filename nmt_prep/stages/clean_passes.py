@@ -63,15 +63,17 @@ def keep_top(job: Job, corpora: Sequence[CorpusWork], this: Literal["top", "best
             for each, own in zip(chosen, files, strict=True)
         ]
     )
+    for each, found in zip(chosen, thresholds, strict=True):
+        each.top_threshold = _lowest(each, found)
     tasks = [
         TopTask(
             f"{this}-{each.split}-{file.part.stem}",
             each.of,
             file,
             top_options(each.of.cleaning.top),
-            _lowest(each, found),
+            each.top_threshold,
         )
-        for each, own, found in zip(chosen, files, thresholds, strict=True)
+        for each, own in zip(chosen, files, strict=True)
         for file in own
     ]
     results = iter((yield from keep.run(tasks, sum(kept.pairs for each in chosen for _, kept in each.kept()))))

@@ -22,6 +22,7 @@ from nmt_prep.cleaning.counts import CleanCounts, Histogram
 from nmt_prep.cleaning.decontamination.leaks import Against, Leaks
 from nmt_prep.cleaning.dedup.spill import SpillFiles, SpillWriter
 from nmt_prep.cleaning.judging import histogram
+from nmt_prep.cleaning.nearest import RejectNotes, RejectNoting
 from nmt_prep.cleaning.rejects import Instead, RejectSample, rejected_batch
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cleaning.top import EDGES, TOP, TopOptions, top_threshold
@@ -133,12 +134,14 @@ class PartResult:
         kept: the file of kept pairs; None if there are none.
         rejected: the file of rejected pairs; None if there are none.
         leaks: what the part contains of evaluation sets.
+        notes: notes about the rejected pairs.
     """
 
     counts: CleanCounts
     kept: CleanedFile | None
     rejected: CleanedFile | None
     leaks: Leaks = field(default_factory=dict)
+    notes: RejectNotes = field(default_factory=RejectNotes)
 
 
 def clean_part(task: CleanTask, tick: Tick) -> PartResult:
@@ -200,6 +203,7 @@ class PartOutput:
         self._bytes = {"source": 0, "target": 0}
         self._spill = None if files.spill is None else SpillWriter(files.spill)
         self._stack = ExitStack()
+        self._noting = RejectNoting(text=of.rejects != "none")
 
     def __enter__(self) -> PartOutput:
         for file in (self._kept, self._rejected, self._spill):
@@ -238,9 +242,12 @@ class PartOutput:
             self._bytes[side] += text_bytes(chosen.column(side)) + len(chosen)
         if self._spill is not None:
             self._spill.add(chosen)
-        if self._of.rejects == "none" or len(chosen) == len(batch):
+        if len(chosen) == len(batch):
             return
         rejected = rejected_batch(batch.filter(pc.invert(mask)), rules, values, thresholds, instead)
+        self._noting.add(rejected)
+        if self._of.rejects == "none":
+            return
         if self._sample is not None:
             self._sample.add(rejected)
         else:
@@ -248,7 +255,7 @@ class PartOutput:
 
     def result(self, counts: CleanCounts) -> PartResult:
         """Returns the result of the task. Requires that the files are closed."""
-        return PartResult(counts, self._part(self._kept), self._part(self._rejected))
+        return PartResult(counts, self._part(self._kept), self._part(self._rejected), notes=self._noting.notes())
 
     def _part(self, file: BatchFile) -> CleanedFile | None:
         if not file.pairs:

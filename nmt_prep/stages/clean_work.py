@@ -16,6 +16,7 @@ from nmt_prep.cleaning.decontamination.leaks import Against, Leaks, total_leaks
 from nmt_prep.cleaning.decontamination.sets import is_decontaminated
 from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of
 from nmt_prep.cleaning.dedup.spill import SpillFiles
+from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.translation import TRANSLATION
@@ -63,6 +64,8 @@ class CorpusWork:
         counts: sum of the counts so far.
         translation: how the rule ``translation`` was applied; None if the corpus does not have it.
         leaks: what the corpus contains of evaluation sets.
+        notes: notes about its rejected pairs so far.
+        top_threshold: lowest score that the rule ``top`` keeps; None without this rule.
     """
 
     split: str
@@ -78,6 +81,8 @@ class CorpusWork:
     counts: CleanCounts
     translation: TranslationFacts | None = None
     leaks: Leaks = field(default_factory=dict)
+    notes: RejectNotes = field(default_factory=RejectNotes)
+    top_threshold: float | None = None
 
     @property
     def first(self) -> int:
@@ -136,6 +141,7 @@ class CorpusWork:
         self.rejected.extend(result.rejected for result in results if result.rejected is not None)
         self.counts = reduce(add, (result.counts for result in results), self.counts)
         self.leaks = total_leaks([self.leaks, *(result.leaks for result in results)])
+        self.notes = reduce(add, (result.notes for result in results), self.notes)
 
 
 def work_on_corpora(job: Job, bits: Mapping[str, int], against: Against | None) -> Iterator[CorpusWork]:

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from nmt_prep.artefacts import link_or_copy, writing
-from nmt_prep.config import SIDES, Config, Corpus, Side
-from nmt_prep.corpora import iter_pairs, strip_lines
-from nmt_prep.engines import Tick
+from nmt_prep.artefacts import link_or_copy, parse_json_as, writing
+from nmt_prep.config import Config, Corpus
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
-from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records import (
     CorpusInfo,
@@ -29,7 +26,6 @@ from nmt_prep.records import (
     PairStats,
     ShardInfo,
     ShardPlan,
-    SpillWriter,
     SplitInfo,
     Vocabularies,
     VocabularyInfo,
@@ -37,163 +33,16 @@ from nmt_prep.records import (
     load_dataset_info,
     shard_name,
     write_dataset_info,
-    write_shard,
 )
 from nmt_prep.records.dataset_json import DATASET_FILE
+from nmt_prep.reporting.profile import TextProfile
+from nmt_prep.reporting.sample import CorpusSample
 from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.stages.encode_profile import EncodedPart, profile_of
+from nmt_prep.stages.encode_tasks import ENCODE, PLAN, SHUFFLE, PlanTask, ShardTask, SpillTask, spill_name
 from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
-from nmt_prep.stages.vocab import BuiltVocabulary, Vocabulary, built_vocabularies
-from nmt_prep.subwords.frame import Frame
-
-_LARGEST_BUFFER = 32 << 20
-_SMALLEST_BUFFER = 1 << 20
-
-
-_BYTES_PER_RECORD = 128
-"""Approximate memory that a record needs in addition to its text while its bucket is sorted: 75 bytes in the spill
-file, the rest for its position, its size and its entry in the index."""
-
-
-@dataclass(frozen=True)
-class PlanTask:
-    """A split whose shards are to be divided into buckets that fit into memory.
-
-    Attributes:
-        key: name of the task.
-        plan: plan of the split, with one bucket per shard.
-        text_bytes: UTF-8 bytes of both sides.
-        memory: bytes of memory that a task may use.
-    """
-
-    key: str
-    plan: ShardPlan
-    text_bytes: int
-    memory: int
-
-
-@dataclass(frozen=True)
-class BucketCount:
-    """The number of buckets of each shard of a split."""
-
-    per_shard: int
-
-
-@dataclass(frozen=True)
-class SpillTask:
-    """One part to encode.
-
-    Attributes:
-        key: name of the task.
-        part: the part.
-        corpus: number of its corpus among those of the split.
-        first_row: number of its first pair in the split.
-        plan: plan of the split: assigns pairs to buckets.
-        spill: the file to write.
-        vocabularies: vocabulary of each side.
-        frames: for each side, the special pieces around the ids of each row.
-        memory: bytes of memory that the task may use.
-    """
-
-    key: str
-    part: Path
-    corpus: int
-    first_row: int
-    plan: ShardPlan
-    spill: Path
-    vocabularies: dict[Side, BuiltVocabulary]
-    frames: dict[Side, Frame]
-    memory: int
-
-
-@dataclass(frozen=True)
-class ShardTask:
-    """One shard to sort and write.
-
-    Attributes:
-        key: name of the task.
-        shard: number of the shard in its split.
-        plan: plan that the spill files were written with.
-        spills: directory of the spill files.
-        parts: number of spill files of the split.
-        output: the file to write.
-    """
-
-    key: str
-    shard: int
-    plan: ShardPlan
-    spills: Path
-    parts: int
-    output: Path
-
-
-def spill_name(split: str, part: int) -> str:
-    """Returns the file name of the spill file of a part."""
-    return f"{split}-{part:05d}"
-
-
-def spill_buffer(memory: int) -> int:
-    """Returns the bytes of records that a task may buffer, given its memory in bytes."""
-    return min(max(memory // 8, _SMALLEST_BUFFER), _LARGEST_BUFFER)
-
-
-def bucket_share(memory: int) -> int:
-    """Returns the maximum bytes of a bucket, given the memory of a task in bytes."""
-    return max(memory // 3, _SMALLEST_BUFFER)
-
-
-def plan_buckets(task: PlanTask, tick: object) -> BucketCount:
-    """Returns the number of buckets for the memory of a task. Any number gives the same shards."""
-    del tick
-    plan = ShardPlan.within(
-        task.plan.shuffle,
-        task.plan.shards,
-        estimated_bytes=task.text_bytes + _BYTES_PER_RECORD * task.plan.rows,
-        bucket_bytes=bucket_share(task.memory),
-    )
-    return BucketCount(plan.buckets_per_shard)
-
-
-def encode_part(task: SpillTask, tick: Tick) -> PairStats:
-    """Encodes one part into one spill file; returns the counts. Ticks are pairs.
-
-    Raises:
-        VocabularyError: a vocabulary file is not the one that was trained.
-        CorpusError: the part cannot be read.
-        OutputError: the spill file cannot be written.
-    """
-    tokenizers = {side: task.vocabularies[side].load() for side in SIDES}
-    row = task.first_row
-    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
-        for batch in iter_pairs(task.part, columns=SIDES):
-            inputs, targets = (
-                task.frames[side].around(tokenizers[side].encode_batch(strip_lines(batch.column(side)), threads=1))
-                for side in SIDES
-            )
-            writer.add(row, inputs, targets, task.corpus)
-            row += len(inputs)
-            tick(len(inputs))
-        return writer.close()
-
-
-def order_shard(task: ShardTask, tick: Tick) -> ShardInfo:
-    """Writes one shard; returns its entry for ``dataset.json``. Ticks are pairs.
-
-    Raises:
-        RecordsError: a spill file is missing or damaged.
-        OutputError: the shard cannot be written.
-    """
-    split = task.plan.shuffle.split
-    spills = [task.spills / spill_name(split, part) for part in range(task.parts)]
-    shard = write_shard(task.output, task.plan, task.shard, spills)
-    tick(shard.pairs)
-    return shard
-
-
-PLAN = Round("plan", plan_buckets, BucketCount, by_all=True)
-ENCODE = Round("encode", encode_part, PairStats, made=lambda task, _: [task.spill])
-SHUFFLE = Round("shuffle", order_shard, ShardInfo, made=lambda task, _: [task.output, index_path(task.output)])
-
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 
 Parts: TypeAlias = "Mapping[str, Sequence[PairPart]]"
 """Parts of pairs by split, in order."""
@@ -201,9 +50,9 @@ Parts: TypeAlias = "Mapping[str, Sequence[PairPart]]"
 
 @dataclass(frozen=True)
 class Encoded:
-    """The results of the rounds: counts of each split, and its shards in order."""
+    """The results of the rounds: the encoded parts, and the shards of each split in order."""
 
-    stats: dict[str, PairStats]
+    parts: list[EncodedPart]
     shards: dict[str, tuple[ShardInfo, ...]]
 
 
@@ -220,6 +69,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
     name = "encode"
     directory = "records"
     output = EncodeOutput
+    observed = TextProfile
     rounds = (PLAN, ENCODE, SHUFFLE)
     version = 2
 
@@ -240,10 +90,15 @@ class Encode(Stage[EncodeOutput, Encoded]):
 
     def outdated(self, manifest: Manifest, config: Config, lock: LockFile) -> str:
         # The input section and licences change only dataset.json, so they are not part of the settings.
+        # A higher version would change the fingerprint of the records, which are the same.
+        if not manifest.observed:
+            return "nmt_prep now counts the text for the report"
         recorded = replace(manifest, settings=manifest.details.get("input", {}))
         return "; ".join(differences(recorded, self.version, _recorded_settings(config), manifest.inputs))
 
     def renew(self, job: Job, earlier: Manifest) -> Result[EncodeOutput] | None:
+        if not earlier.observed:
+            return None
         records = job.root / self.directory
         for name in earlier.files.keys() - {DATASET_FILE}:
             path = job.directory / name
@@ -257,7 +112,9 @@ class Encode(Stage[EncodeOutput, Encoded]):
         info = info.model_copy(update={"input": _input_info(job.config), "corpora": corpora})
         write_dataset_info(job.directory, info)
         digests = {name: digest for name, digest in earlier.files.items() if name != DATASET_FILE}
-        return Result(EncodeOutput(_recorded_settings(job.config)), earlier.counts, digests=digests)
+        profile = parse_json_as(TextProfile, earlier.observed)
+        output = EncodeOutput(_recorded_settings(job.config))
+        return Result(output, earlier.counts, digests=digests, observed=profile)
 
     def work(self, job: Job) -> Rounds[Encoded]:
         parts = pair_parts(job)
@@ -265,18 +122,22 @@ class Encode(Stage[EncodeOutput, Encoded]):
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))
         encoded = yield from ENCODE.run(spills, total)
-        stats = {split: PairStats() for split in plans}
-        for task, result in zip(spills, encoded, strict=True):
-            stats[task.plan.shuffle.split] += result
+        encoded_parts = [
+            EncodedPart(task.sample.split, task.sample.corpus, stats, task.sampled, task.frames)
+            for task, stats in zip(spills, encoded, strict=True)
+        ]
         ordering = list(_shard_tasks(job, parts, plans))
         ordered = yield from SHUFFLE.run(ordering, total)
         shards: dict[str, tuple[ShardInfo, ...]] = dict.fromkeys(plans, ())
         for shard_task, shard in zip(ordering, ordered, strict=True):
             shards[shard_task.plan.shuffle.split] += (shard,)
-        return Encoded(stats, shards)
+        return Encoded(encoded_parts, shards)
 
     def finish(self, job: Job, made: Encoded) -> Result[EncodeOutput]:
-        splits = {split: SplitInfo.of(stats, made.shards[split]) for split, stats in made.stats.items()}
+        stats = {split: PairStats() for split in made.shards}
+        for part in made.parts:
+            stats[part.split] += part.stats
+        splits = {split: SplitInfo.of(counts, made.shards[split]) for split, counts in stats.items()}
         write_dataset_info(job.directory, _describe(job, splits))
         pairs = sum(split.pairs for split in splits.values())
         tokens = {
@@ -289,7 +150,8 @@ class Encode(Stage[EncodeOutput, Encoded]):
             if shard.index is not None:
                 digests[str(index_path(shard.file))] = shard.index.sha256
         counts = Counts(pairs_in=pairs, pairs_out=pairs, other=tokens)
-        return Result(EncodeOutput(_recorded_settings(job.config)), counts, digests=digests)
+        profile = profile_of(made.parts, built_vocabularies(job))
+        return Result(EncodeOutput(_recorded_settings(job.config)), counts, digests=digests, observed=profile)
 
 
 def _plan(job: Job, parts: Parts) -> Rounds[dict[str, ShardPlan]]:
@@ -321,18 +183,21 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
     frames = corpus_frames(job, eos=True)
     for split, plan in plans.items():
         row = 0
-        corpora = [corpus.name for corpus in _corpora(job.config.splits[split], parts[split])]
+        corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config.splits[split], parts[split])}
+        first_rows: dict[str, int] = {}
         for number, part in enumerate(parts[split]):
             yield SpillTask(
                 key=f"spill-{spill_name(split, number)}",
                 part=part.path,
-                corpus=corpora.index(part.corpus),
+                corpus=[*corpora].index(part.corpus),
                 first_row=row,
                 plan=plan,
                 spill=job.scratch / spill_name(split, number),
                 vocabularies=vocabularies,
                 frames=frames[split][part.corpus],
                 memory=memory,
+                sample=CorpusSample(corpora[part.corpus], job.config.seed, split, part.corpus),
+                first_pair=row - first_rows.setdefault(part.corpus, row),
             )
             row += part.pairs
 

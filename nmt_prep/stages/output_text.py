@@ -19,7 +19,7 @@ from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
-from nmt_prep.stages.encode import BucketCount, PlanTask, bucket_share, spill_buffer, spill_name
+from nmt_prep.stages.encode_tasks import BucketCount, PlanTask, bucket_share, spill_buffer, spill_name
 from nmt_prep.stages.text import PairPart
 
 _BYTES_PER_RECORD = 64

@@ -46,6 +46,11 @@ class Frame:
         before = () if tag is None else (tokenizer.piece_id(tag),)
         return cls(before, (tokenizer.eos_id,) if eos and tokenizer.eos_id is not None else ())
 
+    @property
+    def size(self) -> int:
+        """Number of ids that the frame adds to a row."""
+        return len(self.before) + len(self.after)
+
     def around(self, rows: Ragged) -> Ragged:
         """Returns the rows, each within the frame.
 

@@ -94,6 +94,14 @@ class Tokenizer(ABC):
         """
         return np.array([len("".join(piece.split()).encode()) for piece in self.pieces], np.int64)
 
+    def uncovered(self, characters: Sequence[str]) -> list[str]:
+        """Returns the characters without a piece, which become an escape, single bytes or unknown.
+
+        A dialect in which all text is bytes returns none.
+        """
+        del characters
+        return []
+
     def __len__(self) -> int:
         return len(self.pieces)
 

@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from html.parser import HTMLParser
 from itertools import groupby
 from typing import NamedTuple
@@ -43,6 +44,7 @@ def _words_of_token(token: str) -> int:
     )
 
 
+@cache
 def unspaced_script(character: str) -> str | None:
     if character == "ー":
         return "Katakana"

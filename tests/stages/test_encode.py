@@ -9,7 +9,7 @@ from nmt_prep.config import Config
 from nmt_prep.engines import local
 from nmt_prep.errors import VocabularyError
 from nmt_prep.records import InputInfo, check_records, load_dataset_info, read_shard
-from nmt_prep.stages import encode, vocab
+from nmt_prep.stages import encode_tasks, vocab
 from nmt_prep.stages.encode import Encode
 from nmt_prep.subwords import T2TTokenizer
 from tests.corpus import corpus_config, tree, write_corpus
@@ -46,7 +46,7 @@ def test_more_shards_than_pairs(place: Path) -> None:
 
 def test_the_number_of_buckets_changes_no_byte(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nmt_prep.run(corpus_config(place / "run"), base_dir=place)
-    monkeypatch.setattr(encode, "_SMALLEST_BUFFER", 500)
+    monkeypatch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
     monkeypatch.setattr(local, "BASE_MEMORY", 10**12)
     nmt_prep.run(corpus_config(place / "small"), base_dir=place)
     assert tree(place / "run") == tree(place / "small")
@@ -59,8 +59,8 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
         raise nmt_prep.NmtPrepError("power")
 
     with monkeypatch.context() as patch:
-        patch.setattr(encode, "write_shard", fail)
-        patch.setattr(encode, "_SMALLEST_BUFFER", 500)
+        patch.setattr(encode_tasks, "write_shard", fail)
+        patch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
         patch.setattr(local, "BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):
             nmt_prep.run(corpus_config(place / "run"), base_dir=place)

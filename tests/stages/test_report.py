@@ -11,21 +11,18 @@ def test_the_report_in_words(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     nmt_prep.run(corpus_config(tmp_path / "run"), base_dir=tmp_path)
     lines = (tmp_path / "run" / "report" / "summary.txt").read_text("utf-8").splitlines()
-    assert lines[:8] == [
-        "small: en → zh",
-        "",
-        "corpora",
-        "  train/x: 301 pairs in, 300 out, dropped: empty_target 1",
-        "  dev/y: 20 pairs in, 20 out, dropped: none",
-        "",
-        "vocabularies",
-        "  source: 112 pieces, t2t, vocab.small.200.subwords.en",
-    ]
+    assert lines[0] == "small: en → zh"
+    assert lines[1].startswith("nmt_prep:0.1.0|pair:en-zh|train:300.")
+    table = [line.split() for line in lines[lines.index("") :]]
+    assert ["train/x", "301", "300", "99.7%"] in [line[:4] for line in table]
+    assert ["dev/y", "20", "20", "100.0%"] in [line[:4] for line in table]
+    assert ["train/x", "reading", "empty_target", "1", "0.3%"] in table
+    assert ["source", "112", "t2t"] in [line[:3] for line in table]
     warning = (
         "the source vocabulary has 112 pieces, but 200 were asked for (vocab.size): the sample gives no more; "
         "sample more text (sample.bytes_per_corpus) or ask for fewer"
     )
-    assert lines[lines.index("warnings") + 1] == f"  {warning}"
+    assert lines[3] == f"warning: {warning}"
     assert json.loads((tmp_path / "run" / "report" / "summary.json").read_bytes())["warnings"][0] == {
         "code": "small_vocabulary",
         "text": warning,
@@ -34,6 +31,8 @@ def test_the_report_in_words(tmp_path: Path) -> None:
         "side": "source",
         "value": 112.0,
         "share": None,
+        "stage": "vocab",
     }
-    assert lines[-2].startswith("  train: 300 pairs in 3 shards, ")
-    assert lines[-1].startswith("  dev: 20 pairs in 1 shard, ")
+    assert lines[-2].split()[:3] == ["train", "300", "3"]
+    assert lines[-1].split()[:3] == ["dev", "20", "1"]
+    assert max(map(len, lines[2:])) < 200

@@ -15,6 +15,7 @@
 #include "records/chunk.h"
 #include "records/crc32c.h"
 #include "records/framed_rows.h"
+#include "records/id_counts.h"
 #include "records/reader.h"
 #include "records/shuffle.h"
 
@@ -69,6 +70,14 @@ auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Arra
         rows = frame_rows(column(values, offsets), {before.data(), before.size()}, {after.data(), after.size()});
     }
     return std::tuple(to_numpy(std::move(rows.values), rows.size), to_numpy(std::move(rows.offsets)));
+}
+
+using WritableCounts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void add_ids(const WritableCounts& counts, const Int32Array& ids) {
+    nb::gil_scoped_release unlocked;
+    if (!count_ids({ids.data(), ids.size()}, {counts.data(), counts.size()}))
+        throw std::invalid_argument("an id is outside the vocabulary");
 }
 
 auto parse(const ByteArray& data, std::size_t max_records) {
@@ -228,6 +237,7 @@ void bind_records(nb::module_& module) {
                nb::arg("count"));
     module.def("shuffle_rows_at", &shuffle_rows_at, nb::arg("keys"), nb::arg("rows"), nb::arg("positions"));
     module.def("frame_rows", &framed, nb::arg("values"), nb::arg("offsets"), nb::arg("before"), nb::arg("after"));
+    module.def("count_ids", &add_ids, nb::arg("counts"), nb::arg("ids"));
     module.def("parse_pairs", &parse, nb::arg("data"), nb::arg("max_records"));
     module.def("ordered_records", &ordered, nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
                nb::arg("target_offsets"), nb::arg("corpora"), nb::arg("payload"));

@@ -244,6 +244,12 @@ class SentencePieceTokenizer(Tokenizer):
         unknown = self.unk_id
         return np.array([-1 if i == unknown else _text_size(piece) for i, piece in enumerate(self.pieces)], np.int64)
 
+    def uncovered(self, characters: Sequence[str]) -> list[str]:
+        """Returns the characters that become bytes or unknown."""
+        lacking = {number for number, piece in enumerate(self.pieces) if _BYTE.fullmatch(piece)} | {self.unk_id}
+        rows = self.encode_batch(characters).to_lists()
+        return [character for character, row in zip(characters, rows, strict=True) if not lacking.isdisjoint(row)]
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, id layout and the model's bytes."""

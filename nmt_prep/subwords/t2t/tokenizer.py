@@ -187,6 +187,11 @@ class T2TTokenizer(Tokenizer):
         texts = (_ESCAPED.sub(_unescaped, piece.removesuffix("_")) for piece in self._pieces)
         return np.array([len(_ASCII_WHITE.sub("", text).encode()) for text in texts], np.int64)
 
+    def uncovered(self, characters: Sequence[str]) -> list[str]:
+        """Returns the characters outside of the alphabet; a space may also be implied between two words."""
+        alphabet = {" "}.union(*self._pieces)
+        return [character for character in characters if character not in alphabet]
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, Unicode version and pieces."""

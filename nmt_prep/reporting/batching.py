@@ -1,0 +1,166 @@
+"""Estimates of the batches that loaders make: with the settings of the config, and with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nmt_prep.batches import BatchOptions, BatchPlan, cut_window, vectors
+from nmt_prep.batches.epoch import EpochOrder, SplitIndex
+from nmt_prep.batches.plan import WindowPairs
+from nmt_prep.batches.rules import BatchRule
+from nmt_prep.batches.vectors import Int64s
+from nmt_prep.records import DatasetInfo
+
+Setting: TypeAlias = "dict[str, Any]"
+"""Arguments of a loader: attributes of :class:`~nmt_prep.batches.BatchOptions`."""
+
+SAMPLE_PAIRS = 131_072
+"""Approximate number of pairs, from the start of the shuffled shards, that batches are counted in."""
+
+_WINDOWS = 2  # an epoch begins with a small window
+
+
+@dataclass(frozen=True)
+class BatchEstimate:
+    """The batches that a setting gives.
+
+    Attributes:
+        setting: the arguments of a loader that differ from those of the config; empty for the config's own.
+        sampled_pairs: number of pairs that the estimate is based on; if it is the size of the split, the numbers of
+            an epoch in the order of the shards are exact.
+        pairs: number of these that are in batches.
+        batches: number of batches.
+        tokens: number of ids in them, both sides.
+        cells: number of ids and padding in them, both sides.
+        left_out: number of pairs of the whole split that are longer than the limit, exactly.
+        batches_per_epoch: estimated number of batches of the whole split.
+    """
+
+    setting: Setting
+    sampled_pairs: int
+    pairs: int
+    batches: int
+    tokens: int
+    cells: int
+    left_out: int
+    batches_per_epoch: int
+
+
+def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[BatchEstimate]:
+    """Returns estimates for a split: the config's own settings first, then others. Reads part of the indexes.
+
+    Raises:
+        RecordsError: an index cannot be read.
+    """
+    index = _first_shards(records_dir, info, split)
+    if index is None:
+        return []
+    order = EpochOrder(index, None, window_pairs=SAMPLE_PAIRS)
+    windows = list(_windows(order))
+    estimates = [_packed(index, info, split)] if info.layout == "packed" else []
+    for setting in _settings(info):
+        options = BatchOptions(**{"packed": False, **setting})
+        plan = BatchPlan(info, order, BatchRule.of(info, split, options))
+        estimates.append(_estimate(setting, plan, windows, info, split))
+    return estimates
+
+
+def _settings(info: DatasetInfo) -> Iterator[Setting]:
+    """Yields the settings: that of the config, and others."""
+    assert info.input is not None
+    tokens, longest = info.input.batch_tokens, info.input.max_length
+    settings: list[Setting] = [{"bucketing": "optimal"}, {"bucketing": "t2t"}]
+    if info.layout != "packed":
+        settings = [{}, *settings, {"packed": True}]
+    settings += [{"batch_tokens": number} for number in (tokens // 2, tokens * 2, tokens * 4) if number]
+    settings += [{"batch_size": 64}]
+    settings += [{"max_length": length} for length in (longest // 2, longest * 2) if length]
+    yield from settings
+
+
+def _first_shards(records_dir: Path, info: DatasetInfo, split: str) -> SplitIndex | None:
+    """Returns the index of the first shards that have enough pairs; None without pairs."""
+    shards = []
+    for shard in info.splits[split].shards:
+        shards.append(shard)
+        if sum(each.pairs for each in shards) >= 2 * SAMPLE_PAIRS:
+            break
+    part = info.splits[split].model_copy(update={"shards": tuple(shards)})
+    index = SplitIndex.load(records_dir, info.model_copy(update={"splits": {**info.splits, split: part}}), split)
+    return replace(index, packed=False) if sum(shard.pairs for shard in shards) else None
+
+
+def _windows(order: EpochOrder) -> Iterator[WindowPairs]:
+    for number, window in enumerate(islice(order.windows(), _WINDOWS)):
+        pairs = order.index.pairs_of(window.runs).astype(np.int64)
+        yield WindowPairs(
+            number, window.runs, window.skip, window.take, 0, pairs[:, 0], pairs[:, 1], None, np.empty(0, np.int64)
+        )
+
+
+def _estimate(
+    setting: Setting, plan: BatchPlan, windows: list[WindowPairs], info: DatasetInfo, split: str
+) -> BatchEstimate:
+    pairs = batches = tokens = cells = 0
+    for window in windows:
+        cut = cut_window(plan, window, vectors)
+        limit = plan.rule.max_length
+        sides = [np.asarray(side)[np.asarray(cut.pairs)] for side in (window.source, window.target)]
+        if limit is not None:
+            sides = [np.minimum(side, limit) for side in sides]
+        pairs += len(sides[0])
+        batches += len(cut.sizes)
+        tokens += sum(int(side.sum()) for side in sides)
+        if plan.rule.row_length is not None:
+            cells += 2 * int(np.sum(cut.sizes)) * plan.rule.row_length
+        else:
+            cells += sum(_padded(side, np.asarray(cut.sizes)) for side in sides)
+    sampled = sum(len(window.source) for window in windows)
+    return BatchEstimate(
+        setting=setting,
+        sampled_pairs=sampled,
+        pairs=pairs,
+        batches=batches,
+        tokens=tokens,
+        cells=cells,
+        left_out=_longer_than(plan.rule.max_length, info, split),
+        batches_per_epoch=-(-batches * info.splits[split].pairs // sampled),
+    )
+
+
+def _packed(index: SplitIndex, info: DatasetInfo, split: str) -> BatchEstimate:
+    """Returns the estimate for records whose pairs are packed into rows already, from all pairs of the index."""
+    length = info.row_length or 0
+    rows = sum(int(shard.blocks[:, 3].sum()) for shard in index.shards)
+    pairs = np.concatenate([shard.pairs[:, :2] for shard in index.shards]).astype(np.int64)
+    fitting = pairs[pairs.max(axis=1) <= length]
+    assert info.input is not None
+    rows_per_batch = max(info.input.batch_tokens // max(length, 1), 1)
+    batches = -(-rows // rows_per_batch)
+    return BatchEstimate(
+        setting={},
+        sampled_pairs=len(pairs),
+        pairs=len(fitting),
+        batches=batches,
+        tokens=int(fitting.sum()),
+        cells=2 * rows * length,
+        left_out=_longer_than(length, info, split),
+        batches_per_epoch=-(-batches * info.splits[split].pairs // max(len(pairs), 1)),
+    )
+
+
+def _padded(lengths: Int64s, sizes: Int64s) -> int:
+    """Returns the number of cells of one side, given the lengths of all pairs and the number of pairs of each batch."""
+    if not len(sizes):
+        return 0
+    return int((np.maximum.reduceat(lengths, np.cumsum(sizes) - sizes) * sizes).sum())
+
+
+def _longer_than(limit: int | None, info: DatasetInfo, split: str) -> int:
+    return 0 if limit is None else sum(n for length, n in info.splits[split].max_lengths if length > limit)

@@ -1,0 +1,159 @@
+"""HTML and SVG as text. Everything that is not markup already is escaped, so text of a corpus cannot become markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TypeAlias
+
+from nmt_prep.reporting.visible import visible
+
+
+class Markup(str):
+    """A text that is markup and is not to be escaped again."""
+
+    __slots__ = ()
+
+
+Content: TypeAlias = "str | int | Iterable[Content] | None"
+"""Markup; text, which is escaped; a number, which gets separators of thousands; None for nothing; or several."""
+
+_EMPTY = frozenset({"br", "col", "hr", "meta", "rect", "line", "path", "use", "circle"})
+
+
+def el(tag: str, *content: Content, **attributes: str | float | bool | None) -> Markup:
+    """Returns an element.
+
+    Args:
+        tag: its name.
+        content: what it contains.
+        attributes: its attributes; ``_`` in a name stands for ``-``, and is removed from the end (``class_``). None and
+            False leave an attribute out, True gives it no value.
+    """
+    texts = []
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        key = name.rstrip("_").replace("_", "-")
+        texts.append(f" {key}" if value is True else f' {key}="{escape(visible(_short(value)))}"')
+    inside = join(content)
+    end = "" if tag in _EMPTY and not inside else f"</{tag}>"
+    slash = "/" if tag in _EMPTY and not inside and tag in {"rect", "line", "path", "use", "circle"} else ""
+    return Markup(f"<{tag}{''.join(texts)}{slash}>{inside}{end}")
+
+
+def join(content: Content) -> Markup:
+    """Returns content as markup."""
+    if content is None:
+        return Markup()
+    if isinstance(content, Markup):
+        return content
+    if isinstance(content, str):
+        return Markup(escape(visible(content), quote=False))
+    if isinstance(content, int):
+        return Markup(f"{content:,}")
+    return Markup("".join(join(each) for each in content))
+
+
+def corpus_text(text: str, language: str, *, tag: str = "td", class_: str | None = None) -> Markup:
+    """Returns an element with text of a corpus, in its language and direction."""
+    return el(tag, text, lang=language, dir="auto", class_=class_)
+
+
+def table(
+    head: Sequence[Content], rows: Iterable[Sequence[Content]], *, caption: str, left: int = 1, sort: bool = True
+) -> Markup:
+    """Returns a table whose first column has the headings of the rows.
+
+    Args:
+        head: headings of the columns.
+        rows: cells, or whole ``tr`` elements.
+        caption: what the table shows, for screen readers.
+        left: number of columns with text; the others have numbers.
+        sort: True if the script may offer to sort it.
+    """
+    return el(
+        "div",
+        el(
+            "table",
+            el("caption", caption),
+            el("thead", el("tr", (el("th", cell, scope="col", class_=_kind(n, left)) for n, cell in enumerate(head)))),
+            el("tbody", (row if isinstance(row, Markup) else table_row(row, left=left) for row in rows)),
+            class_="sortable" if sort else None,
+        ),
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label=caption,
+    )
+
+
+def table_row(cells: Sequence[Content], *, left: int = 1, corpus: str | None = None) -> Markup:
+    """Returns a row of a table; ``corpus`` lets the script filter it."""
+    return el(
+        "tr",
+        (
+            cell
+            if isinstance(cell, Markup) and cell.startswith(("<td", "<th"))
+            else el("td" if n else "th", cell, scope=None if n else "row", class_=_kind(n, left))
+            for n, cell in enumerate(cells)
+        ),
+        data_corpus=corpus,
+    )
+
+
+def heat_cell(content: Content, share: float, title: str | None = None) -> Markup:
+    """Returns a cell with a number, shaded by a share from 0 to 1."""
+    if share <= 0:
+        return el("td", "0" if content == percent(0, 1) else content, class_="n zero")
+    return el("td", content, class_="n heat", style=f"--s:{min(share, 1.0) ** 0.5:.2f}", title=title)
+
+
+def behind(summary: str, content: Content) -> Markup:
+    """Returns content that is folded away, such as the table behind a plot."""
+    return el("details", el("summary", summary), content)
+
+
+def percent(part: float, whole: float, digits: int = 1) -> str:
+    """Returns a share as text; ``-`` if there is no whole. A small share is not written as zero."""
+    if not whole:
+        return "-"
+    share = 100 * part / whole
+    least = 10.0**-digits
+    if 0 < share < least:
+        return f"< {least:.{digits}f} %"
+    if 100 - least < share < 100:
+        return f"> {100 - least:.{digits}f} %"
+    return f"{share:.{digits}f} %"
+
+
+def number(value: float) -> str:
+    """Returns a number with as many digits as help."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def short_number(value: float) -> str:
+    """Returns a number in few characters, such as 12.3k."""
+    for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g}{unit}"
+    return f"{value:.3g}"
+
+
+def size(value: float) -> str:
+    """Returns a number of bytes as text."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(value) < 1000:
+            return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
+        value /= 1000
+    return f"{value:,.1f} TB"
+
+
+def _kind(column: int, left: int) -> str | None:
+    return None if column < left else "n"
+
+
+def _short(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

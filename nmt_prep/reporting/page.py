@@ -1,0 +1,142 @@
+"""``index.html``: one page that shows ``summary.json``, without anything from outside of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from types import ModuleType
+
+from nmt_prep.reporting.flow import Json
+from nmt_prep.reporting.markup import Content, Markup, el, join, percent, short_number
+from nmt_prep.reporting.sections import batches, examples, lengths, origin, overlap, rules, vocabulary, way
+from nmt_prep.reporting.sections.figure import SIDES, corpora
+
+SECTIONS: tuple[tuple[str, ModuleType], ...] = (
+    ("way", way),
+    ("rules", rules),
+    ("lengths", lengths),
+    ("vocabularies", vocabulary),
+    ("duplicates", overlap),
+    ("batches", batches),
+    ("examples", examples),
+    ("provenance", origin),
+)
+"""The sections in order, with their anchors."""
+
+MOST_BYTES = 1_000_000
+"""The size that a page does not exceed; examples are left out first."""
+
+_EXAMPLES = (10, 5, 3, 1)
+
+
+def render_page(summary: Json) -> str:
+    """Returns the page.
+
+    Args:
+        summary: the content of ``summary.json``.
+    """
+    page = ""
+    for number in _EXAMPLES:
+        page = _page(summary, number)
+        if len(page.encode()) <= MOST_BYTES:
+            break
+    return page
+
+
+def _page(summary: Json, number: int) -> str:
+    languages = f"{summary['languages']['source']} → {summary['languages']['target']}"
+    shown = [(anchor, module.TITLE, join(_content(module, summary, number))) for anchor, module in SECTIONS]
+    shown = [each for each in shown if each[2]]
+    body = [
+        el("a", "Skip to the content", href="#content", class_="skip"),
+        el(
+            "header",
+            el("p", "Report of prepared parallel data", class_="kind"),
+            el("h1", summary["name"], " ", el("span", languages, class_="pair")),
+            _tiles(summary),
+            _warnings(summary),
+        ),
+        el(
+            "nav",
+            el("ul", (el("li", el("a", title, href=f"#{anchor}")) for anchor, title, _ in shown)),
+            aria_label="Sections",
+        ),
+        el(
+            "main",
+            (
+                el(
+                    "section",
+                    el("h2", title, id=f"{anchor}-title"),
+                    content,
+                    id=anchor,
+                    aria_labelledby=f"{anchor}-title",
+                )
+                for anchor, title, content in shown
+            ),
+            id="content",
+        ),
+        el("footer", el("p", "Every number of this page is in summary.json, beside it.")),
+        el("script", Markup(_resource("page.js"))),
+    ]
+    head = [
+        el("meta", charset="utf-8"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        el("title", f"{summary['name']}: {languages}"),
+        el("style", Markup(_resource("page.css"))),
+    ]
+    return f"<!DOCTYPE html>\n{el('html', el('head', head), el('body', body), lang='en')}\n"
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def _resource(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _content(module: ModuleType, summary: Json, number: int) -> Content:
+    content: Content = module.section(summary, number) if module is examples else module.section(summary)
+    return content
+
+
+def _tiles(summary: Json) -> Markup:
+    def tiles() -> Iterator[tuple[str, str, str]]:
+        read = sum(flow["read"]["pairs"] for _, _, flow in corpora(summary["flow"]))
+        left = sum(split["pairs"] for split in summary["splits"].values())
+        yield "pairs read", short_number(read), f"{read:,}"
+        yield "pairs prepared", short_number(left), f"{left:,}, {percent(left, read)} of those read"
+        for side in SIDES:
+            ids = sum(split[f"{side}_tokens"] for split in summary["splits"].values())
+            yield f"{side} ids", short_number(ids), f"{ids:,}"
+        sizes = dict.fromkeys(f"{summary['vocab'][side]['size']:,}" for side in SIDES)
+        yield "pieces", " + ".join(sizes), summary["vocab"]["source"]["kind"]
+        own = next((estimates[0] for estimates in summary["batches"].values() if estimates), None)
+        if own and own["cells"]:
+            yield "padding", percent(own["cells"] - own["tokens"], own["cells"]), "of the cells of batches"
+
+    return el(
+        "dl",
+        (el("div", el("dt", name), el("dd", el("strong", value), el("span", note))) for name, value, note in tiles()),
+        class_="tiles",
+    )
+
+
+def _warnings(summary: Json) -> Content:
+    warnings = summary["warnings"]
+    if not warnings:
+        return el("p", "No warnings about the data.", class_="healthy")
+    count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+    return el(
+        "section",
+        el("h2", f"{count} about the data", id="warnings-title"),
+        el("ul", (el("li", _about(warning), warning["text"]) for warning in warnings)),
+        class_="warnings",
+        aria_labelledby="warnings-title",
+    )
+
+
+def _about(warning: Json) -> Content:
+    about = "/".join(filter(None, [warning["split"], warning["corpus"]]))
+    return [el("b", about), " "] if about else None

@@ -1,0 +1,209 @@
+"""The profile of the encoded text: what the manifest of ``encode`` keeps of the samples, for the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.config import SIDES, Side
+from nmt_prep.records.dataset_json import PairStats
+from nmt_prep.reporting.bins import count_bins, joint_counts, length_bins, length_counts, ratio_counts
+from nmt_prep.reporting.sample import UNITS, EncodedPair, PairSample
+from nmt_prep.subwords.tokenizer import Tokenizer
+
+LISTED = 30
+"""Number of pieces in a list."""
+
+LONGEST_TEXT = 60
+"""Number of characters at which the text of a piece is cut."""
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """An example with its pieces as text.
+
+    Attributes:
+        row: number of the pair in its corpus, counted from 0 among those that are encoded.
+        length: number of pieces of each side, before it was cut.
+        text: the first characters of each side.
+        pieces: the first pieces of each side.
+    """
+
+    row: int
+    length: dict[Side, int]
+    text: dict[Side, str]
+    pieces: dict[Side, list[str]]
+
+
+@dataclass(frozen=True)
+class CorpusProfile:
+    """The encoded pairs of a corpus. Histograms of lengths are over :data:`~nmt_prep.reporting.bins.LENGTH_EDGES`.
+
+    Attributes:
+        pairs: number of pairs.
+        tokens: number of ids of each side, frames included.
+        tokens_by_length: number of pairs for each length in ids, frames included, by side.
+        sampled: number of pairs in the sample; what follows is about them.
+        totals: sum of the lengths, by side and unit.
+        lengths: number of pairs for each length, by side and unit; units are ``piece``, ``word`` and ``char``.
+        joint: number of pairs for each source length and target length, by unit: bin, bin, count.
+        ratios: number of pairs for each ratio target / source, by unit, over the bins of ``RATIO_EDGES``.
+        examples: random pairs.
+        longest: the longest of all pairs.
+    """
+
+    pairs: int
+    tokens: dict[Side, int]
+    tokens_by_length: dict[Side, list[int]]
+    sampled: int
+    totals: dict[Side, dict[str, int]]
+    lengths: dict[Side, dict[str, list[int]]]
+    joint: dict[str, list[tuple[int, int, int]]]
+    ratios: dict[str, list[int]]
+    examples: list[TextPair]
+    longest: list[TextPair]
+
+
+@dataclass(frozen=True)
+class VocabularyUse:
+    """How a vocabulary is used by one side of a split. Ids of frames do not count.
+
+    Attributes:
+        split: the split.
+        pieces: size of the vocabulary.
+        tokens: number of ids.
+        unknown: number of ids of the unknown piece; None if the vocabulary has none.
+        unused: number of pieces that do not occur.
+        singletons: number of pieces that occur once.
+        curve: rank (from 1) and frequency of pieces, at ranks that grow by about a tenth.
+        frequent: the most frequent pieces: text, count.
+        longest: the longest pieces that occur: text, count.
+        unused_pieces: the first pieces that do not occur.
+        escaped: the first characters of the sample that no piece has: text, count.
+        escaped_kinds: number of such characters.
+        escaped_count: number of their occurrences.
+    """
+
+    split: str
+    pieces: int
+    tokens: int
+    unknown: int | None
+    unused: int
+    singletons: int
+    curve: list[tuple[int, int]]
+    frequent: list[tuple[str, int]]
+    longest: list[tuple[str, int]]
+    unused_pieces: list[str]
+    escaped: list[tuple[str, int]]
+    escaped_kinds: int
+    escaped_count: int
+
+
+@dataclass(frozen=True)
+class TextProfile:
+    """The profile of all splits.
+
+    Attributes:
+        corpora: the corpora by split and name.
+        vocabularies: the use of the vocabularies in train, or else in the first split.
+    """
+
+    corpora: dict[str, dict[str, CorpusProfile]] = field(default_factory=dict)
+    vocabularies: dict[Side, VocabularyUse] = field(default_factory=dict)
+
+
+def corpus_profile(sample: PairSample, stats: PairStats, words: Mapping[Side, Sequence[str]]) -> CorpusProfile:
+    """Returns the profile of a corpus.
+
+    Args:
+        sample: its sample.
+        stats: counts of all its pairs.
+        words: texts of the pieces of each side.
+    """
+    lengths = {unit: tuple(sample.lengths[:, side, number] for side in (0, 1)) for number, unit in enumerate(UNITS)}
+
+    def side_histograms(side: int) -> dict[str, list[int]]:
+        return {unit: count_bins(length_bins(both[side])) for unit, both in lengths.items()}
+
+    return CorpusProfile(
+        pairs=stats.pairs,
+        tokens={"source": stats.source_tokens, "target": stats.target_tokens},
+        tokens_by_length={
+            "source": length_counts(stats.source_lengths),
+            "target": length_counts(stats.target_lengths),
+        },
+        sampled=len(sample.lengths),
+        totals={
+            side: {unit: int(both[number].sum(dtype=np.int64)) for unit, both in lengths.items()}
+            for number, side in enumerate(SIDES)
+        },
+        lengths={side: side_histograms(number) for number, side in enumerate(SIDES)},
+        joint={unit: joint_counts(*both) for unit, both in lengths.items()},
+        ratios={unit: ratio_counts(*both) for unit, both in lengths.items()},
+        examples=[_in_words(pair, words) for pair in sample.examples],
+        longest=[_in_words(pair, words) for pair in sample.longest],
+    )
+
+
+def vocabulary_use(
+    split: str, tokenizer: Tokenizer, words: Sequence[str], ids: npt.NDArray[np.int64], characters: Counter[int]
+) -> VocabularyUse:
+    """Returns how a side of a split uses its vocabulary.
+
+    Args:
+        split: name of the split.
+        tokenizer: the vocabulary.
+        words: texts of its pieces.
+        ids: number of occurrences of each id, without frames: int64, shape ``[vocabulary]``.
+        characters: number of occurrences of each code point in the sample.
+    """
+    unknown = tokenizer.unk_id
+    ranked = np.argsort(-ids, kind="stable")
+    used = int(np.count_nonzero(ids))
+    escaped = _escaped(tokenizer, characters)
+    occurring = np.flatnonzero(ids)
+    sizes = np.array([len(words[number]) for number in occurring.tolist()], np.int64)
+    longest = occurring[np.argsort(-sizes, kind="stable")].tolist()
+
+    def listed(numbers: Sequence[int]) -> list[tuple[str, int]]:
+        return [(words[number][:LONGEST_TEXT], int(ids[number])) for number in numbers[:LISTED]]
+
+    return VocabularyUse(
+        split=split,
+        pieces=len(ids),
+        tokens=int(ids.sum()),
+        unknown=None if unknown is None else int(ids[unknown]),
+        unused=len(ids) - used,
+        singletons=int(np.count_nonzero(ids == 1)),
+        curve=[(rank, int(ids[ranked[rank - 1]])) for rank in _curve_ranks(used)],
+        frequent=listed(ranked[:used].tolist()),
+        longest=listed(longest),
+        unused_pieces=[words[number][:LONGEST_TEXT] for number in np.flatnonzero(ids == 0)[:LISTED].tolist()],
+        escaped=escaped[:LISTED],
+        escaped_kinds=len(escaped),
+        escaped_count=sum(count for _, count in escaped),
+    )
+
+
+def _escaped(tokenizer: Tokenizer, characters: Counter[int]) -> list[tuple[str, int]]:
+    """Returns the characters without a piece, most frequent first."""
+    lacking = tokenizer.uncovered([chr(point) for point in sorted(characters)])
+    return sorted(((text, characters[ord(text)]) for text in lacking), key=lambda entry: (-entry[1], entry[0]))
+
+
+def _curve_ranks(last: int) -> list[int]:
+    """Returns ranks from 1 to the last, evenly spaced on a logarithmic scale where they are not neighbours."""
+    ranks = {last} if last else set()
+    while last > 1:
+        last = min(last - 1, last * 10 // 11)
+        ranks.add(last)
+    return sorted(ranks)
+
+
+def _in_words(pair: EncodedPair, words: Mapping[Side, Sequence[str]]) -> TextPair:
+    pieces = {side: [words[side][number][:LONGEST_TEXT] for number in pair.ids[side]] for side in SIDES}
+    return TextPair(pair.row, pair.length, pair.text, pieces)

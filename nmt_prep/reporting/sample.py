@@ -1,0 +1,250 @@
+"""The sample of each corpus that ``encode`` looks at more closely, for the report.
+
+Up to :data:`SAMPLE_PAIRS` pairs of a corpus, chosen at random by seed, split and name of the corpus, whatever the order
+of the work. In a smaller corpus it is all pairs. A task collects the sampled pairs of its part in a
+:class:`PairSample`, and writes it to a file; the samples of the parts of a corpus add up to that of the corpus.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import Lines, count_ids, line_lengths
+
+from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.config import SIDES, Side
+from nmt_prep.records import GlobalShuffle
+from nmt_prep.subwords.frame import Frame
+
+SAMPLE_PAIRS = 20_000
+"""Maximum number of pairs in the sample of a corpus."""
+
+EXAMPLES = 10
+"""Number of random examples of a corpus."""
+
+LONGEST = 3
+"""Number of the longest pairs of a corpus that are shown."""
+
+UNITS = ("piece", "word", "char")
+"""Units of lengths: pieces without the frame, words as in :mod:`nmt_prep.cleaning.lengths`, code points."""
+
+_EXAMPLE_CHARACTERS, _EXAMPLE_PIECES = 300, 120
+_CODE_POINTS, _COMMON_POINTS = 0x110000, 0x20000
+
+
+@dataclass(frozen=True)
+class EncodedPair:
+    """A pair as the report shows it; long ones are cut.
+
+    Attributes:
+        row: number of the pair in its corpus, counted from 0 among those that are encoded.
+        rank: its place: among the random examples, or 0.
+        length: number of pieces of each side, without the frame, before it was cut.
+        text: the first characters of each side.
+        ids: the first ids of each side, without the frame.
+    """
+
+    row: int
+    rank: int
+    length: dict[Side, int]
+    text: dict[Side, str]
+    ids: dict[Side, list[int]]
+
+
+@dataclass(frozen=True)
+class CorpusSample:
+    """The choice of the sample of a corpus.
+
+    Attributes:
+        pairs: number of pairs of the corpus.
+        seed: seed of the config.
+        split: split of the corpus.
+        corpus: name of the corpus.
+    """
+
+    pairs: int
+    seed: int
+    split: str
+    corpus: str
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Returns the rows of the sample in random order, int64; the first :data:`EXAMPLES` are the examples."""
+        shuffle = GlobalShuffle(self.pairs, self.seed, f"sample of {self.split}/{self.corpus}")
+        return shuffle.rows_at(np.arange(min(self.pairs, SAMPLE_PAIRS)))
+
+
+@dataclass
+class PairSample:
+    """What is counted in the sample of a corpus, or of a part of one, and the ids of all its pairs.
+
+    Attributes:
+        ids: for each side, how often each id occurs in all pairs, frames included: int64, shape ``[vocabulary]``.
+        lengths: lengths of the sampled pairs, in the order of rows: int32, shape ``[pairs, 2, 3]`` (source and target,
+            :data:`UNITS`).
+        characters: for each side, how often each code point occurs in the sampled pairs.
+        examples: the random examples.
+        longest: the pairs with the most pieces on one side, of all pairs.
+    """
+
+    ids: dict[Side, npt.NDArray[np.int64]]
+    lengths: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 2, 3), np.int32))
+    characters: dict[Side, Counter[int]] = field(default_factory=lambda: {side: Counter() for side in SIDES})
+    examples: list[EncodedPair] = field(default_factory=list)
+    longest: list[EncodedPair] = field(default_factory=list)
+
+    def __add__(self, other: PairSample) -> PairSample:
+        return PairSample(
+            {side: self.ids[side] + other.ids[side] for side in SIDES},
+            np.concatenate([self.lengths, other.lengths]),
+            {side: self.characters[side] + other.characters[side] for side in SIDES},
+            sorted([*self.examples, *other.examples], key=lambda pair: pair.rank),
+            _longest([*self.longest, *other.longest]),
+        )
+
+    def save(self, path: Path) -> None:
+        """Writes the sample to a file.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        texts = {
+            "examples": [asdict(pair) for pair in self.examples],
+            "longest": [asdict(pair) for pair in self.longest],
+        }
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "lengths": self.lengths,
+            "texts": np.frombuffer(json.dumps(texts).encode(), np.uint8),
+        }
+        for side in SIDES:
+            arrays[f"{side}_ids"] = self.ids[side]
+            arrays[f"{side}_characters"] = np.array(sorted(self.characters[side].items()), np.int64).reshape(-1, 2)
+        held = io.BytesIO()
+        np.savez(held, allow_pickle=False, **arrays)
+        with atomic_write(path) as beside, writing(path):
+            beside.write_bytes(held.getbuffer())
+
+    @classmethod
+    def load(cls, path: Path) -> PairSample:
+        """Reads a file that :meth:`save` wrote."""
+        with np.load(path) as arrays:
+            texts = json.loads(arrays["texts"].tobytes())
+            return cls(
+                {side: arrays[f"{side}_ids"] for side in SIDES},
+                arrays["lengths"],
+                {side: Counter(dict(arrays[f"{side}_characters"].tolist())) for side in SIDES},
+                [EncodedPair(**pair) for pair in texts["examples"]],
+                [EncodedPair(**pair) for pair in texts["longest"]],
+            )
+
+
+class SampleCollector:
+    """Collects the sample of consecutive pairs of a corpus, batch by batch."""
+
+    def __init__(self, sample: CorpusSample, first_row: int, sizes: Mapping[Side, int], frames: Mapping[Side, Frame]):
+        """Starts empty.
+
+        Args:
+            sample: the choice of the sample.
+            first_row: number of the first pair in the corpus.
+            sizes: size of the vocabulary of each side.
+            frames: for each side, the ids around those of the text.
+        """
+        rows = sample.rows()
+        self._order = np.argsort(rows)
+        self._rows = rows[self._order]
+        self._next = first_row
+        self._frames = frames
+        self._ids = {side: np.zeros(sizes[side], np.int64) for side in SIDES}
+        self._lengths: list[npt.NDArray[np.int32]] = []
+        self._characters = {side: np.zeros(_COMMON_POINTS, np.int64) for side in SIDES}
+        self._examples: list[EncodedPair] = []
+        self._longest: list[EncodedPair] = []
+
+    def add(self, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged], longest: int) -> None:
+        """Adds the next pairs.
+
+        Args:
+            text: the lines of each side, as they were encoded.
+            ids: the ids of each line, within the frame.
+            longest: the largest number of ids of a line, frame included.
+        """
+        for side in SIDES:
+            count_ids(self._ids[side], ids[side].values)
+        first, self._next = self._next, self._next + len(ids["source"])
+        begin, end = np.searchsorted(self._rows, [first, self._next])
+        chosen = self._rows[begin:end] - first
+        if len(chosen):
+            taken = {side: text[side].take(pa.array(chosen)) for side in SIDES}
+            columns = [self._side_lengths(side, taken[side], ids[side].lengths[chosen]) for side in SIDES]
+            self._lengths.append(np.stack(columns, axis=1))
+            for place in np.flatnonzero(self._order[begin:end] < EXAMPLES).tolist():
+                rank = int(self._order[begin + place])
+                self._examples.append(self._pair(int(chosen[place]), first, rank, text, ids))
+        least = _longer(self._longest[-1]) if len(self._longest) == LONGEST else 0
+        if longest - min(frame.size for frame in self._frames.values()) > least:
+            self._keep_longest(first, text, ids)
+
+    def result(self) -> PairSample:
+        """Returns the sample of all pairs so far."""
+        characters = {side: np.flatnonzero(self._characters[side]) for side in SIDES}
+        return PairSample(
+            self._ids,
+            np.concatenate([np.empty((0, 2, 3), np.int32), *self._lengths]),
+            {
+                side: Counter(dict(zip(points.tolist(), self._characters[side][points].tolist(), strict=True)))
+                for side, points in characters.items()
+            },
+            sorted(self._examples, key=lambda pair: pair.rank),
+            self._longest,
+        )
+
+    def _side_lengths(self, side: Side, lines: pa.Array, pieces: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Returns the lengths of lines, int32, shape ``[lines, units]``; counts their characters."""
+        column = TextColumn.from_arrow(lines)
+        raw = column.data[column.offsets[0] : column.offsets[-1]].tobytes()
+        points = np.frombuffer(raw.decode("utf-8").encode("utf-32-le"), np.int32)
+        if points.max(initial=0) >= len(self._characters[side]):
+            self._characters[side] = np.pad(self._characters[side], (0, _CODE_POINTS - _COMMON_POINTS))
+        count_ids(self._characters[side], points)
+        native = Lines(column.data, column.offsets)
+        lengths = [pieces - self._frames[side].size, line_lengths(native, "word"), line_lengths(native, "char")]
+        return np.stack([each.astype(np.int32) for each in lengths], axis=1)
+
+    def _keep_longest(self, first: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]) -> None:
+        source, target = (ids[side].lengths - self._frames[side].size for side in SIDES)
+        chosen = np.argsort(-np.maximum(source, target), kind="stable")[:LONGEST].tolist()
+        self._longest = _longest([*self._longest, *(self._pair(place, first, 0, text, ids) for place in chosen)])
+
+    def _pair(
+        self, place: int, first: int, rank: int, text: Mapping[Side, pa.Array], ids: Mapping[Side, Ragged]
+    ) -> EncodedPair:
+        frames = self._frames
+        inside = {
+            side: ids[side][place][len(frames[side].before) :][: -len(frames[side].after) or None] for side in SIDES
+        }
+        return EncodedPair(
+            first + place,
+            rank,
+            {side: len(own) for side, own in inside.items()},
+            {side: text[side][place].as_py()[:_EXAMPLE_CHARACTERS] for side in SIDES},
+            {side: own[:_EXAMPLE_PIECES].tolist() for side, own in inside.items()},
+        )
+
+
+def _longer(pair: EncodedPair) -> int:
+    return max(pair.length.values())
+
+
+def _longest(pairs: list[EncodedPair]) -> list[EncodedPair]:
+    """Returns the longest pairs, longest first; of equal ones, those that come first. Leaves out empty pairs."""
+    return sorted(filter(_longer, pairs), key=lambda pair: (-_longer(pair), pair.row))[:LONGEST]

@@ -1,0 +1,163 @@
+"""Plots as inline SVG: bars, curves and heat maps that are as wide as the page allows.
+
+The drawing of a plot is an inner ``svg`` that is stretched; labels are outside of it, at percentages of the width, so
+that their size does not change. The labels of counts are in a gutter at the left. Colours come from the style sheet, by
+class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nmt_prep.reporting.markup import Markup, el, short_number
+
+WIDTH, HEIGHT = 1000, 100
+"""Size of the inner drawing, in its own units."""
+
+_TOP, _BOTTOM, _GUTTER = 16, 22, 34
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A label of an axis at a place from 0 to 1; a strong one is drawn as a line across the plot."""
+
+    place: float
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """Bars of one kind: their class in the style sheet, their name, and their values."""
+
+    kind: str
+    name: str
+    values: Sequence[float]
+
+
+def plot(
+    drawing: Iterable[Markup], title: str, *, x: Sequence[Tick] = (), y: Sequence[Tick] = (), height: int = 130
+) -> Markup:
+    """Returns a plot with axes.
+
+    Args:
+        drawing: elements in units of :data:`WIDTH` and :data:`HEIGHT`, from the top left.
+        title: what the plot shows, for screen readers.
+        x: labels below; strong ones are thresholds, with their label above.
+        y: labels at the left end of horizontal lines.
+        height: height of the drawing in pixels.
+    """
+    lines, labels, counts = [], [], []
+    for tick in y:
+        at = _TOP + (1 - tick.place) * height
+        lines.append(el("line", x1="0", x2="100%", y1=at, y2=at, class_="grid"))
+        counts.append(el("text", tick.text, x=_GUTTER - 6, y=at + 4, class_="tick", text_anchor="end"))
+    marks = []
+    for tick in x:
+        place = f"{100 * tick.place:.2f}%"
+        anchor = "start" if tick.place < 0.06 else "end" if tick.place > 0.94 else "middle"
+        if tick.strong:
+            marks.append(el("line", x1=place, x2=place, y1=_TOP - 4, y2=_TOP + height, class_="mark"))
+            marks.append(el("text", tick.text, x=place, y=_TOP - 6, class_="mark", text_anchor=anchor))
+        else:
+            labels.append(el("text", tick.text, x=place, y=_TOP + height + 16, class_="tick", text_anchor=anchor))
+    inner = el(
+        "svg", drawing, y=_TOP, width="100%", height=height, viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none"
+    )
+    base = el("line", x1="0", x2="100%", y1=_TOP + height, y2=_TOP + height, class_="axis")
+    return el(
+        "svg",
+        counts,
+        el("svg", lines, inner, base, labels, marks, x=_GUTTER, width="90%", class_="area"),
+        class_="plot",
+        role="img",
+        aria_label=title,
+        width="100%",
+        height=_TOP + height + _BOTTOM,
+    )
+
+
+def bars(series: Sequence[Series], texts: Sequence[str], *, log: bool = False) -> list[Markup]:
+    """Returns bars in front of each other; give sums first, so that later series are seen before them.
+
+    Args:
+        series: the bars of each kind.
+        texts: what each place stands for, for the title that shows on hovering.
+        log: True for heights on a logarithmic scale.
+    """
+    count = len(texts)
+    most = max((value for each in series for value in each.values), default=0)
+    width = WIDTH / max(count, 1)
+    drawn = []
+    for each in series:
+        for place, value in enumerate(each.values):
+            if value > 0:
+                tall = HEIGHT * scaled(value, most, log=log)
+                drawn.append(
+                    el(
+                        "rect",
+                        x=place * width + width * 0.04,
+                        y=HEIGHT - tall,
+                        width=width * 0.92,
+                        height=tall,
+                        class_=each.kind,
+                        data_bin=place if each is series[-1] or len(series) > 1 else None,
+                    )
+                )
+    for place, text in enumerate(texts):
+        values = ", ".join(f"{each.name} {each.values[place]:,.0f}" for each in series if place < len(each.values))
+        hover = el("title", f"{text}: {values}")
+        drawn.append(el("rect", hover, x=place * width, y=0, width=width, height=HEIGHT, class_="hit"))
+    return drawn
+
+
+def scaled(value: float, most: float, *, log: bool = False) -> float:
+    """Returns the height of a bar from 0 to 1; on a logarithmic scale, 1 is still visible."""
+    if most <= 0:
+        return 0.0
+    return math.log1p(value) / math.log1p(most) if log else value / most
+
+
+def count_ticks(most: float, *, log: bool = False) -> list[Tick]:
+    """Returns labels of an axis of counts."""
+    if most <= 0:
+        return []
+    if log:
+        tens = [10**power for power in range(16) if 10**power <= most]
+        chosen: list[float] = [*tens[:: max(len(tens) // 3, 1)]]
+    else:
+        power = 10 ** math.floor(math.log10(most))
+        step = next(part * power for part in (0.2, 0.5, 1, 2) if most <= 5 * part * power)
+        chosen = [step * times for times in range(1, int(most / step) + 1)]
+    return [Tick(scaled(value, most, log=log), short_number(value)) for value in chosen]
+
+
+def curve(points: Sequence[tuple[float, float]], kind: str) -> Markup:
+    """Returns a curve through points whose coordinates are from 0 to 1, with the origin at the bottom left."""
+    steps = " ".join(f"{x * WIDTH:.1f},{(1 - y) * HEIGHT:.2f}" for x, y in points)
+    return el("path", d=f"M{steps}", class_=f"curve {kind}", vector_effect="non-scaling-stroke")
+
+
+def heat(
+    cells: Iterable[tuple[int, int, float]], columns: int, rows: int, texts: Sequence[Sequence[str]]
+) -> list[Markup]:
+    """Returns a heat map: cells from the bottom left, shaded by the logarithm of their values.
+
+    Args:
+        cells: column, row, value.
+        columns: number of columns.
+        rows: number of rows.
+        texts: names of the columns and of the rows, for the titles that show on hovering.
+    """
+    found = [cell for cell in cells if cell[2] > 0]
+    most = max((value for _, _, value in found), default=0)
+    width, tall = WIDTH / max(columns, 1), HEIGHT / max(rows, 1)
+    drawn = []
+    for column, row, value in found:
+        shade = 1 + round(8 * scaled(value, most, log=True))
+        title = el("title", f"{texts[0][column]} × {texts[1][row]}: {value:,.0f}")
+        place = {"x": column * width, "y": HEIGHT - (row + 1) * tall}
+        drawn.append(el("rect", title, **place, width=width, height=tall, class_=f"h{shade}"))
+    return drawn

@@ -1,0 +1,176 @@
+"""The tasks of the stage encode: dividing shards into buckets, encoding parts, sorting and writing shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt_prep.config import SIDES, Side
+from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.engines import Tick
+from nmt_prep.pipeline.rounds import Round
+from nmt_prep.records import PairStats, ShardInfo, ShardPlan, SpillWriter, index_path, write_shard
+from nmt_prep.reporting.sample import CorpusSample, SampleCollector
+from nmt_prep.stages.vocab import BuiltVocabulary
+from nmt_prep.subwords.frame import Frame
+
+_LARGEST_BUFFER = 32 << 20
+_SMALLEST_BUFFER = 1 << 20
+
+
+_BYTES_PER_RECORD = 128
+"""Approximate memory that a record needs in addition to its text while its bucket is sorted: 75 bytes in the spill
+file, the rest for its position, its size and its entry in the index."""
+
+
+@dataclass(frozen=True)
+class PlanTask:
+    """A split whose shards are to be divided into buckets that fit into memory.
+
+    Attributes:
+        key: name of the task.
+        plan: plan of the split, with one bucket per shard.
+        text_bytes: UTF-8 bytes of both sides.
+        memory: bytes of memory that a task may use.
+    """
+
+    key: str
+    plan: ShardPlan
+    text_bytes: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class BucketCount:
+    """The number of buckets of each shard of a split."""
+
+    per_shard: int
+
+
+@dataclass(frozen=True)
+class SpillTask:
+    """One part to encode.
+
+    Attributes:
+        key: name of the task.
+        part: the part.
+        corpus: number of its corpus among those of the split.
+        first_row: number of its first pair in the split.
+        plan: plan of the split: assigns pairs to buckets.
+        spill: the file to write.
+        vocabularies: vocabulary of each side.
+        frames: for each side, the special pieces around the ids of each row.
+        memory: bytes of memory that the task may use.
+        sample: the choice of the sample of the corpus.
+        first_pair: number of the first pair in the corpus.
+    """
+
+    key: str
+    part: Path
+    corpus: int
+    first_row: int
+    plan: ShardPlan
+    spill: Path
+    vocabularies: dict[Side, BuiltVocabulary]
+    frames: dict[Side, Frame]
+    memory: int
+    sample: CorpusSample
+    first_pair: int
+
+    @property
+    def sampled(self) -> Path:
+        """The file for the sample of the part."""
+        return self.spill.with_name(f"sample-{self.spill.name}")
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """One shard to sort and write.
+
+    Attributes:
+        key: name of the task.
+        shard: number of the shard in its split.
+        plan: plan that the spill files were written with.
+        spills: directory of the spill files.
+        parts: number of spill files of the split.
+        output: the file to write.
+    """
+
+    key: str
+    shard: int
+    plan: ShardPlan
+    spills: Path
+    parts: int
+    output: Path
+
+
+def spill_name(split: str, part: int) -> str:
+    """Returns the file name of the spill file of a part."""
+    return f"{split}-{part:05d}"
+
+
+def spill_buffer(memory: int) -> int:
+    """Returns the bytes of records that a task may buffer, given its memory in bytes."""
+    return min(max(memory // 8, _SMALLEST_BUFFER), _LARGEST_BUFFER)
+
+
+def bucket_share(memory: int) -> int:
+    """Returns the maximum bytes of a bucket, given the memory of a task in bytes."""
+    return max(memory // 3, _SMALLEST_BUFFER)
+
+
+def plan_buckets(task: PlanTask, tick: object) -> BucketCount:
+    """Returns the number of buckets for the memory of a task. Any number gives the same shards."""
+    del tick
+    plan = ShardPlan.within(
+        task.plan.shuffle,
+        task.plan.shards,
+        estimated_bytes=task.text_bytes + _BYTES_PER_RECORD * task.plan.rows,
+        bucket_bytes=bucket_share(task.memory),
+    )
+    return BucketCount(plan.buckets_per_shard)
+
+
+def encode_part(task: SpillTask, tick: Tick) -> PairStats:
+    """Encodes one part into one spill file; returns the counts. Ticks are pairs. Writes the sample of the part too.
+
+    Raises:
+        VocabularyError: a vocabulary file is not the one that was trained.
+        CorpusError: the part cannot be read.
+        OutputError: the spill file cannot be written.
+    """
+    tokenizers = {side: task.vocabularies[side].load() for side in SIDES}
+    row = task.first_row
+    sizes = {side: len(tokenizers[side]) for side in SIDES}
+    collector = SampleCollector(task.sample, task.first_pair, sizes, task.frames)
+    with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
+        for batch in iter_pairs(task.part, columns=SIDES):
+            text = {side: strip_lines(batch.column(side)) for side in SIDES}
+            ids = {
+                side: task.frames[side].around(tokenizers[side].encode_batch(text[side], threads=1)) for side in SIDES
+            }
+            stats = writer.add(row, ids["source"], ids["target"], task.corpus)
+            collector.add(text, ids, max(stats.max_lengths, default=0))
+            row += len(batch)
+            tick(len(batch))
+        collector.result().save(task.sampled)
+        return writer.close()
+
+
+def order_shard(task: ShardTask, tick: Tick) -> ShardInfo:
+    """Writes one shard; returns its entry for ``dataset.json``. Ticks are pairs.
+
+    Raises:
+        RecordsError: a spill file is missing or damaged.
+        OutputError: the shard cannot be written.
+    """
+    split = task.plan.shuffle.split
+    spills = [task.spills / spill_name(split, part) for part in range(task.parts)]
+    shard = write_shard(task.output, task.plan, task.shard, spills)
+    tick(shard.pairs)
+    return shard
+
+
+PLAN = Round("plan", plan_buckets, BucketCount, by_all=True)
+ENCODE = Round("encode", encode_part, PairStats, made=lambda task, _: [task.spill, task.sampled])
+SHUFFLE = Round("shuffle", order_shard, ShardInfo, made=lambda task, _: [task.output, index_path(task.output)])

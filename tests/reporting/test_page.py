@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.checks import check_config
+from nmt_prep.reporting import page
+from nmt_prep.reporting.page import render_page
+from tests.reporting.runs import run_toy, summary_of
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\u202eevil\u202c and \u2066more\u2069",
+    "x" * 100_000,
+    "-->]]></title></style><svg onload=alert(1)>",
+    "&lt;b&gt; &amp;amp; \"quoted\" 'single'",
+    "\x01\x7f\u200b\ufeff\U000e0041 hidden",
+    "مرحبا بالعالم، كيف حالك؟ می\u200cخواهم",
+    "{{constructor}} ${1+1} javascript:alert(1)",
+]
+VOID = {"br", "meta"}
+
+
+class Parsed(HTMLParser):
+    """The elements of a page; fails if they are not nested properly."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements[tag] += 1
+        self.attributes.extend((tag, name, value) for name, value in attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements[tag] += 1
+        self.attributes.extend((tag, name, value) for name, value in attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+
+def hostile_run(directory: Path) -> Path:
+    pairs = [
+        *zip(HOSTILE, reversed(HOSTILE), strict=True),
+        *((f"word {n} " * (1 + n % 9), f"Wort {n}") for n in range(1)),
+    ]
+    (directory / "a.source").write_text("".join(f"{source}\n" for source, _ in pairs), "utf-8")
+    (directory / "a.target").write_text("".join(f"{target}\n" for _, target in pairs), "utf-8")
+    config = {
+        "name": "hostile",
+        "languages": {"source": "en", "target": "ar"},
+        "output_dir": str(directory / "run"),
+        "seed": 1,
+        "splits": {
+            "train": [
+                {
+                    "name": "a",
+                    "url": {"source": "a.source", "target": "a.target"},
+                    "licence": "<script>alert(2)</script>",
+                }
+            ]
+        },
+        "clean": {
+            "preset": "none",
+            "rules": {"length": {"unit": "char", "max": 60}, "regex/own": {"pattern": "</script>"}},
+        },
+        "vocab": {"size": 300},
+    }
+    nmt_prep.run(check_config(config, "test config"), base_dir=directory)
+    return directory / "run"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return (hostile_run(tmp_path_factory.mktemp("hostile")) / "report" / "index.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_toy(tmp_path_factory.mktemp("page") / "run")
+
+
+def test_hostile_text_stays_text(hostile: str) -> None:
+    parsed = Parsed(hostile)
+    assert (parsed.elements["script"], parsed.elements["style"], parsed.elements["img"]) == (1, 1, 0)
+    assert hostile.count("</script>") == 1
+    assert not [name for _, name, _ in parsed.attributes if name.startswith("on") or name == "src"]
+    assert {value[0] for _, name, value in parsed.attributes if name == "href" and value} == {"#"}
+    text = "".join(parsed.text)
+    for expected in (
+        "</script><script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "⟨U+202E⟩evil⟨U+202C⟩ and ⟨U+2066⟩more⟨U+2069⟩",
+        "⟨U+0001⟩⟨U+007F⟩⟨U+200B⟩⟨U+FEFF⟩⟨U+E0041⟩ hidden",
+        "&lt;b&gt; &amp;amp; \"quoted\" 'single'",
+        "مرحبا بالعالم، كيف حالك؟ می\u200cخواهم",
+    ):
+        assert expected in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", hostile)
+    assert "x" * 400 not in hostile
+
+
+def test_text_of_a_corpus_has_its_language_and_direction(hostile: str) -> None:
+    assert '<td lang="ar" dir="auto">' in hostile
+    assert '<p lang="en" dir="auto">' in hostile
+
+
+def test_the_page_is_complete_in_itself(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    parsed = Parsed(text)
+    assert not [value for _, name, value in parsed.attributes if name in ("src", "srcset", "xlink:href", "action")]
+    assert "url(" not in text
+    assert "@import" not in text
+    ids = [value for _, name, value in parsed.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {value for _, name, value in parsed.attributes if name == "href"} <= {f"#{each}" for each in ids}
+    assert [value for tag, name, value in parsed.attributes if (tag, name) == ("section", "id")] == [
+        *("way", "rules", "lengths", "vocabularies", "duplicates", "batches", "examples", "provenance")
+    ]
+    assert parsed.elements["figure"] > 30
+    assert len(page._resource("page.js").encode()) < 30_000
+
+
+def test_every_plot_has_a_name_a_sentence_and_a_table(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    figures = re.findall("<figure.*?</figure>", text, re.DOTALL)
+    for figure in figures:
+        assert re.search('<svg class="plot" role="img" aria-label="[^"]+"', figure)
+        assert re.search('<p class="how">[^<]{20,}', figure)
+        if "<h3>Each corpus</h3>" not in figure:  # the table of the corpora follows it
+            assert "<details><summary>Table</summary>" in figure
+
+
+def test_numbers_of_the_page_are_those_of_the_summary(toy: Path) -> None:
+    text = "".join(Parsed((toy / "report" / "index.html").read_text("utf-8")).text)
+    summary = summary_of(toy)
+    for _, flow in _of_corpora(summary["flow"]):
+        assert f"{flow['read']['pairs']:,}" in text
+        assert f"{flow['encoded']['source_tokens']:,}" in text
+    for use in summary["pieces"].values():
+        assert f"{use['unused']:,} (" in text
+    assert summary["signature"] in text
+    for estimate in summary["batches"]["train"]:
+        assert f"{100 - 100 * estimate['tokens'] / estimate['cells']:.1f} %" in text
+
+
+def test_the_same_data_give_the_same_page(toy: Path, tmp_path: Path) -> None:
+    other = run_toy(tmp_path / "other directory")
+    for name in ("index.html", "summary.json", "summary.txt"):
+        assert (toy / "report" / name).read_bytes() == (other / "report" / name).read_bytes()
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    assert render_page(summary_of(toy)) == text
+    assert str(tmp_path) not in text
+
+
+def test_thirty_corpora_fit_into_a_megabyte(toy: Path) -> None:
+    summary = summary_of(toy)
+    for section in ("flow", "corpora", "text", "clean", "rules", "rejects"):
+        own = summary[section]["train"]
+        summary[section]["train"] = {
+            **own,
+            **{f"corpus{number}": json.loads(json.dumps(own["dirty"])) for number in range(28)},
+        }
+    for corpus in summary["text"]["train"].values():
+        for pair in [*corpus["examples"], *corpus["longest"]]:
+            pair["text"] = dict.fromkeys(pair["text"], "长" * 200)
+            pair["pieces"] = {side: ["长长"] * 100 for side in pair["pieces"]}
+    text = render_page(summary)
+    assert len(text.encode()) <= 1_000_000
+    Parsed(text)
+    assert "train/corpus27" in text
+
+
+def test_the_policy_allows_nothing_from_elsewhere(toy: Path) -> None:
+    text = (toy / "report" / "index.html").read_text("utf-8")
+    assert "default-src &#x27;none&#x27;" in text
+
+
+def test_the_script_is_plain() -> None:
+    script = files("nmt_prep.reporting").joinpath("page.js").read_text("utf-8")
+    assert not re.search(r"innerHTML|document\.write|eval\(|fetch\(|XMLHttp|import\(", script)
+
+
+def _of_corpora(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for split, values in section.items():
+        for corpus, value in values.items():
+            yield f"{split}/{corpus}", value

@@ -18,6 +18,8 @@ class Markup(str):
 Content: TypeAlias = "str | int | Iterable[Content] | None"
 """Markup; text, which is escaped; a number, which gets separators of thousands; None for nothing; or several."""
 
+_LONGEST = 300  # characters of a text
+
 _EMPTY = frozenset({"br", "col", "hr", "meta", "rect", "line", "path", "use", "circle"})
 
 
@@ -56,7 +58,9 @@ def join(content: Content) -> Markup:
 
 
 def corpus_text(text: str, language: str, *, tag: str = "td", class_: str | None = None) -> Markup:
-    """Returns an element with text of a corpus, in its language and direction."""
+    """Returns an element with text of a corpus, in its language and direction; a long text is cut."""
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]} …"
     return el(tag, text, lang=language, dir="auto", class_=class_)
 
 

@@ -65,7 +65,7 @@ def test_flow(place: Path, summary: dict[str, Any], split: str, corpus: str) -> 
     assert sum(drop["pairs"] for drop in drops.values()) == flow["read"]["pairs"] - len(left)
     for reason, pairs in Counter(row["rule"] for row in rejected).items():
         own = [row for row in rejected if row["rule"] == reason]
-        group = "duplicates" if reason == "duplicate_pair" else "rules"
+        group = {"duplicate_pair": "duplicates", "in_test_set:dev": "test sets"}.get(reason, "rules")
         assert drops.pop(reason) == {"group": group, "reason": reason, "pairs": pairs, "bytes": text_bytes(own)}
     empty = flow["read"]["pairs"] - len(compiled)
     expected = {"group": "reading", "reason": "empty_target", "pairs": empty, "bytes": None}

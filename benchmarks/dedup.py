@@ -35,6 +35,8 @@ from nmt_prep.corpora import iter_pairs
 
 SIDES = ("source", "target")
 CHUNK = 100_000
+KEY_LINE = 33
+"""Bytes of a key with its end of line."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def compare(root: Path, arguments: argparse.Namespace) -> None:
     without = run([*command, "--until", "clean"])
     with_dedup = run([*command, "--until", "clean", "--set", f"clean.dedup.pair={kind}"])
     counts = json.loads((root / "run" / ".nmt_prep" / "manifests" / "clean.json").read_text())["counts"]
-    print(f"{pairs:,} pairs, {counts['dropped'].get('duplicate_pair', 0):,} dropped")
+    print(f"{pairs:,} pairs, {counts['pairs_out']:,} kept")
     show("clean", without, pairs)
     show(f"clean with dedup: {kind}", with_dedup, pairs)
     added = Spent(with_dedup.clock - without.clock, with_dedup.processor - without.processor, with_dedup.memory)
@@ -149,7 +151,9 @@ def write_keys(root: Path, kind: KeyKind) -> None:
         for part in sorted((root / "run" / "compiled" / "train").iterdir()):
             for batch in iter_pairs(part, columns=SIDES):
                 digits = keys_of(batch, ["pair"], kind)["pair"].astype(">u8").tobytes().hex()
-                file.writelines(f"{digits[first : first + 32]}\n" for first in range(0, len(digits), 32))
+                file.writelines(
+                    f"{digits[first : first + KEY_LINE - 1]}\n" for first in range(0, len(digits), KEY_LINE - 1)
+                )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from nmt_prep.errors import AlignmentModelError
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
 
-_NO_LINK = 0.4
+_NO_LINK = 0.3
 """Probability that a word has no link, before the words are seen."""
 
 _UNSEEN = 0.03

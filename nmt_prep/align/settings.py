@@ -14,7 +14,8 @@ class Settings:
 
     Attributes:
         pretokenized: words are what white space in ASCII separates.
-        stem: number of characters that words are cut to, so that their forms share counts; 0 to keep them whole.
+        stem: number of characters that words are cut to, except frequent ones, so that their forms share counts; 0 to
+            keep all whole.
         table: the most pairs of words that the lexical table has. It bounds the memory of training, about 40 bytes for
             each, and does not depend on the number of pairs of lines.
     """

@@ -50,11 +50,14 @@ _FIRST_STEEPNESS = 2.0
 _COMBINATIONS_PER_CELL = 8
 """The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""
 
-_LEAST_CELL = ALIGN_ONE // 256
+_LEAST_CELL = ALIGN_ONE // 1024
 """Cells with smaller counts after a diagonal round are dropped."""
 
 _EQUAL_WORDS = 0.5
 """Counts of links that are added for words that are equal on both sides, such as names and numbers."""
+
+_FREQUENT = 100
+"""Words with at least this count are learned whole, not by their stems."""
 
 _CELL_NAMES = ("offsets", "targets", "counts")
 
@@ -183,7 +186,8 @@ def _nothing_expected(model: Model) -> Counts:
 def _with_words(model: Model, arrays: Arrays) -> Model:
     vocabularies = []
     for number, side in enumerate(SIDES):
-        stems, counts = arrays[f"{side}.stems"], arrays[f"{side}.counts"]
+        wholes, stems, counts = (arrays[f"{side}.{name}"] for name in ("wholes", "stems", "counts"))
+        stems = np.where(counts >= _FREQUENT, wholes, stems)
         if model.prior is not None:
             known = model.prior.vocabularies[number]
             stems, counts = np.concatenate([stems, known.hashes]), np.concatenate([counts, known.counts])

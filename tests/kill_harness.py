@@ -34,7 +34,7 @@ CHANGES = {
         "preset": "none",
         "rules": {"length": {"max": 7}},
         "fix": ["whitespace"],
-        "dedup": {"pair": "exact", "max_sources_per_target": 2},
+        "dedup": {"pair": "near", "max_sources_per_target": 2, "near": {"similarity": 0.6}},
     },
 }
 

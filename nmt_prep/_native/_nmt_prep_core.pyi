@@ -262,6 +262,35 @@ def rank_records(
     records: npt.NDArray[np.uint64], kept: int, corpora: list[int], corpus_count: int
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]: ...
 
+# near.cpp
+def band_hashes(
+    source: npt.NDArray[np.uint8],
+    source_offsets: npt.NDArray[np.int64],
+    target: npt.NDArray[np.uint8],
+    target_offsets: npt.NDArray[np.int64],
+    bands: int,
+    rows: int,
+) -> npt.NDArray[np.uint64]: ...
+def sort_bands(records: npt.NDArray[np.uint64]) -> None: ...
+def bucket_edges(
+    records: npt.NDArray[np.uint64], cap: int, first: int, limit: int
+) -> tuple[npt.NDArray[np.uint64], int, int]: ...
+def group_rows(
+    numbers: npt.NDArray[np.uint64], groups: npt.NDArray[np.uint32], count: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
+def verify_pairs(
+    source: npt.NDArray[np.uint8],
+    source_offsets: npt.NDArray[np.int64],
+    target: npt.NDArray[np.uint8],
+    target_offsets: npt.NDArray[np.int64],
+    other_source: npt.NDArray[np.uint8],
+    other_source_offsets: npt.NDArray[np.int64],
+    other_target: npt.NDArray[np.uint8],
+    other_target_offsets: npt.NDArray[np.int64],
+    candidates: npt.NDArray[np.int64],
+    similarity: float,
+) -> npt.NDArray[np.bool_]: ...
+
 # segments.cpp
 class SegmentIndex:
     def __init__(

@@ -35,7 +35,7 @@ def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:
             rules_in_full(common), settings, config, {name for each in own.values() for name in each.rules}
         ),
         **({"overrides": overrides} if overrides else {}),
-        "dedup": effective_dedup(settings).model_dump(mode="json"),
+        "dedup": effective_dedup(settings).in_full(),
         "decontaminate": effective_decontamination(settings, config.splits).model_dump(mode="json"),
         "splits": [*settings.splits],
         "rejects": settings.rejects,

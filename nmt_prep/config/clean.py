@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from nmt_prep.config.section import Location, Name, Section
 
@@ -28,13 +28,26 @@ class CorpusCleaning(Section):
     rules: dict[str, Any] = Field(default_factory=dict, description=_RULES)
 
 
+class NearSettings(Section):
+    """How similar near duplicates are."""
+
+    similarity: float = Field(
+        0.75,
+        gt=0,
+        le=1,
+        description="a number above 0, up to 1: the smallest share of character n-grams that both sides of near "
+        "duplicates have in common",
+    )
+
+
 class DedupSettings(Section):
     """Deduplication: drops pairs that are the same as others, after the rules, within each split."""
 
-    pair: Annotated[Literal["off", "exact", "normalized"] | None, BeforeValidator(_off_in_yaml)] = Field(
+    pair: Annotated[Literal["off", "exact", "normalized", "near"] | None, BeforeValidator(_off_in_yaml)] = Field(
         None,
-        description="off, exact, normalized, or null for that of the preset: keep one of several pairs whose sides are "
-        "equal, in all bytes or except for case, punctuation, digits, spaces and width",
+        description="off, exact, normalized, near, or null for that of the preset: keep one of several pairs whose "
+        "sides are equal in all bytes, or except for case, punctuation, digits, spaces and width; near also drops "
+        "pairs whose sides are similar to those of a better pair",
     )
     max_targets_per_source: int | None = Field(
         None, ge=1, description="a number, or null for no limit: the most pairs to keep with the same source"
@@ -47,6 +60,9 @@ class DedupSettings(Section):
         description="a list of names of scores, then corpus: keep the pairs with the highest scores; if scores are "
         "equal, those of the first corpus, then those in the first rows",
     )
+    near: NearSettings = Field(
+        default_factory=NearSettings, description="a mapping: how similar near duplicates are, for pair: near"
+    )
 
     @field_validator("keep")
     @classmethod
@@ -57,10 +73,28 @@ class DedupSettings(Section):
             raise ValueError(f"must name no score twice, and at most {_MOST_SCORES} scores")
         return keep
 
+    @field_validator("near")
+    @classmethod
+    def _applies(cls, near: NearSettings, info: ValidationInfo) -> NearSettings:
+        pair = info.data.get("pair", "near")
+        if pair is None or (pair != "near" and near != NearSettings()):  # the defaults may be written out
+            raise ValueError("applies only with pair: near; set it, or remove near")
+        return near
+
+    def in_full(self) -> dict[str, Any]:
+        """Returns all settings that apply, as in YAML."""
+        return self.model_dump(mode="json", exclude=None if self.pair == "near" else {"near"})
+
+    @property
+    def keys(self) -> Literal["exact", "normalized"]:
+        """The kind of keys that pairs and sides are compared by."""
+        return "normalized" if self.pair in ("normalized", "near") else "exact"
+
     @property
     def active(self) -> bool:
         """True if anything may be dropped."""
-        return self.pair in ("exact", "normalized") or bool(self.max_targets_per_source or self.max_sources_per_target)
+        compared = self.pair not in ("off", None)
+        return compared or bool(self.max_targets_per_source or self.max_sources_per_target)
 
 
 class DecontaminateSettings(Section):

@@ -43,7 +43,17 @@ from nmt_prep.stages.clean_corpora import (
     tops_translation,
     unknown_scores,
 )
-from nmt_prep.stages.clean_dedup import DEDUP_ROUNDS, LIMIT, PLAN, Overlap, dedup_rounds, deduplicate, plan_splits
+from nmt_prep.stages.clean_dedup import (
+    DEDUP_ROUNDS,
+    LIMIT,
+    PLAN,
+    DedupSplit,
+    Overlap,
+    dedup_rounds,
+    deduplicate,
+    plan_splits,
+)
+from nmt_prep.stages.clean_duplicates import observed_duplicates
 from nmt_prep.stages.clean_leaks import (
     SEGMENTS,
     decontamination_settings,
@@ -55,6 +65,7 @@ from nmt_prep.stages.clean_leaks import (
     leaks_of,
     preset_left_out,
 )
+from nmt_prep.stages.clean_near import NEAR_PLAN
 from nmt_prep.stages.clean_observed import CleanObserved, RuleFacts, rule_facts
 from nmt_prep.stages.clean_passes import drop_misaligned, keep_top, left_out, sample_rejects, share_out
 from nmt_prep.stages.clean_tasks import BEST_ROUNDS, CLEAN, FIRST, REJECTS, TOP_ROUNDS
@@ -106,10 +117,10 @@ class CleanOutput:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """The work on all corpora, and the overlap of corpora by split."""
+    """The work on all corpora, and the splits in which duplicates were dropped."""
 
     corpora: list[CorpusWork]
-    overlap: dict[str, Overlap]
+    deduplicated: list[DedupSplit]
 
 
 class Clean(Stage[CleanOutput, Cleaned]):
@@ -127,7 +138,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
     output = CleanOutput
     observed = CleanObserved
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = (
-        *(PLAN, SEGMENTS, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
+        *(PLAN, NEAR_PLAN, SEGMENTS, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
         *DEDUP_ROUNDS,
         *TRANSLATION_ROUNDS,
         *(*BEST_ROUNDS, LIMIT, REJECTS),
@@ -149,8 +160,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         translation = TRANSLATION_ROUNDS if any(scores_translation(*each) for each in cleaned) else ()
         dedup, limits = dedup_rounds(config)
         sample = (REJECTS,) if clean.rejects == "sample" else ()
+        near = (NEAR_PLAN,) if effective_dedup(clean).pair == "near" else ()
         segments = (SEGMENTS,) if is_active(config) else ()
-        return (PLAN, *segments, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
+        return (PLAN, *near, *segments, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
 
     def settings(self, config: Config) -> dict[str, object]:
         clean = section_of(config)
@@ -164,7 +176,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
             settings["seed"] = config.seed
         dedup = effective_dedup(clean)
         if dedup.active:
-            settings |= {f"clean.dedup.{key}": value for key, value in dedup.model_dump(mode="json").items()}
+            settings |= {f"clean.dedup.{key}": value for key, value in dedup.in_full().items()}
             settings["clean.dedup.unicode"] = KEYS_UNICODE_VERSION
         settings |= decontamination_settings(config)
         for split, _, corpus in cleaned_corpora(config):
@@ -204,9 +216,9 @@ class Clean(Stage[CleanOutput, Cleaned]):
         return files
 
     def work(self, job: Job) -> Rounds[Cleaned]:
-        bits = yield from plan_splits(job)
+        plan = yield from plan_splits(job)
         against = yield from gather(job)
-        corpora = list(work_on_corpora(job, bits, against))
+        corpora = list(work_on_corpora(job, plan.bits, against))
         firsts = yield from FIRST.run(
             [task for each in corpora for task in each.tasks[: each.first]],
             sum(pairs for each in corpora for pairs in each.pairs[: each.first]),
@@ -219,12 +231,12 @@ class Clean(Stage[CleanOutput, Cleaned]):
         )
         share_out(corpora, [len(each.tasks) - each.first for each in corpora], rest)
         yield from keep_top(job, corpora, "top")
-        overlap = yield from deduplicate(job, corpora, bits, "dedup")
+        deduplicated = yield from deduplicate(job, corpora, plan, "dedup")
         yield from drop_misaligned(job, corpora)
         yield from keep_top(job, corpora, "best")
-        yield from deduplicate(job, corpora, bits, "limits")
+        yield from deduplicate(job, corpora, plan, "limits")
         yield from sample_rejects(job, corpora)
-        return Cleaned(corpora, overlap)
+        return Cleaned(corpora, deduplicated)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
         parts: dict[str, tuple[CleanedPart, ...]] = dict.fromkeys(section_of(job.config).splits, ())
@@ -243,7 +255,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         counts = Counts(
             total.pairs_in, total.pairs_out, total.dropped, {f"{fix}_fixed": n for fix, n in total.altered.items() if n}
         )
-        output = CleanOutput(parts, corpora, made.overlap)
+        overlap = {split.name: split.overlap for split in made.deduplicated if split.overlap is not None}
+        output = CleanOutput(parts, corpora, overlap)
         if remark := preset_left_out(job.config):
             job.progress.event("preset_left_out", message=remark)
         observed = _observed(job, made)
@@ -277,4 +290,5 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
         rules.setdefault(each.split, {})[name] = facts
     leaks = leaks_of(made.corpora)
     warnings = (*left_out(job, made.corpora), *leak_warnings(leaks))
-    return CleanObserved(warnings, translation, leaks, rejected, rules)
+    duplicates = observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys)
+    return CleanObserved(warnings, translation, leaks, rejected, rules, duplicates)

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from nmt_prep.cleaning.dedup.deciding import Corpora
-from nmt_prep.cleaning.dedup.drops import mark_path
+from nmt_prep.cleaning.dedup.drops import ClusterSizes, mark_path, merged_clusters
 from nmt_prep.cleaning.dedup.keys import Compared
 from nmt_prep.cleaning.dedup.records import Comparison, comparisons_of
 from nmt_prep.cleaning.presets import effective_dedup
-from nmt_prep.config import Config
+from nmt_prep.config import Config, DedupSettings
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.clean_corpora import cleaned_corpora, is_deduplicated, section_of
@@ -39,6 +40,8 @@ from nmt_prep.stages.clean_dedup_tasks import (
     mark_part,
     plan_ranges,
 )
+from nmt_prep.stages.clean_near import NEAR, NEAR_ROUNDS, NearFound, NearWork, find_near, plan_near_splits
+from nmt_prep.stages.clean_near_tasks import NearPlan
 from nmt_prep.stages.clean_tasks import PartResult, made_files
 from nmt_prep.stages.clean_work import CorpusWork, comparisons_by_pass, spill_directory
 from nmt_prep.stages.compile import Compile
@@ -72,9 +75,12 @@ DROP, LIMIT = (
     Round(name, drop_pairs, PartResult, made=lambda task, result: made_files(task.part.files, result))
     for name in ("clean-dedup", "clean-limits")
 )
+NEAR_MARK = Round("clean-near-dropped", mark_part, Marked, unit="parts", made=lambda task, _: [task.output])
 DEDUP_ROUNDS: tuple[Round[Any, Any], ...] = (
-    *[each for step in STEPS.values() for each in (step.decide, step.mark)][:-1],
-    DROP,
+    *(STEPS["pair"].decide, STEPS["pair"].mark),
+    *(*NEAR_ROUNDS, NEAR_MARK),
+    *(STEPS["source"].decide, STEPS["source"].mark),
+    *(STEPS["target"].decide, DROP),
 )
 
 Overlap: TypeAlias = "dict[str, dict[str, int]]"
@@ -92,6 +98,8 @@ class DedupSplit:
         parts: the parts of which pairs are left, in order.
         dropped: the files with dropped pairs, by reason.
         overlap: overlap of the corpora; None until it is computed, or if pairs are not compared.
+        clusters: number of clusters of equal pairs, by size.
+        near: the near duplicates; None until they are found, or if they are not searched for.
     """
 
     name: str
@@ -100,6 +108,20 @@ class DedupSplit:
     parts: list[DedupPart]
     dropped: dict[str, tuple[Path, ...]]
     overlap: Overlap | None = None
+    clusters: ClusterSizes = ()
+    near: NearFound | None = None
+
+    @property
+    def numbers(self) -> Corpora:
+        """The number of the corpus of each part."""
+        names = list(dict.fromkeys(self.corpora))
+        return Corpora(tuple(names.index(name) for name in self.corpora), len(names))
+
+    def by_corpus(self, matrix: npt.ArrayLike) -> Overlap:
+        """Returns a matrix of corpora, given row by row, with the names of the corpora."""
+        names = list(dict.fromkeys(self.corpora))
+        rows = np.reshape(matrix, (len(names), len(names))).tolist()
+        return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, rows, strict=True)}
 
     def compared(self, comparison: Comparison) -> list[DedupPart]:
         """Returns the parts to compare. Limits do not apply to monolingual corpora."""
@@ -108,18 +130,38 @@ class DedupSplit:
 
 def dedup_rounds(config: Config) -> tuple[tuple[Round[Any, Any], ...], tuple[Round[Any, Any], ...]]:
     """Returns the rounds of the comparisons that a config asks for: of the pass ``dedup``, and of ``limits``."""
-    early, late = comparisons_by_pass(effective_dedup(section_of(config)))
-    return _rounds_of(early, DROP), _rounds_of(late, LIMIT)
+    settings = effective_dedup(section_of(config))
+    early, late = comparisons_by_pass(settings)
+    return _rounds_of(settings, early, DROP), _rounds_of(settings, late, LIMIT)
 
 
-def _rounds_of(comparisons: Sequence[Comparison], drop: Round[Any, Any]) -> tuple[Round[Any, Any], ...]:
-    steps = [STEPS[each.compared] for each in comparisons]
-    rounds = [each for step in steps for each in (step.decide, step.mark)]
-    return (*rounds[:-1], drop) if steps else ()
+def _rounds_of(
+    settings: DedupSettings, comparisons: Sequence[Comparison], drop: Round[Any, Any]
+) -> tuple[Round[Any, Any], ...]:
+    rounds: list[Round[Any, Any]] = []
+    for comparison in comparisons:
+        step = STEPS[comparison.compared]
+        rounds += [step.decide, step.mark]
+        if comparison.compared == "pair" and settings.pair == "near":
+            rounds += [*NEAR_ROUNDS, NEAR_MARK]
+    return (*rounds[:-1], drop) if rounds else ()  # no comparison needs the marks of the last one
 
 
-def plan_splits(job: Job) -> Rounds[dict[str, int]]:
-    """Yields the round that divides the keys; returns the number of bits of a range by split, if pairs are compared."""
+@dataclass(frozen=True)
+class DedupPlan:
+    """How the work on each split to deduplicate is divided.
+
+    Attributes:
+        bits: number of leading bits of a key that are the number of its range.
+        near: how the search for near duplicates is divided; empty if there is none.
+    """
+
+    bits: Mapping[str, int]
+    near: Mapping[str, NearPlan]
+
+
+def plan_splits(job: Job) -> Rounds[DedupPlan]:
+    """Yields the rounds that divide the work; returns the result."""
     settings, compiled = effective_dedup(section_of(job.config)), job.read(Compile).parts
     pairs: dict[str, int] = {}
     for split, _, corpus in cleaned_corpora(job.config):
@@ -131,36 +173,43 @@ def plan_splits(job: Job) -> Rounds[dict[str, int]]:
         PlanTask(f"ranges-{split}", split, number, comparisons, job.task_memory) for split, number in pairs.items()
     ]
     planned = yield from PLAN.run(tasks)
-    return {task.split: ranges.bits for task, ranges in zip(tasks, planned, strict=True)}
+    near = yield from plan_near_splits(job, settings, pairs)
+    return DedupPlan({task.split: ranges.bits for task, ranges in zip(tasks, planned, strict=True)}, near)
 
 
 def deduplicate(
-    job: Job, corpora: Sequence[CorpusWork], bits: Mapping[str, int], this: Literal["dedup", "limits"]
-) -> Rounds[dict[str, Overlap]]:
+    job: Job, corpora: Sequence[CorpusWork], plan: DedupPlan, this: Literal["dedup", "limits"]
+) -> Rounds[list[DedupSplit]]:
     """Yields the rounds of a pass that compares pairs, and gives the corpora the results.
 
     Args:
         job: the job.
         corpora: all corpora.
-        bits: for each split to deduplicate, the number of leading bits of a key that are the number of its range.
+        plan: how the work is divided.
         this: the pass.
 
     Returns:
-        The overlap of the corpora by split; empty if pairs are not compared on both sides.
+        The splits, with the results of the comparisons.
     """
     chosen = [each for each in corpora if this in each.passes]
     splits = [
         _split(job, name, number, [each for each in corpora if each.split == name and each.comparisons], this)
-        for name, number in bits.items()
+        for name, number in plan.bits.items()
     ]
-    marked: Compared | None = None
-    early, late = comparisons_by_pass(effective_dedup(section_of(job.config)))
-    comparisons = early if this == "dedup" else late
-    for number, comparison in enumerate(comparisons, 1):
+    settings, number = effective_dedup(section_of(job.config)), 0 if this == "dedup" else 1
+    rounds = dedup_rounds(job.config)[number]
+    marked: str | None = None
+    for comparison in comparisons_by_pass(settings)[number]:
+        step = STEPS[comparison.compared]
         yield from _compare(job, comparison, splits, marked)
-        if number < len(comparisons):
-            yield from _mark(job, comparison, splits)
+        if step.mark in rounds:
             marked = comparison.compared
+            yield from _mark(job, step.mark, marked, splits)
+        if comparison.compared == "pair" and settings.pair == "near":
+            yield from _compare_near(job, settings, plan, splits)
+            if NEAR_MARK in rounds:
+                marked = "near"
+                yield from _mark(job, NEAR_MARK, marked, splits)
     tasks = [
         DropTask(f"{this}-{part.stem}", part, split.dropped, split.corpora) for split in splits for part in split.parts
     ]
@@ -168,7 +217,7 @@ def deduplicate(
     results = iter((yield from drop.run(tasks, sum(task.part.made.pairs for task in tasks))))
     for each in chosen:
         each.passed([next(results) for _ in each.kept()])
-    return {split.name: split.overlap for split in splits if split.overlap is not None}
+    return splits
 
 
 def _split(
@@ -185,7 +234,7 @@ def _split(
     return split
 
 
-def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], marked: Compared | None) -> Rounds[None]:
+def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], marked: str | None) -> Rounds[None]:
     """Yields the round of a comparison, and adds the files that it writes to the splits."""
     step = STEPS[comparison.compared]
     decisions = [_decisions(job, step, split, comparison, marked) for split in splits]
@@ -195,15 +244,13 @@ def _compare(job: Job, comparison: Comparison, splits: Sequence[DedupSplit], mar
         decided = [next(results) for _ in own]
         split.dropped[step.reason] = tuple(task.output for task in own)
         if comparison.compared == "pair":
-            split.overlap = _overlap(list(dict.fromkeys(split.corpora)), decided)
+            nothing = np.zeros(split.numbers.count**2, np.int64)
+            split.overlap = split.by_corpus(sum((np.array(each.overlap) for each in decided), nothing))
+            split.clusters = merged_clusters([each.clusters for each in decided])
 
 
-def _decisions(
-    job: Job, step: Step, split: DedupSplit, comparison: Comparison, marked: Compared | None
-) -> list[DecideTask]:
-    names = list(dict.fromkeys(split.corpora))
+def _decisions(job: Job, step: Step, split: DedupSplit, comparison: Comparison, marked: str | None) -> list[DecideTask]:
     directory, parts = spill_directory(job, split.name), tuple(part.number for part in split.compared(comparison))
-    corpora = Corpora(tuple(names.index(name) for name in split.corpora), len(names))
     return [
         DecideTask(
             f"{step.decide.name}-{split.name}-{number:04d}",
@@ -213,7 +260,7 @@ def _decisions(
             directory,
             parts,
             marked,
-            corpora,
+            split.numbers,
             job.task_memory,
             directory / f"{comparison.compared}-{number:04d}.drops",
         )
@@ -221,28 +268,32 @@ def _decisions(
     ]
 
 
-def _mark(job: Job, comparison: Comparison, splits: Sequence[DedupSplit]) -> Rounds[None]:
+def _compare_near(job: Job, settings: DedupSettings, plan: DedupPlan, splits: Sequence[DedupSplit]) -> Rounds[None]:
+    """Yields the rounds that find near duplicates, and adds the files that they write to the splits."""
+    works = [
+        NearWork.of(
+            split.name, spill_directory(job, split.name), settings, plan.near[split.name], split.numbers, split.parts
+        )
+        for split in splits
+    ]
+    for split, found in zip(splits, (yield from find_near(works)), strict=True):
+        split.dropped[NEAR] = found.drops
+        split.near = found
+
+
+def _mark(job: Job, which: Round[MarkTask, Marked], comparison: str, splits: Sequence[DedupSplit]) -> Rounds[None]:
     """Yields the round that marks the pairs that are dropped up to and including a comparison."""
-    step = STEPS[comparison.compared]
-    yield from step.mark.run(
+    yield from which.run(
         [
             MarkTask(
-                f"{step.mark.name}-{part.stem}",
+                f"{which.name}-{part.stem}",
                 part.number,
                 len(split.corpora),
                 dict(split.dropped),
-                mark_path(spill_directory(job, split.name), comparison.compared, part.number),
+                mark_path(spill_directory(job, split.name), comparison, part.number),
             )
             for split in splits
             for part in split.parts
         ],
         sum(len(split.parts) for split in splits),
     )
-
-
-def _overlap(names: Sequence[str], decided: Sequence[Decided]) -> Overlap:
-    total = np.zeros(len(names) ** 2, np.int64)
-    for each in decided:
-        total += np.array(each.overlap, np.int64)
-    rows = total.reshape(len(names), len(names)).tolist()
-    return {name: dict(zip(names, row, strict=True)) for name, row in zip(names, rows, strict=True)}

@@ -13,7 +13,7 @@ import pyarrow as pa
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.dedup.deciding import Corpora, decide_range
-from nmt_prep.cleaning.dedup.drops import Dropped, DropWriter, PartDrops, write_marks
+from nmt_prep.cleaning.dedup.drops import ClusterSizes, Dropped, DropWriter, PartDrops, write_marks
 from nmt_prep.cleaning.dedup.records import Comparison, parts_of, places_of, rows_of
 from nmt_prep.cleaning.dedup.spill import MOST_BITS, SMALLEST_SHARE, SpilledRange, range_bits, range_bytes
 from nmt_prep.corpora import iter_pairs
@@ -79,9 +79,10 @@ class DecideTask:
 
 @dataclass(frozen=True)
 class Decided:
-    """The overlap of the corpora in a range, as a matrix, row by row."""
+    """The overlap of the corpora in a range, as a matrix, row by row, and the number of clusters by size."""
 
     overlap: tuple[int, ...]
+    clusters: ClusterSizes
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def decide(task: DecideTask, tick: Tick) -> Decided:
     with DropWriter(task.output, len(task.corpora.of_parts)) as output:
         overlap = decide_range(found, task.comparison, task.corpora, 2 * range_bytes(task.memory), output)
     tick(found.rows)
-    return Decided(tuple(overlap.tolist()))
+    return Decided(tuple(overlap.tolist()), output.clusters())
 
 
 def mark_part(task: MarkTask, tick: Tick) -> Marked:

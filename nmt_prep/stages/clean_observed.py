@@ -14,6 +14,7 @@ from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import Section
 from nmt_prep.health.warning import HealthWarning
+from nmt_prep.stages.clean_duplicates import Duplicates
 from nmt_prep.stages.clean_leaks import Leak
 from nmt_prep.stages.clean_translation import TranslationFacts
 
@@ -58,6 +59,7 @@ class CleanObserved:
         leaks: what the corpora contain of evaluation sets, by split.
         rejected: notes about the rejected pairs.
         rules: the rules by their keys.
+        duplicates: the duplicates by split, where pairs are compared.
     """
 
     warnings: tuple[HealthWarning, ...] = ()
@@ -65,6 +67,7 @@ class CleanObserved:
     leaks: dict[str, tuple[Leak, ...]] = field(default_factory=dict)
     rejected: dict[str, dict[str, RejectNotes]] = field(default_factory=dict)
     rules: dict[str, dict[str, dict[str, RuleFacts]]] = field(default_factory=dict)
+    duplicates: dict[str, Duplicates] = field(default_factory=dict)
 
 
 def rule_facts(rules: Sequence[Rule[Any]], cleaning: Cleaning, threshold: float | None) -> dict[str, RuleFacts]:

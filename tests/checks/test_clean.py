@@ -88,6 +88,17 @@ def test_sections_without_problems(clean: Any) -> None:
         ),
         ({"rejects": "some"}, "clean.rejects: found the text 'some'; allowed: none, sample or all"),
         ({"dedupe": {}}, "clean.dedupe: unknown key"),
+        ({"dedup": {"near": {}}}, "clean.dedup.near: applies only with pair: near; set it, or remove near"),
+        (
+            {"dedup": {"pair": "exact", "near": {"similarity": 0.8}}},
+            "clean.dedup.near: applies only with pair: near; set it, or remove near",
+        ),
+        (
+            {"dedup": {"pair": "near", "near": {"similarity": 0}}},
+            "clean.dedup.near.similarity: found the number 0; allowed: a number above 0, up to 1",
+        ),
+        ({"dedup": {"pair": "near", "near": {"similarity": 1.01}}}, "clean.dedup.near.similarity: found the number"),
+        ({"dedup": {"pair": "near", "near": {"similar": 1}}}, "clean.dedup.near.similar: unknown key; did you mean"),
     ],
 )
 def test_each_problem_names_its_key(clean: Any, expected: str) -> None:

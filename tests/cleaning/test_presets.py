@@ -37,3 +37,10 @@ def test_presets_drop_duplicates_unless_the_config_says_otherwise() -> None:
     limited = effective_dedup(CleanSettings(preset="light", dedup=DedupSettings(max_targets_per_source=3)))
     assert (limited.pair, limited.max_targets_per_source, limited.active) == ("exact", 3, True)
     assert not effective_dedup(CleanSettings(preset="none")).active
+
+
+def test_settings_of_near_duplicates_are_written_out_where_they_apply() -> None:
+    near = CleanSettings(dedup=DedupSettings(pair="near")).dedup
+    assert (near.active, near.keys, near.in_full()["near"]) == (True, "normalized", {"similarity": 0.75})
+    assert "near" not in DedupSettings(pair="normalized").in_full()
+    assert DedupSettings(pair="exact", near={"similarity": 0.75}).keys == "exact"  # the default may be written out

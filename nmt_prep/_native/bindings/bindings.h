@@ -22,6 +22,7 @@ void bind_fixes(nanobind::module_& module);
 void bind_clean(nanobind::module_& module);
 void bind_dedup(nanobind::module_& module);
 void bind_segments(nanobind::module_& module);
+void bind_near(nanobind::module_& module);
 void bind_fasttext(nanobind::module_& module);
 void bind_align(nanobind::module_& module);
 void bind_health(nanobind::module_& module);

@@ -13,6 +13,7 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_clean(module);
     nmt_prep::bind_dedup(module);
     nmt_prep::bind_segments(module);
+    nmt_prep::bind_near(module);
     nmt_prep::bind_fasttext(module);
     nmt_prep::bind_align(module);
     nmt_prep::bind_health(module);

@@ -8,7 +8,8 @@ it and for each later row, up to the last marked one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -28,6 +29,9 @@ BLOCK = 1 << 16
 Dropped: TypeAlias = Mapping[str, Sequence[Path]]
 """The files with the pairs to drop, by reason."""
 
+ClusterSizes: TypeAlias = tuple[tuple[int, int], ...]
+"""Sizes of clusters, and the number of clusters with each size."""
+
 
 class DropWriter(GroupedWriter):
     """Writes a file with dropped pairs."""
@@ -36,6 +40,7 @@ class DropWriter(GroupedWriter):
         """Stores the path and the number of parts; creates nothing."""
         super().__init__(path)
         self._groups = np.arange(parts + 1)
+        self._survivors = [np.zeros((0, 2), np.uint64)]
 
     def add(self, drops: Records) -> None:
         """Adds dropped pairs.
@@ -48,6 +53,50 @@ class DropWriter(GroupedWriter):
             OutputError: the file cannot be written.
         """
         self.write(drops, np.searchsorted(parts_of(drops[:, 0]), self._groups).astype(np.uint64))
+        self._survivors.append(np.column_stack(np.unique(drops[:, 1], return_counts=True)).astype(np.uint64))
+
+    def clusters(self) -> ClusterSizes:
+        """Returns the number of clusters by size.
+
+        Requires that all pairs that are dropped in favour of one pair are in this file.
+        """
+        survivors, counts = np.concatenate(self._survivors).T
+        return cluster_sizes(np.bincount(np.unique(survivors, return_inverse=True)[1], counts).astype(np.int64))
+
+
+def read_survivors(path: Path, part: int, parts: int) -> Records:
+    """Returns the pairs that are kept instead of the dropped pairs of a part.
+
+    Raises:
+        OutputError: the file cannot be read.
+    """
+    return np.concatenate([np.zeros(0, np.uint64), *(each.read(2)[:, 1] for each in _slices([path], part, parts))])
+
+
+def cluster_sizes(dropped: npt.NDArray[np.int64]) -> ClusterSizes:
+    """Returns the number of clusters by size.
+
+    A cluster is a pair together with the pairs that are dropped in favour of it. Sizes up to 8 have a bin each; further
+    bins end at 16, 32 and so on.
+
+    Args:
+        dropped: for each pair that is kept, the number of pairs that are dropped in favour of it; at least one.
+
+    Returns:
+        The smallest size of each bin, and the number of clusters in it; empty bins are left out.
+    """
+    sizes = dropped + 1
+    bins = np.where(sizes <= 8, sizes, (1 << np.ceil(np.log2(sizes)).astype(np.int64) >> 1) + 1)
+    names, counts = np.unique(bins, return_counts=True)
+    return tuple(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+def merged_clusters(counts: Iterable[ClusterSizes]) -> ClusterSizes:
+    """Adds up numbers of clusters by size."""
+    total: Counter[int] = Counter()
+    for each in counts:
+        total.update(dict(each))
+    return tuple(sorted(total.items()))
 
 
 class PartDrops:

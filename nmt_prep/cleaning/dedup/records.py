@@ -55,14 +55,15 @@ class Comparison:
 
 def comparisons_of(settings: DedupSettings) -> tuple[Comparison, ...]:
     """Returns the comparisons that settings ask for, in order; those of one side apply to corpora with two sides."""
-    kind: KeyKind = "normalized" if settings.pair == "normalized" else "exact"
     kept: dict[Compared, int | None] = {
         "pair": None if settings.pair == "off" else 1,
         "source": settings.max_targets_per_source,
         "target": settings.max_sources_per_target,
     }
     return tuple(
-        Comparison(what, kind, settings.keep[:-1], number) for what, number in kept.items() if number is not None
+        Comparison(what, settings.keys, settings.keep[:-1], number)
+        for what, number in kept.items()
+        if number is not None
     )
 
 
@@ -85,7 +86,7 @@ def records_of(pairs: pa.RecordBatch, part: int, comparisons: Sequence[Compariso
     kind, names = comparisons[0].kind, comparisons[0].scores
     keys = keys_of(pairs, [each.compared for each in comparisons], kind)
     scores = scores_of(pairs) if names else {}
-    ranks = [_descending(scores[name]) for name in names]
+    ranks = [descending(scores[name]) for name in names]
     places = places_of(pairs, part)
     return [np.column_stack([keys[each.compared], *ranks, places]) for each in comparisons]
 
@@ -106,6 +107,6 @@ def rows_of(places: Records) -> npt.NDArray[np.int64]:
     return (places & np.uint64((1 << ROW_BITS) - 1)).astype(np.int64)
 
 
-def _descending(scores: Values) -> Records:
-    """Maps scores to numbers in the opposite order; NaN comes last."""
+def descending(scores: Values) -> Records:
+    """Returns numbers in the opposite order of scores: uint64; NaN comes last."""
     return ~sortable(np.where(np.isnan(scores), -np.inf, scores))

@@ -7,7 +7,16 @@ import pytest
 from _nmt_prep_core import ROW_BITS
 
 from nmt_prep.cleaning.dedup import drops
-from nmt_prep.cleaning.dedup.drops import DropWriter, Marks, PartDrops, mark_path, write_marks
+from nmt_prep.cleaning.dedup.drops import (
+    DropWriter,
+    Marks,
+    PartDrops,
+    cluster_sizes,
+    mark_path,
+    merged_clusters,
+    read_survivors,
+    write_marks,
+)
 from nmt_prep.errors import OutputError
 
 ONE, TWO = 1 << ROW_BITS, 2 << ROW_BITS
@@ -68,3 +77,22 @@ def test_marks_are_the_dropped_rows(tmp_path: Path) -> None:
 def test_missing_marks_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="pair-00000"):
         Marks.read(tmp_path, "pair", 0)
+
+
+def test_sizes_of_clusters_are_counted_in_bins(tmp_path: Path) -> None:
+    dropped = np.array([1, 1, 7, 8, 15, 16, 31, 32])
+    assert cluster_sizes(dropped) == ((2, 2), (8, 1), (9, 2), (17, 2), (33, 1))
+    assert cluster_sizes(dropped[:0]) == ()
+    assert merged_clusters([((2, 1), (9, 4)), (), ((2, 2), (3, 1))]) == ((2, 3), (3, 1), (9, 4))
+
+
+def test_clusters_of_a_file_are_those_of_all_its_runs(tmp_path: Path) -> None:
+    with DropWriter(tmp_path / "a", 3) as output:
+        output.add(np.array([(5, 1), (6, 2)], np.uint64))
+        output.add(np.array([(ONE, 1), (ONE + 1, 7)], np.uint64))
+    assert output.clusters() == ((2, 2), (3, 1))
+    assert read_survivors(tmp_path / "a", 1, 3).tolist() == [1, 7]
+    assert read_survivors(tmp_path / "a", 2, 3).tolist() == []
+    with DropWriter(tmp_path / "b", 3) as output:
+        pass
+    assert output.clusters() == ()

@@ -48,10 +48,15 @@ Key hash_key(const std::uint8_t* data, std::size_t size) {
     return {first, second + first};
 }
 
-Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line) {
+std::span<const std::uint8_t> compared_text(const KeyText& normal, const TextView& text, std::size_t line) {
     const std::span<const std::uint8_t> kept = normal.text();
     const bool only_digits = std::ranges::all_of(kept, [](std::uint8_t byte) { return byte == '0'; });
-    return only_digits ? hash_key(text.line(line), text.size(line)) : hash_key(kept.data(), kept.size());
+    return only_digits ? std::span(text.line(line), text.size(line)) : kept;
+}
+
+Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line) {
+    const std::span<const std::uint8_t> compared = compared_text(normal, text, line);
+    return hash_key(compared.data(), compared.size());
 }
 
 void line_keys(const TextView& text, bool normalized, Key* keys) {

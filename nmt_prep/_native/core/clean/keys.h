@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "clean/key_text.h"
 #include "text/batch.h"
@@ -19,8 +20,11 @@ struct Key {
 // MurmurHash3 (x64, 128 bits, seed 0). It is the same on every little-endian processor.
 Key hash_key(const std::uint8_t* data, std::size_t size);
 
-// Returns the key of a line that was normalized: the hash of the normalized text, or of the line itself if nothing but
-// digits is left.
+// Returns the text of a line that is compared: the normalized text, or the line itself if nothing but digits is left.
+// Requires that the line was normalized last.
+std::span<const std::uint8_t> compared_text(const KeyText& normal, const TextView& text, std::size_t line);
+
+// Returns the key of a line that was normalized last, the hash of its compared text.
 Key normalized_key(const KeyText& normal, const TextView& text, std::size_t line);
 
 // Writes the hash of the bytes of each line. If `normalized`, hashes the letters, marks and numbers of the line

@@ -1,0 +1,128 @@
+#include "clean/near.h"
+
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using Table = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<2>>;
+using Records = nb::ndarray<std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ConstRecords = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Groups = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Candidates = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+static_assert(sizeof(clean::Candidate) == 2 * sizeof(std::int64_t));
+
+Table own_table(std::unique_ptr<std::uint64_t[]> numbers, std::size_t rows, std::size_t width) {
+    const nb::capsule owner(numbers.get(), [](void* held) noexcept { delete[] static_cast<std::uint64_t*>(held); });
+    return Table(numbers.release(), {rows, width}, owner);
+}
+
+clean::PairView pair_view(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
+                          const Int64Array& target_offsets) {
+    const clean::PairView pairs{text_view(source, source_offsets), text_view(target, target_offsets)};
+    if (pairs.source.lines != pairs.target.lines) throw nb::value_error("the sides have different numbers of lines");
+    return pairs;
+}
+
+std::size_t checked_width(std::size_t width) {
+    if (width < clean::kSmallestBandWidth || width > clean::kLargestBandWidth)
+        throw nb::value_error("records have 2 to 8 columns");
+    return width;
+}
+
+Table band_hashes(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
+                  const Int64Array& target_offsets, std::size_t bands, std::size_t rows) {
+    const clean::PairView pairs = pair_view(source, source_offsets, target, target_offsets);
+    if (bands < 1 || rows < 1) throw nb::value_error("there must be a band with a row");
+    auto hashes = std::make_unique_for_overwrite<std::uint64_t[]>(pairs.source.lines * bands);
+    {
+        const nb::gil_scoped_release unlocked;
+        clean::band_hashes(pairs, bands, rows, hashes.get());
+    }
+    return own_table(std::move(hashes), pairs.source.lines, bands);
+}
+
+void sort_bands(const Records& records) {
+    const std::size_t width = checked_width(records.shape(1));
+    const nb::gil_scoped_release unlocked;
+    clean::sort_bands(records.data(), records.shape(0), width);
+}
+
+std::tuple<Table, std::size_t, std::size_t> bucket_edges(const ConstRecords& records, std::size_t cap,
+                                                         std::size_t first, std::size_t limit) {
+    const std::size_t rows = records.shape(0);
+    const std::size_t width = checked_width(records.shape(1));
+    if (first >= rows || cap < 1) throw nb::value_error("there is no such record, or no cap");
+    clean::Edges edges;
+    std::unique_ptr<std::uint64_t[]> numbers;
+    {
+        const nb::gil_scoped_release unlocked;
+        edges = clean::bucket_edges(records.data(), rows, width, cap, first, limit);
+        numbers = std::make_unique_for_overwrite<std::uint64_t[]>(edges.numbers.size());
+        std::ranges::copy(edges.numbers, numbers.get());
+    }
+    return {own_table(std::move(numbers), edges.numbers.size() / width, width), edges.next, edges.full_buckets};
+}
+
+std::tuple<Table, NumpyArray<std::uint64_t>> group_rows(const ConstRecords& numbers, const Groups& groups,
+                                                        std::size_t count) {
+    const std::size_t rows = numbers.shape(0);
+    const std::size_t width = numbers.shape(1);
+    const std::span<const std::uint32_t> of(groups.data(), groups.shape(0));
+    if (of.size() != rows) throw nb::value_error("there must be a group for each row");
+    auto grouped = std::make_unique_for_overwrite<std::uint64_t[]>(rows * width);
+    auto starts = std::make_unique_for_overwrite<std::uint64_t[]>(count + 1);
+    {
+        const nb::gil_scoped_release unlocked;
+        if (std::ranges::any_of(of, [count](std::uint32_t group) { return group >= count; }))
+            throw nb::value_error("a row has a group that does not exist");
+        clean::group_rows(numbers.data(), of, width, count, grouped.get(), starts.get());
+    }
+    return {own_table(std::move(grouped), rows, width), own_by_numpy(std::move(starts), count + 1)};
+}
+
+NumpyArray<bool> verify_pairs(const ByteArray& source, const Int64Array& source_offsets, const ByteArray& target,
+                              const Int64Array& target_offsets, const ByteArray& other_source,
+                              const Int64Array& other_source_offsets, const ByteArray& other_target,
+                              const Int64Array& other_target_offsets, const Candidates& candidates, double similarity) {
+    const clean::PairView own = pair_view(source, source_offsets, target, target_offsets);
+    const clean::PairView other = pair_view(other_source, other_source_offsets, other_target, other_target_offsets);
+    const std::size_t size = candidates.shape(0);
+    const std::span<const clean::Candidate> all(reinterpret_cast<const clean::Candidate*>(candidates.data()), size);
+    auto verified = std::make_unique_for_overwrite<bool[]>(size);
+    {
+        const nb::gil_scoped_release unlocked;
+        const auto exists = [](std::int64_t pair, const clean::PairView& pairs) {
+            return pair >= 0 && std::cmp_less(pair, pairs.source.lines);
+        };
+        for (const clean::Candidate& candidate : all)
+            if (!exists(candidate.own, own) || !exists(candidate.other, other))
+                throw nb::value_error("a candidate is a pair that does not exist");
+        clean::verify(own, other, all, similarity, verified.get());
+    }
+    return own_by_numpy(std::move(verified), size);
+}
+
+}  // namespace
+
+void bind_near(nb::module_& module) {
+    module.def("band_hashes", band_hashes, nb::arg("source"), nb::arg("source_offsets"), nb::arg("target"),
+               nb::arg("target_offsets"), nb::arg("bands"), nb::arg("rows"));
+    module.def("sort_bands", sort_bands, nb::arg("records"));
+    module.def("bucket_edges", bucket_edges, nb::arg("records"), nb::arg("cap"), nb::arg("first"), nb::arg("limit"));
+    module.def("group_rows", group_rows, nb::arg("numbers"), nb::arg("groups"), nb::arg("count"));
+    module.def("verify_pairs", verify_pairs, nb::arg("source"), nb::arg("source_offsets"), nb::arg("target"),
+               nb::arg("target_offsets"), nb::arg("other_source"), nb::arg("other_source_offsets"),
+               nb::arg("other_target"), nb::arg("other_target_offsets"), nb::arg("candidates"), nb::arg("similarity"));
+}
+
+}  // namespace nmt_prep

@@ -1,0 +1,229 @@
+#include "clean/near.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "clean/character_grams.h"
+#include "text/byte_hash.h"
+
+namespace nmt_prep::clean {
+namespace {
+
+constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15u;
+
+// Sequence of pseudorandom numbers (SplitMix64).
+std::uint64_t next_random(std::uint64_t& state) {
+    state += kOdd;
+    std::uint64_t value = state;
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
+    value = (value ^ value >> 27) * 0x94D049BB133111EBu;
+    return value ^ value >> 31;
+}
+
+constexpr std::size_t kBlock = 32;  // hash functions whose minima fit into the vector registers
+
+// Hash functions of 32 bits, x -> factor x + term, in blocks.
+struct Functions {
+    Functions(std::size_t size, std::uint64_t seed) : factors((size + kBlock - 1) / kBlock * kBlock), terms(factors) {
+        for (std::size_t i = 0; i < factors.size(); ++i) {
+            factors[i] = static_cast<std::uint32_t>(next_random(seed) >> 32) | 1;
+            terms[i] = static_cast<std::uint32_t>(next_random(seed) >> 32);
+        }
+    }
+    std::vector<std::uint32_t> factors;
+    std::vector<std::uint32_t> terms;
+};
+
+// Writes the minimum of each function over all grams. The loops have a form that compilers turn into vector operations.
+[[gnu::always_inline]] inline void find_minima(const Functions& functions, const std::vector<std::uint32_t>& grams,
+                                               std::uint32_t* minima) {
+    for (std::size_t first = 0; first < functions.factors.size(); first += kBlock) {
+        std::array<std::uint32_t, kBlock> least;
+        least.fill(std::numeric_limits<std::uint32_t>::max());
+        const std::uint32_t* const factors = &functions.factors[first];
+        const std::uint32_t* const terms = &functions.terms[first];
+        for (const std::uint32_t gram : grams)
+            for (std::size_t i = 0; i < kBlock; ++i) least[i] = std::min(least[i], factors[i] * gram + terms[i]);
+        std::ranges::copy(least, minima + first);
+    }
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void find_minima_avx2(const Functions& functions, const std::vector<std::uint32_t>& grams,
+                                              std::uint32_t* minima) {
+    find_minima(functions, grams, minima);
+}
+#endif
+
+// Computes the MinHash values of lines.
+class Signer {
+   public:
+    Signer(std::size_t size, std::uint64_t seed) : functions_(size, seed), minima_(functions_.factors.size()) {}
+
+    // Returns the values of a line, valid until the next call.
+    const std::uint32_t* sign(const TextView& text, std::size_t line) {
+        hashes_.clear();
+        for (const std::uint64_t gram : grams_.of(text, line))
+            hashes_.push_back(static_cast<std::uint32_t>(gram >> 32));
+#if defined(__x86_64__)
+        static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
+        if (kAvx2) {
+            find_minima_avx2(functions_, hashes_, minima_.data());
+            return minima_.data();
+        }
+#endif
+        find_minima(functions_, hashes_, minima_.data());
+        return minima_.data();
+    }
+
+   private:
+    Functions functions_;
+    CharacterGrams grams_;
+    std::vector<std::uint32_t> hashes_;
+    std::vector<std::uint32_t> minima_;
+};
+
+template <std::size_t kWidth>
+using Record = std::array<std::uint64_t, kWidth>;
+
+template <std::size_t kWidth>
+class BucketEdges {
+   public:
+    BucketEdges(std::span<const Record<kWidth>> records, std::size_t cap) : records_(records), cap_(cap) {}
+
+    Edges find(std::size_t first, std::size_t limit) {
+        std::vector<Record<kWidth>> edges;
+        Edges found{};
+        std::size_t bucket = first;
+        while (bucket > 0 && records_[bucket - 1].front() == records_[first].front()) --bucket;
+        std::size_t row = first;
+        for (; row < records_.size() && (row == first || edges.size() < limit); ++row) {
+            if (records_[row].front() != records_[bucket].front()) bucket = row;
+            const std::size_t better = row - bucket;
+            for (std::size_t i = bucket; i < bucket + std::min(better, cap_); ++i) {
+                edges.push_back(records_[i]);
+                edges.back().front() = records_[row].back();
+            }
+            const bool last = row + 1 == records_.size() || records_[row + 1].front() != records_[row].front();
+            found.full_buckets += last && better > cap_;
+        }
+        found.next = row;
+        std::ranges::sort(edges);
+        const auto rest = std::ranges::unique(edges);
+        edges.erase(rest.begin(), rest.end());
+        found.numbers.reserve(edges.size() * kWidth);
+        for (const Record<kWidth>& edge : edges) found.numbers.insert(found.numbers.end(), edge.begin(), edge.end());
+        return found;
+    }
+
+   private:
+    std::span<const Record<kWidth>> records_;
+    std::size_t cap_;
+};
+
+// Calls work with a span of records of this width.
+template <std::size_t kWidth, class Number, class Work>
+auto with_width(Number* numbers, std::size_t rows, std::size_t width, Work&& work) {
+    if constexpr (kWidth < kLargestBandWidth) {
+        if (width != kWidth) return with_width<kWidth + 1>(numbers, rows, width, std::forward<Work>(work));
+    }
+    using Held = std::conditional_t<std::is_const_v<Number>, const Record<kWidth>, Record<kWidth>>;
+    return work(std::span<Held>(reinterpret_cast<Held*>(numbers), rows));
+}
+
+// The sets of n-grams of a pair.
+struct PairGrams {
+    std::int64_t pair = -1;
+    std::vector<std::uint64_t> source;
+    std::vector<std::uint64_t> target;
+};
+
+// Computes the sets of n-grams of pairs, and keeps some of them.
+class GramCache {
+   public:
+    GramCache(const PairView& pairs, std::size_t slots) : pairs_(pairs), held_(slots) {}
+
+    // The result is valid until the next call.
+    const PairGrams& of(std::int64_t pair) {
+        const auto line = static_cast<std::size_t>(pair);
+        PairGrams& held = held_[line % held_.size()];
+        if (held.pair != pair) {
+            held.pair = -1;  // in case of an error
+            fill(held.source, pairs_.source, line);
+            fill(held.target, pairs_.target, line);
+            held.pair = pair;
+        }
+        return held;
+    }
+
+   private:
+    void fill(std::vector<std::uint64_t>& set, const TextView& text, std::size_t line) {
+        const std::span<const std::uint64_t> grams = grams_.of(text, line);
+        set.assign(grams.begin(), grams.end());
+        make_set(set);
+    }
+
+    const PairView& pairs_;
+    CharacterGrams grams_;
+    std::vector<PairGrams> held_;
+};
+
+}  // namespace
+
+void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std::uint64_t* hashes) {
+    const std::size_t size = bands * rows;
+    Signer source(size, 1);
+    Signer target(size, 2);
+    for (std::size_t pair = 0; pair < pairs.source.lines; ++pair) {
+        const std::uint32_t* const left = source.sign(pairs.source, pair);
+        const std::uint32_t* const right = target.sign(pairs.target, pair);
+        for (std::size_t band = 0; band < bands; ++band) {
+            std::uint64_t hash = band;
+            for (std::size_t row = band * rows; row < (band + 1) * rows; ++row)
+                hash = mix_bits(hash ^ (std::uint64_t{left[row]} << 32 | right[row]) ^ kOdd, 0xD1B54A32D192ED03u);
+            *hashes++ = mix_bits(hash ^ kOdd, kOdd);
+        }
+    }
+}
+
+void sort_bands(std::uint64_t* records, std::size_t rows, std::size_t width) {
+    with_width<kSmallestBandWidth>(records, rows, width, [](auto held) { std::ranges::sort(held); });
+}
+
+Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t cap,
+                   std::size_t first, std::size_t limit) {
+    return with_width<kSmallestBandWidth>(records, rows, width,
+                                          [&]<std::size_t kWidth>(std::span<const Record<kWidth>> held) {
+                                              return BucketEdges(held, cap).find(first, limit);
+                                          });
+}
+
+void group_rows(const std::uint64_t* numbers, std::span<const std::uint32_t> groups, std::size_t width,
+                std::size_t count, std::uint64_t* grouped, std::uint64_t* starts) {
+    std::fill_n(starts, count + 1, 0);
+    for (const std::uint32_t group : groups) ++starts[group + 1];
+    for (std::size_t group = 0; group < count; ++group) starts[group + 1] += starts[group];
+    std::vector<std::uint64_t> next(starts, starts + count);
+    for (const std::uint32_t group : groups) {
+        std::copy_n(numbers, width, grouped + next[group]++ * width);
+        numbers += width;
+    }
+}
+
+void verify(const PairView& own, const PairView& other, std::span<const Candidate> candidates, double similarity,
+            bool* verified) {
+    constexpr std::size_t kSlots = 4096;
+    GramCache owns(own, 1);
+    GramCache others(other, kSlots);
+    for (const Candidate& candidate : candidates) {
+        const PairGrams& first = owns.of(candidate.own);
+        const PairGrams& second = others.of(candidate.other);
+        *verified++ =
+            similar(first.source, second.source, similarity) && similar(first.target, second.target, similarity);
+    }
+}
+
+}  // namespace nmt_prep::clean

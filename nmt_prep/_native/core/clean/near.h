@@ -1,0 +1,63 @@
+// Near duplicates: MinHash bands that find candidates, and their verification.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "text/batch.h"
+
+namespace nmt_prep::clean {
+
+// The lines of both sides of pairs.
+struct PairView {
+    TextView source;
+    TextView target;
+};
+
+// Writes a hash for each band of each pair, shape [pairs, bands]. The hash of a band is that of `rows` MinHash values
+// of the n-grams of each side, so two pairs with similarities s and t of the sides have the same hash with probability
+// (s t)^rows. Throws InvalidTextError naming a line that is not UTF-8.
+void band_hashes(const PairView& pairs, std::size_t bands, std::size_t rows, std::uint64_t* hashes);
+
+// A record of a band has `width` numbers: the hash of the band, the ranks of the pair (smaller is better, the first
+// rank counts most), and its place. An edge from a pair to a better one with the same hash has as many: the place of
+// the worse pair, then the ranks and the place of the better one.
+inline constexpr std::size_t kSmallestBandWidth = 2;
+inline constexpr std::size_t kLargestBandWidth = 8;
+
+// The edges of some records.
+struct Edges {
+    std::vector<std::uint64_t> numbers;  // of the edges, ascending, without repetitions
+    std::size_t next;                    // the first record whose edges are missing
+    std::size_t full_buckets;            // buckets, among those that end here, in which some edges were left out
+};
+
+// Sorts records in place.
+void sort_bands(std::uint64_t* records, std::size_t rows, std::size_t width);
+
+// Returns the edges of sorted records from the record `first` on, about `limit` of them, and at least those of one
+// record. A record has edges to the best `cap` of its bucket, the records with the same hash, as far as they are
+// better. Requires first < rows.
+Edges bucket_edges(const std::uint64_t* records, std::size_t rows, std::size_t width, std::size_t cap,
+                   std::size_t first, std::size_t limit);
+
+// Sorts rows of `width` numbers by their groups, and otherwise leaves them in order. Writes where each group
+// begins, and the end of the last.
+// Requires groups less than `count`.
+void group_rows(const std::uint64_t* numbers, std::span<const std::uint32_t> groups, std::size_t width,
+                std::size_t count, std::uint64_t* grouped, std::uint64_t* starts);
+
+// Two pairs to compare: an index of each list of pairs.
+struct Candidate {
+    std::int64_t own;
+    std::int64_t other;
+};
+
+// Writes true for each candidate whose sources and whose targets have at least this similarity. It is fast if
+// equal values of `own` follow one another. Throws InvalidTextError naming a line that is not UTF-8.
+void verify(const PairView& own, const PairView& other, std::span<const Candidate> candidates, double similarity,
+            bool* verified);
+
+}  // namespace nmt_prep::clean

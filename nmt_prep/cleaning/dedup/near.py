@@ -1,0 +1,256 @@
+"""Near duplicates: pairs whose sides share most of their character n-grams.
+
+Two pairs are near duplicates if the Jaccard similarity of their sets of n-grams is at least the given one, for the
+sources and for the targets. Candidates are found with MinHash: pairs with the same hash in one of several bands. The
+hash of a band depends on the MinHash values of some hash functions, ``rows`` for each side. All candidates are then
+verified.
+
+Records, edges and requests are rows of uint64. A record is the hash of a band, the ranks of the pair, and its place. An
+edge from a pair to a better candidate is the place of the worse pair, then the ranks and the place of the better one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, verify_pairs
+
+from nmt_prep.cleaning.dedup.grouped import GroupedWriter
+from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import SIDES, Side
+from nmt_prep.corpora.parts import scores_of
+
+RECALL = 0.98
+"""The probability with which a pair of exactly the given similarity becomes a candidate."""
+
+MOST_BANDS = 32
+MOST_ROWS = 8
+LAST_BANDS = 64
+"""Number of bands, for small similarities, above which less recall is accepted."""
+
+BUCKET_CAP = 256
+"""Number of the best pairs in a bucket that the others are compared with."""
+
+EDGES_AT_ONCE = 1 << 19
+
+TEXTS_SCHEMA = pa.schema([("place", pa.uint64()), *((side, pa.large_string()) for side in SIDES)])
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The number of bands, and the number of hash functions for each side of a pair in each band."""
+
+    bands: int
+    rows: int
+
+    @classmethod
+    def of(cls, similarity: float) -> Bands:
+        """Returns the bands that find candidates with at least a similarity, with a probability of :data:`RECALL`.
+
+        More rows let fewer other pairs become candidates, but need more bands.
+        """
+        numbers = {rows: _bands_for(similarity, rows) for rows in range(1, MOST_ROWS + 1)}
+        rows = max((rows for rows, bands in numbers.items() if bands <= MOST_BANDS), default=1)
+        return cls(min(numbers[rows], LAST_BANDS), rows)
+
+    def probability(self, source: float, target: float) -> float:
+        """Returns the probability that two pairs become candidates, given the similarities of their sides."""
+        return 1 - (1 - (source * target) ** self.rows) ** self.bands
+
+
+def _bands_for(similarity: float, rows: int) -> int:
+    same = similarity ** (2 * rows)
+    if same >= RECALL:
+        return 1
+    return math.ceil(math.log1p(-RECALL) / math.log1p(-same)) if same > 1e-9 else 1 << 40
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """The contents of the records of a part.
+
+    Attributes:
+        bands: the bands.
+        scores: names of the scores that rank the pairs, the most important first.
+    """
+
+    bands: Bands
+    scores: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of columns of records and edges."""
+        return 2 + len(self.scores)
+
+    def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side]) -> Records:
+        """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``.
+
+        Args:
+            pairs: the pairs.
+            part: number of the part.
+            sides: the sides that are hashed.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        first, second = (TextColumn.from_arrow(pairs.column(side)) for side in sides)
+        hashes = band_hashes(first.data, first.offsets, second.data, second.offsets, self.bands.bands, self.bands.rows)
+        scores = scores_of(pairs) if self.scores else {}
+        others = [*(descending(scores[name]) for name in self.scores), places_of(pairs, part)]
+        return np.column_stack([hashes.reshape(-1), *(np.repeat(each, self.bands.bands) for each in others)])
+
+
+def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.integer[Any]], count: int) -> None:
+    """Writes rows in any order to a file of groups.
+
+    Args:
+        file: the file.
+        rows: uint64, shape ``[rows, width]``.
+        groups: group of each row.
+        count: number of groups.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    if len(rows):
+        file.write(*group_rows(np.ascontiguousarray(rows), groups.astype(np.uint32), count))
+
+
+@dataclass
+class Found:
+    """What the buckets of one range of hashes contain.
+
+    Attributes:
+        edges: number of candidates.
+        full_buckets: number of buckets in which some pairs were not compared, because there are too many.
+    """
+
+    edges: int = 0
+    full_buckets: int = 0
+
+
+def edges_of(records: Records, found: Found) -> Iterator[Records]:
+    """Yields the edges of the records of a range of hashes, ascending, and sorts the records in place.
+
+    An edge may come several times, in different arrays. ``found`` is updated.
+    """
+    sort_bands(records)
+    after = 0
+    while after < len(records):
+        edges, after, full = bucket_edges(records, BUCKET_CAP, after, EDGES_AT_ONCE)
+        found.edges += len(edges)
+        found.full_buckets += full
+        if len(edges):
+            yield edges
+
+
+def distinct(rows: Records) -> Records:
+    """Returns rows in ascending order, without repetitions."""
+    if len(rows) < 2:
+        return rows
+    ordered = rows[np.lexsort(rows.T[::-1])]
+    first: Records = ordered[np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])]
+    return first
+
+
+def requests_of(edges: Records) -> Records:
+    """Returns the places of the better pairs of edges, each with the parts of the worse ones: shape ``[n, 2]``."""
+    return distinct(np.column_stack([edges[:, -1], parts_of(edges[:, 0]).astype(np.uint64)]))
+
+
+def best_of(edges: Records) -> Records:
+    """Returns the edge of each worse pair to the best of its better ones."""
+    ordered = distinct(edges)
+    return ordered[np.concatenate([[True], ordered[1:, 0] != ordered[:-1, 0]])] if len(ordered) else ordered
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Pairs that others are compared with, and their places, which ascend."""
+
+    places: Records
+    source: TextColumn
+    target: TextColumn
+
+    @classmethod
+    def of(cls, runs: Iterable[Records]) -> Texts:
+        """Joins texts that :func:`write_texts` wrote."""
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(run), TEXTS_SCHEMA) for run in runs]
+        table = pa.Table.from_batches(batches, TEXTS_SCHEMA).combine_chunks()
+        source, target = (TextColumn.from_arrow(pa.concat_arrays(table.column(side).chunks)) for side in SIDES)
+        return cls(np.asarray(table.column("place").to_numpy(), np.uint64), source, target)
+
+
+def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, requests: Records, count: int) -> None:
+    """Writes the texts of pairs for the parts that requested them, in groups by part.
+
+    Args:
+        file: the file.
+        pairs: pairs with the columns ``source`` and ``target``.
+        places: places of these pairs, ascending.
+        requests: places of some of them, each with a part: uint64, shape ``[requests, 2]``.
+        count: number of parts.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    if not len(requests):
+        return
+    requests = requests[np.argsort(requests[:, 1], kind="stable")]
+    lines = pa.array(np.searchsorted(places, requests[:, 0]))
+    # Texts of a part may together be longer than 32-bit offsets allow.
+    columns = [pairs.column(side).cast(pa.large_string()).take(lines) for side in SIDES]
+    texts = pa.record_batch([pa.array(requests[:, 0]), *columns], schema=TEXTS_SCHEMA)
+    parts, begins = np.unique(requests[:, 1].astype(np.int64), return_index=True)
+    bounds = pairwise([*begins.tolist(), len(requests)])
+    # The size of a serialized batch is a multiple of 8 bytes.
+    blobs = [np.frombuffer(texts[begin:end].serialize(), np.uint64) for begin, end in bounds]
+    sizes = np.zeros(count + 1, np.uint64)
+    sizes[parts + 1] = [len(blob) for blob in blobs]
+    file.write(np.concatenate(blobs).reshape(-1, 1), np.cumsum(sizes, dtype=np.uint64))
+
+
+def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: Records, similarity: float) -> Records:
+    """Returns the edges whose pairs are near duplicates.
+
+    Args:
+        pairs: pairs with the columns ``source`` and ``target``.
+        places: places of these pairs, ascending.
+        texts: some of the better pairs; edges to others are left out.
+        edges: edges in ascending order; those from other pairs are left out.
+        similarity: the smallest similarity of each side.
+
+    Raises:
+        InvalidTextError: a line is not UTF-8.
+    """
+    if not len(places) or not len(texts.places):
+        return edges[:0]
+    first, last = np.searchsorted(edges[:, 0], [places[0], places[-1] + np.uint64(1)])
+    edges = edges[first:last]
+    own = np.searchsorted(places, edges[:, 0])
+    others = np.minimum(np.searchsorted(texts.places, edges[:, -1]), len(texts.places) - 1)
+    there = texts.places[others] == edges[:, -1]
+    edges = edges[there]
+    candidates: npt.NDArray[np.int64] = np.column_stack([own[there], others[there]]).astype(np.int64)
+    source, target = (TextColumn.from_arrow(pairs.column(side)) for side in SIDES)
+    similar = verify_pairs(
+        source.data,
+        source.offsets,
+        target.data,
+        target.offsets,
+        texts.source.data,
+        texts.source.offsets,
+        texts.target.data,
+        texts.target.offsets,
+        np.ascontiguousarray(candidates),
+        similarity,
+    )
+    return edges[similar]

@@ -108,7 +108,8 @@ def model_files(config: Config, corpus: Corpus, base_dir: Path) -> dict[str, Pat
 
     cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
     model = translation_options(cleaning.translation).model if scores_translation(cleaning, corpus) else None
-    return {} if model is None else {model: model_path(model, base_dir)}
+    path = model_path(model, base_dir)
+    return {} if model is None or path is None else {model: path}
 
 
 def _check_model(cleaning: Cleaning, context: Context, corpus: Corpus) -> None:
@@ -120,11 +121,10 @@ def _check_model(cleaning: Cleaning, context: Context, corpus: Corpus) -> None:
     from nmt_prep.align.loading import shared_model  # noqa: PLC0415  (only if there is such a rule)
     from nmt_prep.cleaning.rules.translation import model_path, translation_options  # noqa: PLC0415
 
-    model = translation_options(cleaning.translation).model
-    if model is None:
-        return
+    path = model_path(translation_options(cleaning.translation).model, context.base_dir)
     try:
-        shared_model(model_path(model, context.base_dir))
+        if path is not None:
+            shared_model(path)
     except NmtPrepError as error:
         where = f"{cleaning.keys[TRANSLATION]}{TRANSLATION}.model, for the corpus {corpus.name}"
         raise CleaningError(f"{where}: {error}") from error

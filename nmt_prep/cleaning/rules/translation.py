@@ -80,7 +80,7 @@ class TranslationRule(PairRule[TranslationOptions]):
             raise ValueError(
                 "without the whole corpus it needs a model, which nmt-prep align --save writes, and a number for min"
             )
-        path = model_path(options.model, context.base_dir)
+        path = context.base_dir / Path(options.model).expanduser()
         self.files = {options.model: path}
         self.bounds = (Bounds(low=float(options.min)),)
         self._model = shared_model(path)
@@ -90,6 +90,6 @@ class TranslationRule(PairRule[TranslationOptions]):
         return np.where(np.isnan(scores), SCORE_EDGES[-1], scores)
 
 
-def model_path(model: str, base_dir: Path) -> Path:
-    """Returns the path of a model that a config names."""
-    return base_dir / Path(model).expanduser()
+def model_path(model: str | None, base_dir: Path) -> Path | None:
+    """Returns the path of the model that a config names, if it names one."""
+    return None if model is None else base_dir / Path(model).expanduser()

@@ -5,8 +5,8 @@ exchanged at random ("re-paired"). With F(t) for the share of real pairs below a
 re-paired ones, F(t) = (1 - noise) C(t) + noise N(t), where C(t) is the share of clean pairs below t. Where N(t) is
 large and C(t) is still zero, F(t) / N(t) is the share of noise, and it is larger everywhere else. So the share of noise
 is the smallest F(t) / N(t), and C(t), the share of clean pairs that a threshold t would lose, follows from it. Because
-the smallest of many estimates is one with a large error, standard errors are added before they are compared, and C(t)
-is what lies above the chosen one and its error.
+the smallest of many estimates is one with a large error, half its standard error is added to each before they are
+compared, and the estimate for the highest score that is no larger than the smallest sum is taken.
 """
 
 from __future__ import annotations
@@ -83,11 +83,10 @@ def _mixture(real: Sequence[int], repaired: Sequence[int]) -> tuple[float, Share
     f, n = below[telling], noisy[telling]
     ratios = f / n
     errors = np.sqrt(f * (1 - f) / pairs + 1 / pairs**2) / n + ratios * np.sqrt((1 - n) / (n * others))
-    best = int(np.argmin(ratios + errors))
-    noise, most = (min(float(each[best]), 1.0) for each in (ratios, ratios + errors))
-    if most == 1.0:
+    noise = min(float(ratios[ratios <= np.min(ratios + errors / 2)][-1]), 1.0)
+    if noise == 1.0:
         return noise, noisy, np.zeros(len(below))
-    clean = np.clip((below - most * noisy) / (1 - most), 0, 1)
+    clean = np.clip((below - noise * noisy) / (1 - noise), 0, 1)
     return noise, noisy, np.minimum.accumulate(clean[::-1])[::-1]  # never falls from one edge to the next
 
 

@@ -39,6 +39,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "copy": {"measure": "letters", "min_letters": 15},
             "length_ratio": {"unit": "char", "factors": "auto", "max": 3, "min_length": 30},
             "truncated": {"max": 1.8},
+            "translation": {},
         },
         "strict": {
             "length": {"unit": "word", "min": 1, "max": 120},
@@ -59,6 +60,7 @@ PRESETS: Mapping[Preset, RuleSpecs] = MappingProxyType(
             "urls": {"min": 1},
             "currency": {"min": 0.5},
             "brackets": {"max": 2},
+            "translation": {},
         },
     }
 )

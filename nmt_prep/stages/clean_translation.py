@@ -45,7 +45,7 @@ from nmt_prep.stages.clean_translation_tasks import (
 )
 from nmt_prep.stages.pair_sample import PairSample, SamplePart, SampleRounds
 
-LEAST_PAIRS = 2000
+LEAST_PAIRS = 1500
 """Least number of distinct pairs that a model can be learned from."""
 
 REPAIRED_PAIRS = 20_000

@@ -15,9 +15,13 @@ from nmt_prep.config import CleanSettings, DedupSettings, Languages
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("languages", [("en", "de"), ("zh", "en"), ("ja", "th")])
 def test_rules_of_all_presets_can_be_built(preset: Preset, languages: tuple[str, str]) -> None:
-    specs = {name: spec for name, spec in PRESETS[preset].items() if name != "language"}
+    specs = {name: spec for name, spec in PRESETS[preset].items() if name not in ("language", "translation")}
     context = Context(Languages(source=languages[0], target=languages[1]), ("source", "target"), Path())
     assert [rule.name for rule in make_rules(specs, context)] == list(specs)
+
+
+def test_presets_with_the_rule_translation() -> None:
+    assert [preset for preset, rules in PRESETS.items() if "translation" in rules] == ["standard", "strict"]
 
 
 def test_layers_replace_add_and_remove() -> None:

@@ -233,7 +233,7 @@ class Pipeline:
                 if stage.keeps and anew:
                     Store(self.workspace.root / stage.directory, self._digests).forget()
                 if reason:
-                    rounds = [round_.name for round_ in stage.rounds if not round_.by_all]
+                    rounds = [round_.name for round_ in stage.rounds_for(self.config) if not round_.by_all]
                     self.progress.event("stage_started", stage=stage.name, reason=reason, rounds=rounds)
                     manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
                 else:
@@ -248,7 +248,7 @@ class Pipeline:
     def _ended(self, stage: AnyStage, manifest: Manifest, reason: str, seconds: float) -> Outcome:
         """Reports the end of a stage; returns its outcome. The reason is empty if the stage was fresh."""
         counts = manifest.counts
-        warnings = tuple(getattr(observed_in(manifest, type(stage)), "warnings", ()))
+        warnings = stage.warnings(observed_in(manifest, type(stage)), self.config)
         for warning in warnings if reason else ():
             self.progress.event("warning", stage=stage.name, message=str(warning), **as_json(warning))
         name = "stage_finished" if reason else "stage_fresh"

@@ -16,6 +16,7 @@ from nmt_prep.config import Config, Section
 from nmt_prep.digests import DigestCache
 from nmt_prep.engines import Engine
 from nmt_prep.errors import OutputError
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.rounds import P, Round, Rounds
 from nmt_prep.progress import Progress
@@ -56,7 +57,9 @@ class Outputs:
             ) from error
 
     def observed(self, stage: type[AnyStage]) -> Any:
-        """Returns what a stage observed, of type ``stage.observed``. Only a stage with ``observes`` may call it.
+        """Returns what a stage observed, of type ``stage.observed``.
+
+        A stage without ``observes`` may use it only to decide what to observe itself.
 
         Raises:
             OutputError: its manifest does not hold that.
@@ -208,6 +211,15 @@ class Stage(ABC, Generic[O, P]):
         Called if :meth:`outdated` gives a reason and the files are those of the manifest.
         """
         return None
+
+    def warnings(self, observed: Any, config: Config) -> tuple[HealthWarning, ...]:
+        """Returns the warnings among what it observed; those that a later stage replaces for this config are left out.
+
+        Args:
+            observed: what it observed, of type ``observed``.
+            config: the config.
+        """
+        return tuple(getattr(observed, "warnings", ()))
 
     def misnamed(self, outputs: Outputs) -> str:
         """Describes a file of this stage that does not match the digest in its name; empty if all match.

@@ -27,6 +27,7 @@ from nmt_prep.cleaning.top import TOP
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.config import Config
 from nmt_prep.errors import CleaningError
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -54,6 +55,7 @@ from nmt_prep.stages.clean_dedup import (
     plan_splits,
 )
 from nmt_prep.stages.clean_duplicates import observed_duplicates
+from nmt_prep.stages.clean_health import HEALTH_ROUNDS, look_again
 from nmt_prep.stages.clean_leaks import (
     SEGMENTS,
     decontamination_settings,
@@ -117,10 +119,11 @@ class CleanOutput:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """The work on all corpora, and the splits in which duplicates were dropped."""
+    """The work on all corpora, the splits in which duplicates were dropped, and warnings about what remains."""
 
     corpora: list[CorpusWork]
     deduplicated: list[DedupSplit]
+    remaining: tuple[HealthWarning, ...]
 
 
 class Clean(Stage[CleanOutput, Cleaned]):
@@ -141,7 +144,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
         *(PLAN, NEAR_PLAN, SEGMENTS, FIRST, CHECK, CLEAN, *TOP_ROUNDS),
         *DEDUP_ROUNDS,
         *TRANSLATION_ROUNDS,
-        *(*BEST_ROUNDS, LIMIT, REJECTS),
+        *(*BEST_ROUNDS, LIMIT, REJECTS, *HEALTH_ROUNDS),
     )
 
     def applies(self, config: Config) -> bool:
@@ -162,7 +165,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         sample = (REJECTS,) if clean.rejects == "sample" else ()
         near = (NEAR_PLAN,) if effective_dedup(clean).pair == "near" else ()
         segments = (SEGMENTS,) if is_active(config) else ()
-        return (PLAN, *near, *segments, FIRST, CHECK, CLEAN, *top, *dedup, *translation, *best, *limits, *sample)
+        later = (*top, *dedup, *translation, *best, *limits, *sample)
+        return (PLAN, *near, *segments, FIRST, CHECK, CLEAN, *later, *HEALTH_ROUNDS)
 
     def settings(self, config: Config) -> dict[str, object]:
         clean = section_of(config)
@@ -236,7 +240,8 @@ class Clean(Stage[CleanOutput, Cleaned]):
         yield from keep_top(job, corpora, "best")
         yield from deduplicate(job, corpora, plan, "limits")
         yield from sample_rejects(job, corpora)
-        return Cleaned(corpora, deduplicated)
+        remaining = yield from look_again(job, corpora)
+        return Cleaned(corpora, deduplicated, remaining)
 
     def finish(self, job: Job, made: Cleaned) -> Result[CleanOutput]:
         parts: dict[str, tuple[CleanedPart, ...]] = dict.fromkeys(section_of(job.config).splits, ())
@@ -289,6 +294,6 @@ def _observed(job: Job, made: Cleaned) -> CleanObserved:
         facts = rule_facts(cleaner.rules, each.of.cleaning, each.top_threshold)
         rules.setdefault(each.split, {})[name] = facts
     leaks = leaks_of(made.corpora)
-    warnings = (*left_out(job, made.corpora), *leak_warnings(leaks))
+    warnings = (*left_out(job, made.corpora), *leak_warnings(leaks), *made.remaining)
     duplicates = observed_duplicates(made.deduplicated, effective_dedup(section_of(job.config)).keys)
     return CleanObserved(warnings, translation, leaks, rejected, rules, duplicates)

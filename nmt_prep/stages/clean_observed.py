@@ -54,7 +54,8 @@ class CleanObserved:
     """What the report shows besides the counts; all but the warnings by split and name of the corpus.
 
     Attributes:
-        warnings: rules that the config names and that were left out, and corpora that contain much of a test set.
+        warnings: rules that the config names and that were left out, corpora that contain much of a test set, and what
+            compile warned of and cleaning did not mend.
         translation: how the rule ``translation`` was applied.
         leaks: what the corpora contain of evaluation sets, by split.
         rejected: notes about the rejected pairs.

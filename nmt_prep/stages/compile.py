@@ -17,10 +17,18 @@ from pathlib import Path
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
+from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
-from nmt_prep.stages.compile_health import IN_TRAIN, RECOUNT, CompileObserved, ObservedCorpus, look_at
+from nmt_prep.stages.compile_health import (
+    IN_TRAIN,
+    RECOUNT,
+    CompileObserved,
+    ObservedCorpus,
+    is_judged_cleaned,
+    look_at,
+)
 from nmt_prep.stages.compile_slices import LINES, ROWS, CorpusFiles, slice_corpora
 from nmt_prep.stages.compile_tasks import (
     COMPILE,
@@ -79,6 +87,9 @@ class Compile(Stage[CompileOutput, Compiled]):
                 if corpus.role == "vocab" and _is_written(config, split, corpus):
                     settings[f"splits.{split}.{corpus.name}.written"] = True
         return settings
+
+    def warnings(self, observed: CompileObserved, config: Config) -> tuple[HealthWarning, ...]:
+        return tuple(warning for warning in observed.warnings if not is_judged_cleaned(config, warning))
 
     def work(self, job: Job) -> Rounds[Compiled]:
         sources = [

@@ -18,7 +18,7 @@ from _nmt_prep_core import line_hashes
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, Corpus, Languages, Side
+from nmt_prep.config import SIDES, Config, Corpus, Languages, Side
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -217,8 +217,19 @@ class ObservedCorpus:
         return {side: tuple(facts.frequent) for side, facts in self.facts.sides.items() if facts.frequent}
 
 
-def look_at(corpora: Sequence[ObservedCorpus]) -> Rounds[CompileObserved]:
-    """Yields the rounds that look at compiled corpora; returns what they find."""
+def is_judged_cleaned(config: Config, warning: HealthWarning) -> bool:
+    """Returns true if what a warning of compile is about is looked at again after cleaning."""
+    if config.clean is None:
+        return False
+    return config.cleans(warning.split or "") or (warning.code == "eval_in_train" and config.cleans("train"))
+
+
+def look_at(
+    corpora: Sequence[ObservedCorpus],
+    recount_round: Round[RecountTask, LineCounts] = RECOUNT,
+    in_train_round: Round[InTrainTask, InTrain] = IN_TRAIN,
+) -> Rounds[CompileObserved]:
+    """Yields the two rounds that look at corpora; returns what they find."""
     tasks = {
         (corpus.split, corpus.name): [
             RecountTask(f"recount-{corpus.split}-{part.stem}", part, corpus.candidates) for part in corpus.parts
@@ -227,7 +238,7 @@ def look_at(corpora: Sequence[ObservedCorpus]) -> Rounds[CompileObserved]:
         if corpus.candidates
     }
     every = [task for listed in tasks.values() for task in listed]
-    counted = dict(zip([task.key for task in every], (yield from RECOUNT.run(every)), strict=True))
+    counted = dict(zip([task.key for task in every], (yield from recount_round.run(every)), strict=True))
     train = tuple(KeyFiles(corpus.name, corpus.keys) for corpus in corpora if corpus.split == "train" and corpus.keys)
     held_out = [corpus for corpus in corpora if corpus.split != "train" and corpus.keys and train]
     looks = [
@@ -235,7 +246,7 @@ def look_at(corpora: Sequence[ObservedCorpus]) -> Rounds[CompileObserved]:
         for corpus in held_out
         if corpus.same_as is None
     ]
-    found = dict(zip([task.key for task in looks], (yield from IN_TRAIN.run(looks, len(looks))), strict=True))
+    found = dict(zip([task.key for task in looks], (yield from in_train_round.run(looks, len(looks))), strict=True))
     warnings: list[HealthWarning] = []
     pairs: dict[str, dict[str, PairFacts]] = {}
     for corpus in corpora:

@@ -171,4 +171,4 @@ def _split(info: SplitInfo) -> Json:
 
 def observed_warnings(job: Job, stages: Iterable[type[AnyStage]]) -> list[tuple[str, HealthWarning]]:
     """Returns the warnings of some stages, in their order, each with the name of its stage."""
-    return [(stage.name, warning) for stage in stages for warning in getattr(job.observed(stage), "warnings", ())]
+    return [(stage.name, warning) for stage in stages for warning in stage().warnings(job.observed(stage), job.config)]

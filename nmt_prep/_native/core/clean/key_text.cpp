@@ -68,12 +68,14 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
     for (const std::uint8_t* at = begin; at < end;) {
         std::size_t size = size_;
         std::size_t words = words_;
+        std::uint8_t* const bytes = bytes_.data();  // locals, because the stores could alter members
+        std::uint32_t* const ends = ends_.data();
         for (; at < end && *at < 0x80; ++at) {  // writes every byte, but advances only after bytes that are kept
             const std::uint8_t byte = becomes[*at];
             const bool kept = byte != 0;
-            bytes_[size] = byte;
+            bytes[size] = byte;
             if constexpr (kWords) {
-                ends_[words] = static_cast<std::uint32_t>(size);
+                ends[words] = static_cast<std::uint32_t>(size);
                 words += in_word && !kept ? 1 : 0;
                 in_word = kept;
             }

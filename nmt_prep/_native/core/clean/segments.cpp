@@ -61,17 +61,23 @@ class KeyTable {
     std::vector<std::uint32_t> slots_;  // number of the first entry of a key, plus 1
 };
 
-// A line that has an n-gram, and how many of its n-grams in the table a line must have to cover it.
-struct Candidate {
-    LineNumber line;
-    std::uint32_t wanted;
-    friend auto operator<=>(const Candidate&, const Candidate&) = default;
-};
+// A set of n-grams, reduced to 64 bits: each n-gram sets one.
+std::uint64_t signature(std::uint64_t gram) { return std::uint64_t{1} << (gram >> 24 & 63); }
+
+std::uint64_t signature(std::span<const std::uint64_t> grams) {
+    std::uint64_t bits = 0;
+    for (const std::uint64_t gram : grams) bits |= signature(gram);
+    return bits;
+}
 
 // Lines by n-gram.
 class GramTable {
    public:
-    void add(std::uint64_t gram, Candidate line) { entries_.push_back({gram, line}); }
+    // Adds a line that has the n-gram. `bits` is the signature of all its n-grams, of which a line that covers it may
+    // lack `lacking`.
+    void add(std::uint64_t gram, LineNumber line, std::uint64_t bits, std::size_t lacking) {
+        entries_.push_back({gram, bits, line, static_cast<std::uint32_t>(lacking)});
+    }
 
     // Ends the additions.
     void build() {
@@ -89,18 +95,23 @@ class GramTable {
         for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
     }
 
-    // Appends the lines with an n-gram.
-    void find(std::uint64_t gram, std::vector<Candidate>& lines) const {
+    // Appends the lines with an n-gram that a line with this signature may cover.
+    void find(std::uint64_t gram, std::uint64_t bits, std::vector<LineNumber>& lines) const {
         if ((bits_[place(gram) >> 6] >> (place(gram) & 63) & 1) == 0) return;
         const std::size_t end = starts_[bucket(gram) + 1];
-        for (std::size_t entry = starts_[bucket(gram)]; entry < end; ++entry)
-            if (entries_[entry].gram == gram) lines.push_back(entries_[entry].line);
+        for (std::size_t entry = starts_[bucket(gram)]; entry < end; ++entry) {
+            const Entry& found = entries_[entry];
+            const bool possible = static_cast<std::uint32_t>(std::popcount(found.bits & ~bits)) <= found.lacking;
+            if (possible && found.gram == gram) lines.push_back(found.line);
+        }
     }
 
    private:
     struct Entry {
         std::uint64_t gram;
-        Candidate line;
+        std::uint64_t bits;
+        LineNumber line;
+        std::uint32_t lacking;
     };
 
     std::size_t bucket(std::uint64_t gram) const { return shift_ == 64 ? 0 : gram >> shift_; }
@@ -201,7 +212,6 @@ class SegmentTables {
     }
 
    private:
-    static constexpr std::size_t kWanted = 2;
     static constexpr std::size_t kMostSegments = (std::size_t{1} << 31) - 1;
 
     template <class Each>
@@ -221,8 +231,8 @@ class SegmentTables {
         if (hashes.size() >= kFewestGrams) grams_.insert(grams_.end(), hashes.begin(), hashes.end());
     }
 
-    // Of the n-grams of each line, enters the rarest into the table: so many that a line which covers it has kWanted of
-    // them. Lines that have more than one are far fewer than lines that have one.
+    // Of the n-grams of each line, enters the rarest into the table: so many that a line without any of them cannot
+    // cover it.
     void choose_grams() {
         std::vector<std::uint32_t> counts(std::bit_ceil(grams_.size() + 1));  // n-grams may share a counter
         const auto count = [&](std::uint64_t gram) -> std::uint32_t& { return counts[gram & (counts.size() - 1)]; };
@@ -232,14 +242,13 @@ class SegmentTables {
             const std::span<const std::uint64_t> own = grams(line);
             if (own.empty()) continue;
             rarest.assign(own.begin(), own.end());
-            const std::size_t needed = needed_grams(own.size(), coverage_);
-            const std::size_t wanted = std::min(needed, kWanted);
-            const std::size_t chosen = own.size() - needed + wanted;
-            std::ranges::nth_element(rarest, rarest.begin() + static_cast<std::ptrdiff_t>(chosen - 1),
+            const std::size_t lacking = own.size() - needed_grams(own.size(), coverage_);
+            const std::uint64_t bits = signature(own);
+            std::ranges::nth_element(rarest, rarest.begin() + static_cast<std::ptrdiff_t>(lacking),
                                      [&](std::uint64_t a, std::uint64_t b) {
                                          return count(a) < count(b) || (count(a) == count(b) && a < b);
                                      });
-            for (std::size_t i = 0; i < chosen; ++i) rare_.add(rarest[i], {line, static_cast<std::uint32_t>(wanted)});
+            for (std::size_t i = 0; i <= lacking; ++i) rare_.add(rarest[i], line, bits, lacking);
         }
     }
 
@@ -322,20 +331,14 @@ class Search {
         same_lines(keys.normalized, Match::kSide, 1.0, closest);
         if (tables_.coverage() > 1) return;
         candidates_.clear();
-        for (const std::uint64_t gram : grams.hashes()) tables_.rare().find(gram, candidates_);
+        const std::uint64_t bits = signature(grams.hashes());
+        for (const std::uint64_t gram : grams.hashes()) tables_.rare().find(gram, bits, candidates_);
+        if (candidates_.empty()) return;
         std::ranges::sort(candidates_);
-        own_.clear();
-        for (auto at = candidates_.begin(); at != candidates_.end();) {
-            const auto end = std::find_if(at, candidates_.end(), [&](const Candidate& other) { return other != *at; });
-            if (end - at >= at->wanted) {
-                if (own_.empty()) {
-                    own_ = grams.hashes();
-                    make_unique(own_);
-                }
-                covered(at->line, keys.normalized, closest);
-            }
-            at = end;
-        }
+        candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+        own_ = grams.hashes();
+        make_unique(own_);
+        for (const LineNumber line : candidates_) covered(line, keys.normalized, closest);
     }
 
     void covered(LineNumber line, const Key& own, Closest& closest) {
@@ -372,7 +375,7 @@ class Search {
 
     const SegmentTables& tables_;
     Analysis analysis_;
-    std::vector<Candidate> candidates_;
+    std::vector<LineNumber> candidates_;
     std::vector<std::uint64_t> own_;
     std::unordered_set<std::uint64_t> visited_;  // keys of many lines whose segments were noted
     SegmentMatches matches_;

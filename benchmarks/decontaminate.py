@@ -2,10 +2,11 @@
 
     python benchmarks/decontaminate.py [--text SOURCE TARGET] [--segments 200000] [--pairs 400000] [--threads 2]
 
-The text is a corpus beside the checkout, the toy corpus if there is none, or two files of lines, which may be compressed
-with gzip. Segments are made from one half of it: every other word is replaced by a random word of the text, so that they
-differ from each other and have its usual words. The other half is repeated, with a number at the end of each line, until
-there are as many pairs as wanted, and searched. All WMT test sets of sacrebleu have about 180,000 segments.
+The text is a corpus beside the checkout, the toy corpus if there is none, or two files of lines, which may be
+compressed with gzip. Segments are made from one half of it: every other word is replaced by a random word of the
+text, so that they differ from each other and have its usual words. The other half is repeated, with a number at the
+end of each line, until there are as many pairs as wanted, and searched. All WMT test sets of sacrebleu have about
+180,000 segments.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def main() -> None:
     print(f"{len(pairs):,} different pairs, {words:.1f} words a side")
     segments = altered(pairs[::2], arguments.segments)
     before, started = memory(), time.process_time()
-    index = SegmentIndex(*(pa.array(side, pa.large_string()) for side in zip(*segments, strict=True)), arguments.coverage)
+    index = SegmentIndex(
+        *(pa.array(side, pa.large_string()) for side in zip(*segments, strict=True)), arguments.coverage
+    )
     spent = time.process_time() - started
     print(f"index of {len(index):,} segments: {spent:.1f} s of processor time, {memory() - before:,.0f} MB")
     search(index, pairs[1::2], arguments.pairs, arguments.threads)

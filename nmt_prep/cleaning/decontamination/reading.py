@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, without_suffix
 from nmt_prep.config import Corpus, ExtractSettings, Languages
-from nmt_prep.corpora import PairBatch, format_of, open_corpus, parts_of
+from nmt_prep.corpora import PairBatch, format_of, open_corpus, parts_of, reader_of
 from nmt_prep.corpora.lines import TextPolicy, iter_blocks, spans
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
@@ -33,10 +33,12 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
         CorpusError: the file cannot be read, or is malformed; the message names it and the line.
         ArchiveError: it is compressed, but damaged.
     """
-    corpus = Corpus.model_validate({"name": "segments", "url": {"both": (str(path),)}})
+    corpus = _corpus(path)
     kind = format_of(corpus)
-    if parts_of(corpus) != ("both",) and kind != "plain":
+    if kind != "plain" and parts_of(corpus) != ("both",):
         raise CorpusError(f"{path}: format {kind} has one file per side; convert it to lines of text, or to TSV")
+    if "fields" in reader_of(kind).options:
+        raise CorpusError(f"{path}: format {kind} needs fields, which cannot be given here; convert it to TSV")
     content = path
     if without_suffix(path.name) != path.name:
         content = unpacked
@@ -55,6 +57,15 @@ def read_segments(path: Path, languages: Languages, unpacked: Path) -> Iterator[
             yield from (batch.sound() for batch in pairs)
     except CorpusError as error:
         raise type(error)(str(error).replace(str(content), str(path))) from error
+
+
+def needs_languages(path: Path) -> bool:
+    """Returns true if the languages tell which texts of a file to read."""
+    return reader_of(format_of(_corpus(path))).multilingual
+
+
+def _corpus(path: Path) -> Corpus:
+    return Corpus.model_validate({"name": "segments", "url": {"both": (str(path),)}})
 
 
 def _digest(path: Path) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.cleaning.decontamination.index import Numbers, SegmentIndex
+from nmt_prep.cleaning.decontamination.index import Matches, Numbers, SegmentIndex
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.corpora.batch_file import BatchFile
 
@@ -43,6 +43,10 @@ class Segments:
             for name in ("source", "target", "set", "row")
         )
         return cls(SegmentIndex(first, second, coverage), sets.to_numpy(), rows.to_numpy(), first, second)
+
+    def search_pairs(self, pairs: PairBatch) -> Matches:
+        """Finds the segments that pairs contain; pairs with an empty target have one side."""
+        return self.index.search({"source": pairs.source, "target": pairs.target})
 
 
 _SCHEMA = pa.schema(

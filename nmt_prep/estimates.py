@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from pathlib import Path
 
+from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.dedup.spill import range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
@@ -245,10 +246,15 @@ def _cleaning(config: Config, corpora: Sequence[CorpusSize]) -> dict[str, tuple[
     written = _COMPILED * sum(total(corpora, split) for split in config.clean.splits)
     rules = [config.clean.rules, *(override.rules for override in config.clean.overrides.values())]
     # The pairs of a corpus are first written to scratch, together with a record of each pair for each comparison.
-    comparisons = comparisons_of(effective_dedup(config.clean))
+    settings = effective_dedup(config.clean)
+    comparisons = comparisons_of(settings)
     scratch = written if comparisons or any(TOP in layer for layer in rules) else 0.0
     pairs = written / _COMPILED / BYTES_PER_PAIR
-    return {"clean": (written, scratch + pairs * sum(each.record_bytes for each in comparisons), PART_BYTES)}
+    record_bytes = sum(each.record_bytes for each in comparisons)
+    if settings.pair == "near":
+        signatures = Signatures.of(settings)
+        record_bytes += signatures.bands.bands * signatures.record_bytes
+    return {"clean": (written, scratch + pairs * record_bytes, PART_BYTES)}
 
 
 def peak_disk(stages: Sequence[StageEstimate]) -> float:

@@ -20,7 +20,18 @@ def render_text(summary: Json) -> str:
     """
     languages = summary["languages"]
     lines = [f"{summary['name']}: {languages['source']} → {languages['target']}", summary["signature"], ""]
-    for section in (_warnings, _corpora, _dropped, _fixed, _leaks, _misaligned, _vocabularies, _batches, _records):
+    for section in (
+        _warnings,
+        _corpora,
+        _dropped,
+        _fixed,
+        _near,
+        _leaks,
+        _misaligned,
+        _vocabularies,
+        _batches,
+        _records,
+    ):
         found = list(section(summary))
         lines += [*found, ""] if found else []
     return "\n".join(lines[:-1]) + "\n"
@@ -84,6 +95,16 @@ def _fixed(summary: Json) -> Iterator[str]:
     ]
     if rows:
         yield from table(("repaired text", "fix", "lines"), _without_repeats(rows), left=(0, 1))
+
+
+def _near(summary: Json) -> Iterator[str]:
+    for split, found in summary.get("duplicates", {}).items():
+        near = found["near"]
+        if near is not None and near["full_buckets"]:
+            yield (
+                f"near duplicates in {split}: {_number(near['full_buckets'])} groups of candidates are too large to "
+                "compare all pairs"
+            )
 
 
 def _leaks(summary: Json) -> Iterator[str]:

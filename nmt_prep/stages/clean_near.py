@@ -10,7 +10,7 @@ import numpy as np
 
 from nmt_prep.cleaning.dedup.deciding import Corpora
 from nmt_prep.cleaning.dedup.drops import ClusterSizes, merged_clusters
-from nmt_prep.cleaning.dedup.near import Bands, Signatures
+from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.config import DedupSettings
 from nmt_prep.engines.engine import R, T
 from nmt_prep.pipeline.rounds import Round, Rounds, RoundTasks
@@ -79,7 +79,7 @@ def plan_near_splits(job: Job, settings: DedupSettings, pairs: Mapping[str, int]
     """Yields the round that divides the hashes of splits, given the numbers of their pairs; returns the plans."""
     if settings.pair != "near":
         return {}
-    signatures = _signatures(settings)
+    signatures = Signatures.of(settings)
     tasks = [
         NearPlanTask(f"near-ranges-{split}", split, number, signatures, job.task_memory)
         for split, number in pairs.items()
@@ -124,7 +124,7 @@ class NearWork:
         """
         numbers = tuple(part.number for part in parts)
         similarity = settings.near.similarity
-        return cls(name, NearSplit(directory, plan, _signatures(settings), similarity, corpora, numbers), parts)
+        return cls(name, NearSplit(directory, plan, Signatures.of(settings), similarity, corpora, numbers), parts)
 
     @property
     def pairs(self) -> int:
@@ -203,7 +203,3 @@ def _run(
 
 def _file(task: PartTask | RangeTask, kind: str) -> Path:
     return task.split.file(kind, task.number)
-
-
-def _signatures(settings: DedupSettings) -> Signatures:
-    return Signatures(Bands.of(settings.near.similarity), settings.keep[:-1])

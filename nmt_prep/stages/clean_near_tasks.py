@@ -201,7 +201,7 @@ def plan_near(task: NearPlanTask, tick: object) -> NearPlan:
         CleaningError: the memory is too small.
     """
     del tick
-    records, record_bytes = task.pairs * task.signatures.bands.bands, 8 * task.signatures.width
+    records, record_bytes = task.pairs * task.signatures.bands.bands, task.signatures.record_bytes
     needed = -(-records // (1 << MOST_BITS)) * record_bytes
     if needed > max(task.memory // 4, SMALLEST_SHARE):
         raise CleaningError(

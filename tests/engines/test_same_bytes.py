@@ -26,7 +26,11 @@ pytestmark = pytest.mark.slow
 
 COPIES = 4
 DASK = {"kind": "dask", "cluster": {"kind": "local", "workers": 3}}
-CLEAN = ("clean-first", "clean-pairs", "clean-pairs-dropped", "clean-sources", "clean-dedup", "clean-rejects")
+CLEAN = (
+    *("clean-first", "clean-pairs", "clean-pairs-dropped"),
+    *("clean-near-bands", "clean-near-buckets", "clean-near-texts", "clean-near", "clean-near-dropped"),
+    *("clean-sources", "clean-dedup", "clean-rejects"),
+)
 """Rounds of the stage clean."""
 ROUNDS = {
     "extract": "download",
@@ -61,7 +65,7 @@ def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
         "output_dir": str(output),
         "seed": 1,
         "splits": {"train": train, "dev": [dev]},
-        "clean": {"preset": "none", "dedup": {"pair": "normalized", "max_targets_per_source": 2}},
+        "clean": {"preset": "none", "dedup": {"pair": "near", "max_targets_per_source": 2}},
         "sample": {"bytes_per_corpus": 1_000_000},
         "vocab": {"size": 4096},
         "records": {"shards": {"train": 20}},

@@ -73,6 +73,16 @@ def test_flow(place: Path, summary: dict[str, Any], split: str, corpus: str) -> 
     assert (len(compiled), empty) == {"toy": (4000, 0), "dirty": (584, 16), "toydev": (200, 0)}[corpus]
 
 
+def test_duplicates(place: Path, summary: dict[str, Any]) -> None:
+    dropped = [row for corpus in ("toy", "dirty") for row in rows(place, "rejected", "train", corpus)]
+    kept = Counter((row["kept_corpus"], row["kept_row"]) for row in dropped if row["rule"] == "duplicate_pair")
+    bins = [*range(2, 10), 17, 33]
+    sizes = Counter(max(size for size in bins if size <= 1 + number) for number in kept.values())
+    expected = [[*each] for each in sorted(sizes.items())]
+    assert expected
+    assert summary["duplicates"] == {"train": {"clusters": {"normalized": expected}, "near": None}}
+
+
 @pytest.mark.parametrize(("split", "corpus"), CORPORA)
 def test_lengths(
     place: Path, summary: dict[str, Any], tokenizers: dict[str, Tokenizer], split: str, corpus: str

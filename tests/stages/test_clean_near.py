@@ -17,6 +17,7 @@ from nmt_prep.cleaning.dedup import near, spill
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts
 from nmt_prep.pipeline.drivers import Share
+from nmt_prep.reporting.sections import overlap
 from nmt_prep.stages import clean_near
 from nmt_prep.stages import clean_near_tasks as tasks
 from nmt_prep.stages.clean import Clean
@@ -74,6 +75,20 @@ def test_pairs_are_kept_if_one_side_differs_or_both_do_a_little_more(tmp_path: P
     config = near_config(tmp_path, write(tmp_path, "c", pairs))
     run(config)
     assert cleaned(config) == pairs
+
+
+def test_the_report_says_where_similar_pairs_are_and_that_not_all_were_compared() -> None:
+    found = {"matches": {"a": {"a": 1, "b": 0}, "b": {"a": 1234, "b": 0}}, "candidates": 9, "full_buckets": 1001}
+    summary = {"duplicates": {"train": {"clusters": {"near": []}, "near": found}}}
+    page = "".join(map(str, overlap.section(summary)))
+    assert "1,234" in page
+    assert "in 1,001 groups of candidates" in page
+    assert "groups of candidates" not in "".join(map(str, overlap.section(with_all_compared(summary))))
+
+
+def with_all_compared(summary: Any) -> Any:
+    near_found = {**summary["duplicates"]["train"]["near"], "full_buckets": 0}
+    return {"duplicates": {"train": {"clusters": {}, "near": near_found}}}
 
 
 def test_a_pair_is_dropped_for_a_better_one_that_is_dropped_itself(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, ve
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
 from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, Side
+from nmt_prep.config import SIDES, DedupSettings, Side
 from nmt_prep.corpora.parts import scores_of
 
 RECALL = 0.98
@@ -85,10 +85,20 @@ class Signatures:
     bands: Bands
     scores: tuple[str, ...]
 
+    @classmethod
+    def of(cls, settings: DedupSettings) -> Signatures:
+        """Returns the contents of the records for what a config says about duplicates."""
+        return cls(Bands.of(settings.near.similarity), settings.keep[:-1])
+
     @property
     def width(self) -> int:
         """Number of columns of records and edges."""
         return 2 + len(self.scores)
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of a record."""
+        return 8 * self.width
 
     def records(self, pairs: pa.RecordBatch, part: int, sides: tuple[Side, Side]) -> Records:
         """Returns the records of the pairs of a batch of a part: uint64, shape ``[pairs * bands, width]``.

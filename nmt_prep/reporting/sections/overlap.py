@@ -16,12 +16,15 @@ def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section; empty if pairs were not compared."""
     clusters = [
         _clusters(split, kind, sizes)
-        for split, kinds in summary.get("clusters", {}).items()
-        for kind, sizes in kinds.items()
+        for split, found in summary.get("duplicates", {}).items()
+        for kind, sizes in found["clusters"].items()
         if sizes
     ]
     if clusters:
         yield grid(clusters)
+    for split, found in summary.get("duplicates", {}).items():
+        if found["near"] is not None:
+            yield from _near(split, found["near"])
     for split, overlap in summary.get("overlap", {}).items():
         yield _overlap(summary, split, overlap)
     for split, leaks in summary.get("leaks", {}).items():
@@ -39,6 +42,25 @@ def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
     rows = [(text, count) for text, (_, count) in zip(texts, sizes, strict=True)]
     data = table(["pairs in the group", "groups"], rows, caption=title, sort=False)
     return figure(title, how, plot(drawn, title, x=ticks, y=count_ticks(most, log=True)), data)
+
+
+def _near(split: str, near: Json) -> Iterator[Content]:
+    yield el("h3", f"Near duplicates, {split}")
+    how = "Number of pairs of the corpus of a row that were dropped because a pair of that of a column is similar."
+    yield el("p", how, class_="how")
+    if near["full_buckets"]:
+        yield el(
+            "p",
+            f"Not all pairs were compared: in {near['full_buckets']:,} groups of candidates, which are too large, "
+            "each was only compared with the best pairs of its group.",
+        )
+    names = [*near["matches"]]
+    most = max((count for row in near["matches"].values() for count in row.values()), default=0)
+    rows = [
+        table_row([name, *(heat_cell(f"{row[other]:,}", row[other] / max(most, 1)) for other in names)])
+        for name, row in near["matches"].items()
+    ]
+    yield table(["corpus", *names], rows, caption=f"Near duplicates in the corpora of {split}")
 
 
 def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:

@@ -254,7 +254,9 @@ class _Decoder:
         self._tags: dict[str, dict[Side, str]] = {name: dict(tag or {}) for name, tag in tags.items()}
 
     def table(self, shard: str, before: int, first: int, corpora: Any, inputs: Ragged, targets: Ragged) -> pa.Table:
-        """Returns pairs of a shard: record, shard, position, corpus, source, target, and the ids of both sides.
+        """Returns pairs of a shard: record, shard, position, corpus, source, target, and the pieces of both sides.
+
+        In layout ``packed``, whose order is not that of the shuffle, ``packed`` takes the place of record and position.
 
         Args:
             shard: file name of the shard.
@@ -267,12 +269,13 @@ class _Decoder:
         names = self._names[np.asarray(corpora, np.int64)].tolist()
         ids: dict[Side, list[list[int]]] = {"source": inputs.to_lists(), "target": targets.to_lists()}
         positions = range(first, first + len(names))
-        columns: dict[str, list[Any]] = {
-            "record": [before + position for position in positions],
-            "shard": [shard] * len(names),
-            "position": list(positions),
-            "corpus": names,
-        }
+        shards = [shard] * len(names)
+        columns: dict[str, list[Any]] = (
+            {"shard": shards, "packed": list(positions)}
+            if self.layout == "packed"
+            else {"record": [before + position for position in positions], "shard": shards, "position": list(positions)}
+        )
+        columns["corpus"] = names
         for side in SIDES:
             columns[side] = [self._text(side, name, row) for name, row in zip(names, ids[side], strict=True)]
         for side in SIDES if self._wanted.pieces else ():

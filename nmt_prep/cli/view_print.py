@@ -108,7 +108,7 @@ def shown(text: str) -> str:
 
 def _table(rows: list[Row]) -> Table:
     """Returns rows as a table: numbers, then the sides next to each other, with their pieces below."""
-    numbers = [name for name in rows[0] if name in ("record", "corpus", "row", "pair")]
+    numbers = [name for name in rows[0] if name in ("record", "packed", "corpus", "row", "pair")]
     if len({row["corpus"] for row in rows}) == 1 and len(rows) > 1:
         numbers.remove("corpus")
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

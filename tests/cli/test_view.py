@@ -138,6 +138,24 @@ def test_records_are_decoded(config: Path) -> None:
     assert [row["corpus"] for row in of_web] == ["web"] * 3
 
 
+def test_packed_records_have_a_place_of_their_own(config: Path, tmp_path: Path) -> None:
+    packed = ["--set", f"output_dir={tmp_path}", "--set", "records.layout=packed", "--set", "records.row_length=700"]
+    assert nmt_prep("run", config, "--quiet", *packed).returncode == 0
+    records = rows(config, "--stage", "encode", "-n", "99", *packed)
+    assert [key for key in records[0] if "pieces" not in key] == [
+        "split",
+        "shard",
+        "packed",
+        "corpus",
+        "source",
+        "target",
+    ]
+    assert [row["packed"] for row in records] == [*range(39), *range(40)]
+    assert {row["source"] for row in records} >= {f"News number {n} of the day" for n in range(50)}
+    traced = json.loads(nmt_prep("view", config, "--trace", "web:9", "--json", *packed).stdout)
+    assert traced["shard"] in {row["shard"] for row in records if row["source"] == "Page 9"}
+
+
 def test_trace_in_words_and_as_json(config: Path) -> None:
     result = nmt_prep("view", config, "--trace", "web:9")
     labels = [line.split()[0] for line in result.stdout.splitlines()]

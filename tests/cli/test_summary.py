@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
+from nmt_prep.checks import load_config
+from nmt_prep.cli.summary import show_summary
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.health.warning import HealthWarning
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.pipeline import Outcome
 from tests.cli.program import nmt_prep
 from tests.corpus import write_config
 
@@ -33,6 +40,17 @@ def test_a_strict_run_makes_everything_and_ends_with_status_3(config: Path) -> N
 def test_warnings_are_part_of_the_summary(config: Path) -> None:
     lines = nmt_prep("run", config, "--no-preview").stdout.splitlines()
     assert f"warning: {SMALL}" in lines
+
+
+def test_warnings_are_coloured_on_a_colour_terminal(config: Path) -> None:
+    stream = io.StringIO()
+    console = SafeConsole(file=stream, width=80, force_terminal=True, color_system="standard", _environ={})
+    outcome = Outcome("vocab", True, "", 1.0, Counts(), (HealthWarning("c", "a\x1b[0mb", "news", "train"),))
+    settings = load_config(config)
+    show_summary(console, settings, [outcome], preview=True, warnings=True)
+    assert "\x1b[1;33mwarning:\x1b[0m train/news: a\\x1b[0mb" in stream.getvalue()
+    show_summary(console, settings, [outcome], preview=True, warnings=False)
+    assert stream.getvalue().count("warning:") == 1
 
 
 def test_the_summary_as_json_is_all_that_standard_output_has(config: Path) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 
+from nmt_prep import __version__
 from nmt_prep import stages as all_stages
 from nmt_prep.config import Config
 from nmt_prep.engines.choice import local_engine, open_engine
@@ -17,10 +18,12 @@ from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import StageNotes
 from nmt_prep.pipeline.ownership import mark_output_directory
 from nmt_prep.pipeline.pipeline import Outcome, Pipeline, ShareOutcome, StageTasks, Step
+from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import addresses_of
+from nmt_prep.stages.report import Report
 
 
 def plan(
@@ -95,6 +98,7 @@ def run(
             _failure_told(progress),
             open_engine(config, executor, workers, progress) as engine,
             progress.heard_by(StageNotes(config, directories, engine)),
+            progress.heard_by(RunNotes(pipeline.workspace, Report.directory, engine, __version__)),
         ):
             outcomes = pipeline.run(engine, until=until, force=frozenset(force), verify=verify, strict=strict)
         progress.event("run_finished", seconds=round(sum(outcome.seconds for outcome in outcomes), 3))

@@ -43,6 +43,14 @@ NOTES = {
 }
 """Text at the end of the pages of some public names."""
 
+REPORTS = """
+## Examples
+
+The reports of two example configs: [the toy corpus](toy-report.html), and
+[the toy corpus beside a dirty one, cleaned](toy-clean-report.html).
+"""
+"""Text at the end of the page on the report. ``scripts/docs`` makes the reports."""
+
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)(?:#(?P<anchor>[^)\s]*))?\)")
 _FENCE = re.compile(r"^ *```")
 _CSS = """\
@@ -135,6 +143,7 @@ def pages() -> dict[str, str]:
     """Returns the Markdown of all pages of the site, by their paths."""
     targets = site_targets()
     texts = {page: relinked(path, (REPOSITORY / path).read_text("utf-8"), targets) for path, page in PAGES.items()}
+    texts["report.md"] += REPORTS
     for page, (title, folder, pattern) in LISTINGS.items():
         texts[page] = listing(title, sorted((REPOSITORY / folder).glob(pattern)))
     return texts | {f"api/{name}.md": f"::: {name}\n\n{NOTES.get(name, '')}\n" for name in documented()}

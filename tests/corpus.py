@@ -87,11 +87,11 @@ def corpus_config(output_dir: Path, **changes: Any) -> Config:
 
 
 def tree(root: Path) -> dict[str, str]:
-    """Returns the digests of all files below a run's directory except the lock."""
+    """Returns the digests of all files below a run's directory except the lock and the notes of times."""
     return {
         str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(root.rglob("*"))
-        if path.is_file() and path.name != "lock"
+        if path.is_file() and path.name not in ("lock", "run.json")
     }
 
 

@@ -11,6 +11,9 @@ from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, plot
 
 TITLE = "Duplicates and leaks"
 
+_BINNED = 9
+"""Sizes of groups from here on are the smallest of a bin."""
+
 
 def section(summary: Json) -> Iterator[Content]:
     """Yields the content of the section; empty if pairs were not compared."""
@@ -33,12 +36,12 @@ def section(summary: Json) -> Iterator[Content]:
 
 def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
     title = f"Sizes of clusters, {split}, {kind}"
-    texts = [f"{size:,}" for size, _ in sizes]
+    texts = [f"{size:,}" if size < _BINNED else f"{size:,} or more" for size, _ in sizes]
     drawn = bars([Series("duplicates", "clusters", [count for _, count in sizes])], texts, log=True)
     step = max(len(sizes) // 6, 1)
     ticks = [Tick((place + 0.5) / len(sizes), text) for place, text in list(enumerate(texts))[::step]]
     most = max(count for _, count in sizes)
-    how = "How many groups of equal pairs there are of each size, on a logarithmic scale; one pair of each is kept."
+    how = f"How many groups of duplicates ({kind}) have each size, on a logarithmic scale; one pair of each stays."
     rows = [(text, count) for text, (_, count) in zip(texts, sizes, strict=True)]
     data = table(["pairs in the group", "groups"], rows, caption=title, sort=False)
     return figure(title, how, plot(drawn, title, x=ticks, y=count_ticks(most, log=True)), data)

@@ -1,0 +1,137 @@
+"""What differs between the reports of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nmt_prep.reporting.flow import Json
+
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that differs between two runs; None stands for a value that one run does not have.
+
+    Attributes:
+        what: what it is, such as ``train/news: pairs out``.
+        one: its value in the first run.
+        other: its value in the second run.
+    """
+
+    what: str
+    one: object
+    other: object
+
+    @property
+    def change(self) -> str:
+        """The change from the second run to the first in percent; empty if they are not both numbers."""
+        one, other = self.one, self.other
+        if not (isinstance(one, int | float) and isinstance(other, int | float)) or isinstance(one, bool) or not other:
+            return ""
+        return f"{100 * (one - other) / other:+.1f}%"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The differences between two runs, by section. Sections without differences are left out.
+
+    Attributes:
+        same_data: true if both runs have the same signature.
+        sections: differences by title of the section.
+    """
+
+    same_data: bool
+    sections: dict[str, list[Difference]]
+
+
+def compare(one: Json, other: Json) -> Comparison:
+    """Returns the differences between two summaries, as ``summary.json`` holds them."""
+    parts = {
+        "signature": _signature,
+        "config": _config,
+        "corpora": _corpora,
+        "dropped pairs": _drops,
+        "vocabularies": _vocabularies,
+        "records and batches": _batches,
+        "warnings": _warnings,
+    }
+    sections = {}
+    for title, values in parts.items():
+        first, second = dict(values(one)), dict(values(other))
+        keys = dict.fromkeys([*first, *second])
+        found = [Difference(key, first.get(key), second.get(key)) for key in keys if first.get(key) != second.get(key)]
+        if found:
+            sections[title] = found
+    return Comparison(one["signature"] == other["signature"], sections)
+
+
+def _signature(summary: Json) -> Iterator[tuple[str, object]]:
+    for field in summary["signature"].split("|"):
+        name, _, value = field.partition(":")
+        yield name, value
+
+
+def _config(summary: Json) -> Iterator[tuple[str, object]]:
+    yield from _flat("", summary["provenance"]["config"])
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, object]]:
+    """Yields the single values of a config by dotted key; corpora are named by their names."""
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _flat(f"{key}.{name}" if key else str(name), each)
+    elif isinstance(value, list) and value and all(isinstance(each, Mapping) and "name" in each for each in value):
+        for each in value:
+            yield from _flat(f"{key}.{each['name']}", {name: inner for name, inner in each.items() if name != "name"})
+    else:
+        yield key, str(value) if isinstance(value, list) else value
+
+
+def _corpora(summary: Json) -> Iterator[tuple[str, object]]:
+    for split, corpora in summary["flow"].items():
+        for corpus, flow in corpora.items():
+            where = f"{split}/{corpus}"
+            yield f"{where}: pairs in", flow["read"]["pairs"]
+            for name in ("pairs", "source_tokens", "target_tokens"):
+                if flow["encoded"]:
+                    yield f"{where}: {name.replace('_', ' ')} out", flow["encoded"][name]
+
+
+def _drops(summary: Json) -> Iterator[tuple[str, object]]:
+    for split, corpora in summary["flow"].items():
+        for corpus, flow in corpora.items():
+            for drop in flow["drops"]:
+                yield f"{split}/{corpus}: {drop['reason']}", drop["pairs"]
+
+
+def _vocabularies(summary: Json) -> Iterator[tuple[str, object]]:
+    for side in _SIDES:
+        facts, use = summary["vocab"][side], summary["pieces"][side]
+        means = summary["lengths"][use["split"]]["means"][side]
+        yield f"{side}: kind", facts["kind"]
+        yield f"{side}: pieces", facts["size"]
+        yield f"{side}: unused pieces", use["unused"]
+        yield f"{side}: unknown ids", use["unknown"]
+        for unit, name in (("word", "word"), ("char", "character")):
+            yield f"{side}: pieces per {name}", round(means["piece"] / means[unit], 3) if means[unit] else None
+
+
+def _batches(summary: Json) -> Iterator[tuple[str, object]]:
+    for split, counts in summary["splits"].items():
+        for name in ("pairs", "source_tokens", "target_tokens", "shards", "longest_source", "longest_target"):
+            yield f"{split}: {name.replace('_', ' ')}", counts[name]
+    for split, estimates in summary["batches"].items():
+        if estimates and estimates[0]["cells"]:
+            own = estimates[0]
+            yield f"{split}: batches an epoch", own["batches_per_epoch"]
+            yield f"{split}: padding in percent", round(100 - 100 * own["tokens"] / own["cells"], 1)
+            yield f"{split}: pairs too long", own["left_out"]
+
+
+def _warnings(summary: Json) -> Iterator[tuple[str, object]]:
+    for warning in summary["warnings"]:
+        about = "/".join(filter(None, [warning["split"], warning["corpus"], warning["side"]]))
+        yield f"{about}: {warning['code']}" if about else warning["code"], warning["text"]

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+
+import nmt_prep
+from nmt_prep.pipeline.run_notes import read_run_notes
+from tests.corpus import corpus_config, write_corpus
+
+
+def test_a_run_notes_its_stages(tmp_path: Path) -> None:
+    write_corpus(tmp_path)
+    config = corpus_config(tmp_path / "run")
+    nmt_prep.run(config, base_dir=tmp_path, until="compile", workers=2)
+    assert not (tmp_path / "run" / "report").exists()
+    nmt_prep.run(config, base_dir=tmp_path, workers=1)
+    notes = json.loads((tmp_path / "run" / "report" / "run.json").read_bytes())
+    assert notes["format"] == 1
+    assert set(notes["stages"]) == {"download", "extract", "compile", "sample", "vocab", "encode", "report"}
+    assert (notes["stages"]["compile"]["workers"], notes["stages"]["encode"]["workers"]) == (2, 1)
+    assert notes["stages"]["encode"]["tasks"] > 3
+    for stage in notes["stages"].values():
+        assert stage["host"] == platform.node()
+        assert stage["seconds"] >= 0
+        assert stage["peak_memory"] > 10_000_000
+    nmt_prep.run(config, base_dir=tmp_path)
+    assert json.loads((tmp_path / "run" / "report" / "run.json").read_bytes()) == notes
+
+
+def test_damaged_notes_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    for content in ("", "[]", '{"format": 9, "stages": {}}', '{"format": 1, "stages": []}'):
+        path.write_text(content)
+        assert read_run_notes(path) == {"format": 1, "stages": {}}

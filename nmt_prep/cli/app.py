@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nmt_prep import __version__
-from nmt_prep.cli import alignment, cleaning, downloads, overlap, report, tasks, text, view
+from nmt_prep.cli import alignment, cleaning, downloads, overlap, recipe, report, tasks, text, view
 from nmt_prep.cli.cleaning import AllowEmptyOption, ShowRulesOption, allowing_empty, rules_as_yaml
 from nmt_prep.cli.common import (
     ConfigArgument,
@@ -66,6 +66,7 @@ for _command in (
     cleaning.rejects,
     overlap.overlap,
     report.report,
+    recipe.recipe,
     alignment.align,
     view.view,
     text.encode,

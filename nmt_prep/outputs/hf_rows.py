@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,9 @@ def parse_prompt(text: str) -> Prompt:
 class IdRows:
     """Rows ``input_ids``, ``labels`` and ``length``, the number of input ids."""
 
+    ids: ClassVar[tuple[str, ...]] = ("input_ids", "labels")
+    """Columns of lists of ids."""
+
     def __init__(self, task: ShardTask[Any]) -> None:
         self._task = task
         ids = pa.list_(pa.int32())
@@ -88,6 +91,9 @@ class IdRows:
 
 class TextRows:
     """Rows ``translation``, or ``messages`` if there are prompts."""
+
+    ids: ClassVar[tuple[str, ...]] = ()
+    """Columns of lists of ids."""
 
     def __init__(self, task: ShardTask[Any], prompts: tuple[Prompt, ...]) -> None:
         self._task = task

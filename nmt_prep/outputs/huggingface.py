@@ -93,7 +93,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
     def write(self, task: ShardTask[HuggingFaceOptions], tick: Tick) -> ShardMade:
         rows = IdRows(task) if isinstance(task.pairs, IdPairs) else TextRows(task, _prompts(task.options, task))
         pairs = 0
-        with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, [CORPUS]) as file:
+        with parquet_file(task.directory, f"{task.label}.parquet", rows.schema, [CORPUS], rows.ids) as file:
             for batch, sizes in rows.batches():
                 file.add(batch, sizes)
                 pairs += len(batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
     if isinstance(task.pairs, TextPairs):
         yield from task.pairs.batches(task.directory / task.label)
         return
-    source, target = (Pieces(task.run.vocabularies[side].load()) for side in SIDES)
+    source, target = (pieces_of(task.run.vocabularies[side].load()) for side in SIDES)
     for batch in task.pairs.batches():
         yield TextBatch(source.lines(batch.sources), target.lines(batch.targets), batch.corpora)
 
@@ -49,6 +50,16 @@ class Pieces:
     def lines(self, rows: Ragged) -> pa.Array:
         """Returns one line per row, without eos at its end, as a ``large_string`` array."""
         return arrow_lines(*piece_lines(rows.values, rows.offsets, self._pieces.data, self._pieces.offsets, self._eos))
+
+
+@functools.lru_cache(maxsize=2)
+def pieces_of(tokenizer: Tokenizer) -> Pieces:
+    """Returns the pieces of a tokenizer; each process converts them only once.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    return Pieces(tokenizer)
 
 
 def corpus_lines(run: RunFacts, split: str, corpora: npt.NDArray[np.int32]) -> pa.Array:

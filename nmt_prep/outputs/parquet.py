@@ -53,7 +53,7 @@ class GroupedWriter:
 
 @contextmanager
 def parquet_file(
-    directory: Path, name: str, schema: pa.Schema, dictionaries: Sequence[str] = ()
+    directory: Path, name: str, schema: pa.Schema, dictionaries: Sequence[str] = (), ids: Sequence[str] = ()
 ) -> Iterator[GroupedWriter]:
     """Opens a Parquet file for writing.
 
@@ -62,13 +62,21 @@ def parquet_file(
         name: its name.
         schema: its columns.
         dictionaries: columns with few values, which are written as dictionaries.
+        ids: columns of lists of ids, which are written as differences in few bits: faster, and smaller.
 
     Raises:
         OutputError: it cannot be written.
     """
     with (
         output_file(directory, name) as file,
-        pq.ParquetWriter(file, schema, compression="snappy", use_dictionary=list(dictionaries)) as writer,
+        pq.ParquetWriter(
+            file,
+            schema,
+            compression="snappy",
+            use_dictionary=list(dictionaries),
+            column_encoding={f"{column}.list.element": "DELTA_BINARY_PACKED" for column in ids},
+            write_statistics=False,
+        ) as writer,
     ):
         grouped = GroupedWriter(file, writer)
         yield grouped

@@ -1,6 +1,8 @@
 #include "outputs/piece_lines.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,6 +10,23 @@
 #include "outputs/row_end.h"
 
 namespace nmt_prep {
+namespace {
+
+// Most pieces are short: a copy of fixed size takes no call.
+constexpr std::size_t kAtOnce = 16;
+
+std::uint8_t* copy_piece(const TextColumn& pieces, std::size_t id, std::uint8_t* to, const std::uint8_t* end) {
+    const std::span<const std::uint8_t> piece = pieces.row(id);
+    const auto room = static_cast<std::size_t>(end - to);
+    const auto left = pieces.values.size() - static_cast<std::size_t>(pieces.offsets[id]);
+    if (piece.size() <= kAtOnce && room >= kAtOnce && left >= kAtOnce) {
+        std::memcpy(to, piece.data(), kAtOnce);
+        return to + piece.size();
+    }
+    return std::ranges::copy(piece, to).out;
+}
+
+}  // namespace
 
 OwnedLines piece_lines(const IdColumn& rows, const TextColumn& pieces, std::int32_t last) {
     rows.check();
@@ -29,12 +48,13 @@ OwnedLines piece_lines(const IdColumn& rows, const TextColumn& pieces, std::int3
     }
     lines.data = std::make_unique_for_overwrite<std::uint8_t[]>(size);
     std::uint8_t* to = lines.data.get();
+    const std::uint8_t* const end = to + size;
     for (std::size_t index = 0; index < rows.rows(); ++index) {
         bool first = true;
         for (const std::int32_t id : without_last(rows.row(index), last)) {
             if (!first) *to++ = ' ';
             first = false;
-            to = std::ranges::copy(pieces.row(static_cast<std::size_t>(id)), to).out;
+            to = copy_piece(pieces, static_cast<std::size_t>(id), to, end);
         }
     }
     return lines;

@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <tuple>
@@ -168,13 +169,19 @@ align::Table* new_table(const Int64Array& offsets, const Int32Array& targets) {
 
 align::Table* restored_table(const Int64Array& first, const ByteArray& slots) {
     require(slots.size() % sizeof(align::Cell) == 0, "the lexical table is cut");
-    const auto* const cells = reinterpret_cast<const align::Cell*>(slots.data());
+    std::vector<align::Cell> cells(slots.size() / sizeof(align::Cell));
+    std::memcpy(cells.data(), slots.data(), slots.size());
     try {
-        return new align::Table({first.data(), first.data() + first.size()},
-                                {cells, cells + slots.size() / sizeof(align::Cell)});
+        return new align::Table({first.data(), first.data() + first.size()}, std::move(cells));
     } catch (const std::invalid_argument& error) {
         throw nb::value_error(error.what());
     }
+}
+
+// Throws ValueError unless the target words of a table are below the size of their vocabulary.
+void check_targets(const align::Table& table, std::size_t columns) {
+    for (const align::Cell& cell : table.slots())
+        require(cell.target >= align::kFree && std::cmp_less(cell.target, columns), "a word is not in the vocabulary");
 }
 
 // A table with everything that posteriors are computed from.
@@ -186,8 +193,7 @@ class Aligner {
         require(source_shares.size() == table.rows(), "there must be a share for each source word");
         require(forward.size() == align::kJumps + 1 && backward.size() == align::kJumps + 1,
                 "there must be a weight for each jump");
-        for (const align::Cell& cell : table.slots())
-            require(cell.target < static_cast<std::int64_t>(target_shares.size()), "a word is not in the vocabulary");
+        check_targets(table, target_shares.size());
         parameters_ = {
             &table,   source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null, floor,
             steepness};
@@ -245,10 +251,10 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, float le
 
 // Counts of the slots of a table, and their totals.
 struct HeldEvidence {
-    HeldEvidence(const align::Table& table, std::size_t columns, const Int64Array& slot_counts) : counts(slot_counts) {
+    HeldEvidence(const align::Table& table, std::size_t columns, Int64Array slot_counts)
+        : counts(std::move(slot_counts)) {
         require(counts.size() == table.slots().size(), "there must be a count for each slot");
-        for (const align::Cell& cell : table.slots())
-            require(cell.target < static_cast<std::int64_t>(columns), "a word is not in the vocabulary");
+        check_targets(table, columns);
         const nb::gil_scoped_release unlocked;
         totals = align::totals_of(table, columns, counts.data());
     }

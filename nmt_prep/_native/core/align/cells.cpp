@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 #include <vector>
 
 #include "align/vocabulary.h"
@@ -189,8 +190,7 @@ CellCounts prune_cells(const CellCounts& cells, std::int64_t least) {
     CellCounts kept;
     kept.offsets.push_back(0);
     for (std::size_t row = 0; row + 1 < cells.offsets.size(); ++row) {
-        for (auto at = static_cast<std::size_t>(cells.offsets[row]);
-             at < static_cast<std::size_t>(cells.offsets[row + 1]); ++at) {
+        for (auto at = static_cast<std::size_t>(cells.offsets[row]); std::cmp_less(at, cells.offsets[row + 1]); ++at) {
             if (cells.counts[at] < least) continue;
             kept.targets.push_back(cells.targets[at]);
             kept.counts.push_back(cells.counts[at]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "align/sums.h"
 #include "text/parallel.h"
@@ -53,8 +54,7 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
 Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts) {
     Totals totals{std::vector<std::int64_t>(table.rows()), std::vector<std::int64_t>(columns)};
     for (std::size_t row = 0; row < table.rows(); ++row) {
-        for (auto at = static_cast<std::size_t>(table.first()[row]);
-             at < static_cast<std::size_t>(table.first()[row + 1]); ++at) {
+        for (auto at = static_cast<std::size_t>(table.first()[row]); std::cmp_less(at, table.first()[row + 1]); ++at) {
             const std::int32_t target = table.slots()[at].target;
             if (target == kFree) continue;
             totals.rows[row] += counts[at];
@@ -74,8 +74,7 @@ void reestimate(Table& table, std::size_t columns, const std::int64_t* counts) {
     const std::vector<double> rows = inverses(totals.rows);
     const std::vector<double> of_columns = inverses(totals.columns);
     for (std::size_t row = 0; row < table.rows(); ++row) {
-        for (auto at = static_cast<std::size_t>(table.first()[row]);
-             at < static_cast<std::size_t>(table.first()[row + 1]); ++at) {
+        for (auto at = static_cast<std::size_t>(table.first()[row]); std::cmp_less(at, table.first()[row + 1]); ++at) {
             Cell& cell = table.slots()[at];
             if (cell.target == kFree) continue;
             const auto share = static_cast<double>(counts[at]);

@@ -4,17 +4,19 @@
 
 #include <bit>
 #include <cstdint>
+#include <numbers>
 
 namespace nmt_prep::align {
 
-inline constexpr double kLn2High = 6.93147180369123816490e-01;
+// The natural logarithm of 2 as a sum; multiples of the first part by small whole numbers are exact.
+inline constexpr auto kLn2High = std::bit_cast<double>(std::uint64_t{0x3FE62E42FEE00000});
 inline constexpr double kLn2Low = 1.90821492927058770002e-10;
 
 // e to the power of x, for -700 <= x <= 700; smaller values give 0.
 inline double exp(double x) {
     if (x < -700.0) return 0.0;
     if (x > 700.0) x = 700.0;
-    const double scaled = x * 1.44269504088896338700;
+    const double scaled = x * std::numbers::log2e;
     const auto power = static_cast<std::int64_t>(scaled + (scaled < 0 ? -0.5 : 0.5));
     const auto whole = static_cast<double>(power);
     const double rest = (x - whole * kLn2High) - whole * kLn2Low;
@@ -27,8 +29,8 @@ inline double exp(double x) {
 inline double log(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     auto power = static_cast<std::int64_t>(bits >> 52) - 1023;
-    double part = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFu) | 0x3FF0000000000000u);
-    if (part > 1.41421356237309504880) {
+    auto part = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFu) | 0x3FF0000000000000u);
+    if (part > std::numbers::sqrt2) {
         part *= 0.5;
         ++power;
     }

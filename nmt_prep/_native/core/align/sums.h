@@ -22,9 +22,9 @@ inline float sum_of(const float* values, std::size_t size) {
 // Smaller probabilities of links are not counted.
 inline constexpr float kLeastCounted = 1.0F / 512;
 
-// A probability as a count of kOne.
+// A probability as a count of kOne, rounded down.
 inline std::int64_t counted(float probability) {
-    return static_cast<std::int64_t>(probability * static_cast<float>(kOne) + 0.5F);
+    return static_cast<std::int64_t>(probability * static_cast<float>(kOne));
 }
 
 }  // namespace nmt_prep::align

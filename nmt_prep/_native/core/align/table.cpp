@@ -35,7 +35,7 @@ Table::Table(std::vector<std::int64_t> first, std::vector<Cell> slots)
     const auto require = [](bool good) {
         if (!good) throw std::invalid_argument("the rows of the lexical table do not fit together");
     };
-    require(!first_.empty() && first_[0] == 0 && first_.back() == static_cast<std::int64_t>(slots_.size()));
+    require(!first_.empty() && first_[0] == 0 && std::cmp_equal(first_.back(), slots_.size()));
     for (std::size_t row = 0; row + 1 < first_.size(); ++row) {
         const std::int64_t size = first_[row + 1] - first_[row];
         require(size >= 0 && size <= std::int64_t{1} << 31);
@@ -53,7 +53,7 @@ CellCounts Table::rows_of(const std::int64_t* counts, std::int64_t least) const 
     std::vector<std::pair<std::int32_t, std::int64_t>> cells;
     for (std::size_t row = 0; row < this->rows(); ++row) {
         cells.clear();
-        for (auto at = static_cast<std::size_t>(first_[row]); at < static_cast<std::size_t>(first_[row + 1]); ++at)
+        for (auto at = static_cast<std::size_t>(first_[row]); std::cmp_less(at, first_[row + 1]); ++at)
             if (slots_[at].target != kFree && counts[at] >= least) cells.emplace_back(slots_[at].target, counts[at]);
         std::ranges::sort(cells);
         for (const auto& [target, count] : cells) {
@@ -70,8 +70,7 @@ std::vector<std::int64_t> Table::placed(const CellCounts& rows) const {
     for (std::size_t i = 0; i + 1 < rows.offsets.size(); ++i) {
         const Row row = this->row(static_cast<std::int32_t>(i));
         if (empty(row)) continue;
-        for (auto cell = static_cast<std::size_t>(rows.offsets[i]);
-             cell < static_cast<std::size_t>(rows.offsets[i + 1]); ++cell) {
+        for (auto cell = static_cast<std::size_t>(rows.offsets[i]); std::cmp_less(cell, rows.offsets[i + 1]); ++cell) {
             const std::int64_t slot = find(row, rows.targets[cell]);
             if (slot != kNone) counts[static_cast<std::size_t>(slot)] = rows.counts[cell];
         }

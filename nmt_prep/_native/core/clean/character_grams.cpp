@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "clean/keys.h"
 #include "clean/scripts.h"
@@ -80,26 +81,44 @@ void CharacterGrams::add_mixed(std::span<const char32_t> points) {
     }
 }
 
-void make_set(std::vector<std::uint64_t>& grams) {
-    std::ranges::sort(grams);
-    const auto rest = std::ranges::unique(grams);
-    grams.erase(rest.begin(), rest.end());
+void GramSet::assign(std::span<const std::uint64_t> grams) {
+    const std::size_t slots = std::bit_ceil(2 * grams.size());
+    slots_.assign(slots, {0, 0});
+    mask_ = slots - 1;
+    size_ = 0;
+    calls_ = 1;
+    for (const std::uint64_t gram : grams) {
+        Slot& slot = find(gram);
+        size_ += slot.seen == 0 ? 1 : 0;
+        slot = {gram, 1};
+    }
 }
 
-bool similar(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second, double similarity) {
-    const auto enough = [similarity](std::size_t common, std::size_t all) {
-        return static_cast<double>(common) / static_cast<double>(all) >= similarity;
-    };
-    if (!enough(std::min(first.size(), second.size()), std::max(first.size(), second.size()))) return false;
-    std::size_t common = 0;
-    for (std::size_t i = 0, j = 0; i < first.size() && j < second.size();) {
-        const std::uint64_t a = first[i];
-        const std::uint64_t b = second[j];
-        common += a == b;
-        i += a <= b;
-        j += b <= a;
+std::size_t GramSet::common(std::span<const std::uint64_t> grams) {
+    if (++calls_ == 0) {  // all numbers were used
+        for (Slot& slot : slots_) slot.seen = std::min<std::uint32_t>(slot.seen, 1);
+        calls_ = 2;
     }
-    return enough(common, first.size() + second.size() - common);
+    std::size_t met = 0;
+    for (const std::uint64_t gram : grams) {
+        Slot& slot = find(gram);
+        if (slot.seen == 0 || slot.seen == calls_) continue;
+        slot.seen = calls_;
+        ++met;
+    }
+    return met;
+}
+
+GramSet::Slot& GramSet::find(std::uint64_t gram) {
+    std::size_t at = gram & mask_;
+    while (slots_[at].seen != 0 && slots_[at].gram != gram) at = (at + 1) & mask_;
+    return slots_[at];
+}
+
+std::size_t count_different(std::span<const std::uint64_t> grams) {
+    GramSet set;
+    set.assign(grams);
+    return set.size();
 }
 
 }  // namespace nmt_prep::clean

@@ -28,10 +28,38 @@ class CharacterGrams {
     std::vector<std::uint64_t> grams_;
 };
 
-// Sorts hashes and removes repetitions.
-void make_set(std::vector<std::uint64_t>& grams);
+// A set of n-grams that other n-grams are compared with.
+class GramSet {
+   public:
+    // Replaces the content. Requires a gram.
+    void assign(std::span<const std::uint64_t> grams);
 
-// Returns true if the Jaccard similarity of two sets is at least `similarity`. Requires sets that are not empty.
-bool similar(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second, double similarity);
+    std::size_t size() const { return size_; }
+
+    // Returns the number of different grams that the set has, too.
+    std::size_t common(std::span<const std::uint64_t> grams);
+
+   private:
+    struct Slot {
+        std::uint64_t gram;
+        std::uint32_t seen;  // number of the last call that met the gram; 0 for an empty slot
+    };
+
+    // Returns the slot that has the gram, or an empty one.
+    Slot& find(std::uint64_t gram);
+
+    std::vector<Slot> slots_;
+    std::size_t mask_ = 0;
+    std::size_t size_ = 0;
+    std::uint32_t calls_ = 0;
+};
+
+// Returns the number of different grams.
+std::size_t count_different(std::span<const std::uint64_t> grams);
+
+// Returns true if a share of a whole is at least `least`.
+inline bool is_enough(std::size_t part, std::size_t whole, double least) {
+    return static_cast<double>(part) / static_cast<double>(whole) >= least;
+}
 
 }  // namespace nmt_prep::clean

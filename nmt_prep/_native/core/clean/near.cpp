@@ -134,36 +134,49 @@ auto with_width(Number* numbers, std::size_t rows, std::size_t width, Work&& wor
     return work(std::span<Held>(reinterpret_cast<Held*>(numbers), rows));
 }
 
-// The sets of n-grams of a pair.
-struct PairGrams {
-    std::int64_t pair = -1;
-    std::vector<std::uint64_t> source;
-    std::vector<std::uint64_t> target;
+// The n-grams of one side of a pair.
+struct LineGrams {
+    std::vector<std::uint64_t> grams;  // with repetitions
+    std::size_t different = 0;         // number of different ones; 0 if they were not counted yet
 };
 
-// Computes the sets of n-grams of pairs, and keeps some of them.
+// The n-grams of a pair, of which each side is computed when it is first needed.
+struct PairGrams {
+    std::int64_t pair = -1;
+    bool has_target = false;
+    LineGrams source;
+    LineGrams target;
+};
+
+// Computes the n-grams of pairs, and keeps those of some of them.
 class GramCache {
    public:
     GramCache(const PairView& pairs, std::size_t slots) : pairs_(pairs), held_(slots) {}
 
-    // The result is valid until the next call.
-    const PairGrams& of(std::int64_t pair) {
-        const auto line = static_cast<std::size_t>(pair);
-        PairGrams& held = held_[line % held_.size()];
+    // The results are valid until the next call with another pair.
+    LineGrams& source(std::int64_t pair) {
+        PairGrams& held = held_[static_cast<std::size_t>(pair) % held_.size()];
         if (held.pair != pair) {
             held.pair = -1;  // in case of an error
-            fill(held.source, pairs_.source, line);
-            fill(held.target, pairs_.target, line);
+            held.has_target = false;
+            fill(held.source, pairs_.source, pair);
             held.pair = pair;
         }
-        return held;
+        return held.source;
+    }
+    // Requires that source() was called last for this pair.
+    LineGrams& target(std::int64_t pair) {
+        PairGrams& held = held_[static_cast<std::size_t>(pair) % held_.size()];
+        if (!held.has_target) fill(held.target, pairs_.target, pair);
+        held.has_target = true;
+        return held.target;
     }
 
    private:
-    void fill(std::vector<std::uint64_t>& set, const TextView& text, std::size_t line) {
-        const std::span<const std::uint64_t> grams = grams_.of(text, line);
-        set.assign(grams.begin(), grams.end());
-        make_set(set);
+    void fill(LineGrams& line, const TextView& text, std::int64_t pair) {
+        const std::span<const std::uint64_t> grams = grams_.of(text, static_cast<std::size_t>(pair));
+        line.grams.assign(grams.begin(), grams.end());
+        line.different = 0;
     }
 
     const PairView& pairs_;
@@ -218,11 +231,27 @@ void verify(const PairView& own, const PairView& other, std::span<const Candidat
     constexpr std::size_t kSlots = 4096;
     GramCache owns(own, 1);
     GramCache others(other, kSlots);
+    GramSet source;
+    GramSet target;
+    std::int64_t source_of = -1;  // the pair whose n-grams are in the set
+    std::int64_t target_of = -1;
+    const auto similar = [similarity](GramSet& set, LineGrams& line) {
+        const std::size_t common = set.common(line.grams);
+        // The union is at least as large as the set, so most candidates are refused without counting the other side.
+        if (!is_enough(common, set.size(), similarity)) return false;
+        if (line.different == 0) line.different = count_different(line.grams);
+        return is_enough(common, set.size() + line.different - common, similarity);
+    };
     for (const Candidate& candidate : candidates) {
-        const PairGrams& first = owns.of(candidate.own);
-        const PairGrams& second = others.of(candidate.other);
-        *verified++ =
-            similar(first.source, second.source, similarity) && similar(first.target, second.target, similarity);
+        if (source_of != candidate.own) source.assign(owns.source(candidate.own).grams);
+        source_of = candidate.own;
+        *verified = similar(source, others.source(candidate.other));
+        if (*verified) {
+            if (target_of != candidate.own) target.assign(owns.target(candidate.own).grams);
+            target_of = candidate.own;
+            *verified = similar(target, others.target(candidate.other));
+        }
+        ++verified;
     }
 }
 

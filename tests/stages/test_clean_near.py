@@ -203,7 +203,7 @@ ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "0.5", "2"])),
     st.lists(ROWS, min_size=1, max_size=3),
     st.sampled_from([0.5, 0.6, 0.75, 1.0]),
     st.booleans(),
-    st.sampled_from([1, 3, 256]),
+    st.sampled_from([1, 3, 128]),
     st.sampled_from([2000, 10000, 4 << 20]),
 )
 def test_it_is_the_same_as_in_memory(

@@ -36,7 +36,7 @@ MOST_ROWS = 8
 LAST_BANDS = 64
 """Number of bands, for small similarities, above which less recall is accepted."""
 
-BUCKET_CAP = 256
+BUCKET_CAP = 128
 """Number of the best pairs in a bucket that the others are compared with."""
 
 EDGES_AT_ONCE = 1 << 19
@@ -229,7 +229,7 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
 
 
 def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: Records, similarity: float) -> Records:
-    """Returns the edges whose pairs are near duplicates.
+    """Returns, for each pair that has any, the edge to the best of its near duplicates.
 
     Args:
         pairs: pairs with the columns ``source`` and ``target``.

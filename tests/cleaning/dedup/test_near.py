@@ -71,14 +71,16 @@ def test_similarity_of_both_sides_must_reach_the_limit() -> None:
 
 @given(LINES, LINES, st.sampled_from([0.01, 0.25, 1 / 3, 0.5, 0.6, 0.75, 0.8, 1.0]))
 @settings(max_examples=60)
-def test_similarity_is_that_of_the_twin(first: list[str], second: list[str], limit: float) -> None:
+def test_the_first_similar_candidate_of_each_pair_is_verified(
+    first: list[str], second: list[str], limit: float
+) -> None:
     own, others = columns(first, first), columns(second, second[::-1])
     candidates = np.array([[a, b] for a in range(len(first)) for b in range(len(second))])
-    expected = [
-        min(reference.similarity(a, b), reference.similarity(a, c)) >= limit
-        for a in first
-        for b, c in zip(second, second[::-1], strict=True)
-    ]
+    expected = []
+    for a in first:
+        sides = zip(second, second[::-1], strict=True)
+        similar = [min(reference.similarity(a, b), reference.similarity(a, c)) >= limit for b, c in sides]
+        expected += [each and not any(similar[:place]) for place, each in enumerate(similar)]
     assert verify_pairs(*own, *others, candidates, limit).tolist() == expected
 
 

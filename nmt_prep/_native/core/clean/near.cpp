@@ -235,6 +235,7 @@ void verify(const PairView& own, const PairView& other, std::span<const Candidat
     GramSet target;
     std::int64_t source_of = -1;  // the pair whose n-grams are in the set
     std::int64_t target_of = -1;
+    std::int64_t found = -1;  // the last pair that has a verified candidate
     const auto similar = [similarity](GramSet& set, LineGrams& line) {
         const std::size_t common = set.common(line.grams);
         // The union is at least as large as the set, so most candidates are refused without counting the other side.
@@ -243,6 +244,10 @@ void verify(const PairView& own, const PairView& other, std::span<const Candidat
         return is_enough(common, set.size() + line.different - common, similarity);
     };
     for (const Candidate& candidate : candidates) {
+        if (candidate.own == found) {
+            *verified++ = false;
+            continue;
+        }
         if (source_of != candidate.own) source.assign(owns.source(candidate.own).grams);
         source_of = candidate.own;
         *verified = similar(source, others.source(candidate.other));
@@ -251,6 +256,7 @@ void verify(const PairView& own, const PairView& other, std::span<const Candidat
             target_of = candidate.own;
             *verified = similar(target, others.target(candidate.other));
         }
+        if (*verified) found = candidate.own;
         ++verified;
     }
 }

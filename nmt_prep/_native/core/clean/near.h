@@ -55,8 +55,8 @@ struct Candidate {
     std::int64_t other;
 };
 
-// Writes true for each candidate whose sources and whose targets have at least this similarity. It is fast if
-// equal values of `own` follow one another. Throws InvalidTextError naming a line that is not UTF-8.
+// Writes true for the first of successive candidates with the same `own` whose sources and whose targets have at least
+// this similarity, and false for all others. Throws InvalidTextError naming a line that is not UTF-8.
 void verify(const PairView& own, const PairView& other, std::span<const Candidate> candidates, double similarity,
             bool* verified);
 

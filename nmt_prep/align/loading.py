@@ -1,4 +1,4 @@
-"""Models that the threads of a process share."""
+"""Models that the threads of a process share, and whether they suit a text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from pathlib import Path
 from threading import Lock
 
 from nmt_prep.align.model import Model
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import SIDES
 from nmt_prep.errors import AlignmentModelError
+
+LEAST_KNOWN = 0.4
+"""Least share of the words of a side that a model must know."""
 
 _loading = Lock()
 
@@ -30,3 +35,23 @@ def shared_model(path: Path) -> Model:
 def _loaded(path: Path, size: int, changed: int) -> Model:
     del size, changed
     return Model.load(path)
+
+
+def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn) -> None:
+    """Checks that a model suits a text.
+
+    Args:
+        model: the model.
+        path: file with the text, for messages.
+        source: some source lines.
+        target: some target lines.
+
+    Raises:
+        AlignmentModelError: the model knows few of the words of a side.
+    """
+    for side, known in zip(SIDES, model.known(source, target), strict=True):
+        if known < LEAST_KNOWN:
+            raise AlignmentModelError(
+                f"the model knows {known:.0%} of the {side} words of {path}; it was learned from other languages, from "
+                "the other direction, or from other text: use one for this text, or learn one"
+            )

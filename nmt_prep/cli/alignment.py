@@ -1,4 +1,7 @@
-"""Defines the command align; :mod:`nmt_prep.cli.align_stream` does the work."""
+"""Defines the commands align and shortlist.
+
+:mod:`nmt_prep.cli.align_stream` and :mod:`nmt_prep.cli.align_run` do the work.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_prep.cli.common import QuietOption, interruptible, listeners_for
+from nmt_prep.cli.common import QuietOption, SetOption, interruptible, listeners_for
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text import ThreadsOption
 from nmt_prep.progress import Progress
@@ -27,6 +30,31 @@ class Joined(StrEnum):
 
 
 def align(
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="CONFIG",
+            help="Instead, write the links of the run of this config, which has a section align.",
+            show_default=False,
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            "--links",
+            metavar="FILE",
+            help="With CONFIG: the file for the links; standard output by default.",
+            show_default=False,
+            dir_okay=False,
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option("--split", metavar="SPLIT", help="With CONFIG: the split; train by default.", show_default=False),
+    ] = None,
+    overrides: SetOption = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -88,9 +116,23 @@ def align(
     A line of the input is source, tab, target, or source ||| target. Words count from 0. A pair with an empty side
     has an empty line.
 
+    With CONFIG, the links of the pairs of a split are written, in the order of its parts; nothing is read.
+
     Without --model, it learns from the input, which it keeps in a temporary file. Pairs learned from are scored without
     the counts that they and their copies brought.
     """
+    if config is not None:
+        if any((model, prior, save, scores, pretokenized)):
+            raise typer.BadParameter(
+                f"{config}: the links of a run exist already; options of learning do not go with it"
+            )
+        from nmt_prep.cli.align_run import write_links  # noqa: PLC0415  (loads pyarrow)
+
+        with interruptible("interrupted"):
+            write_links(config, overrides or (), split or "train", links)
+        return
+    if links is not None or split is not None or overrides:
+        raise typer.BadParameter("--links, --split and --set are for the links of a run: name its config first")
     from nmt_prep.cli.align_stream import StreamOptions, align_stream  # noqa: PLC0415  (loads pyarrow)
 
     if model is not None and (prior is not None or save is not None):
@@ -99,3 +141,43 @@ def align(
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"), Progress(*listeners_for(console, quiet=quiet)) as progress:
         align_stream(options, console, progress)
+
+
+def shortlist(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Directory of a run whose config has a section align.", exists=True, file_okay=False
+        ),
+    ],
+    split: Annotated[
+        str, typer.Option("--split", metavar="SPLIT", help="The split whose links are counted.")
+    ] = "train",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="DIRECTORY",
+            help="Where to write the two files; RUN/shortlist by default.",
+            show_default=False,
+            file_okay=False,
+        ),
+    ] = None,
+    best: Annotated[
+        int | None,
+        typer.Option(
+            "--best", min=1, metavar="N", help="Keep the N most frequent pieces for each.", show_default=False
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write lex.s2t and lex.t2s: which pieces of the vocabularies are linked, and how probably.
+
+    Marian and Bergamot read these files as lexical shortlists. The links of words become links of the pieces that they
+    consist of.
+    """
+    from nmt_prep.cli.align_run import write_shortlists  # noqa: PLC0415  (loads pyarrow)
+
+    console = SafeConsole(stderr=True, quiet=quiet)
+    with interruptible("interrupted"), Progress(*listeners_for(console, quiet=quiet)) as progress:
+        write_shortlists(run, split, output, best, console, progress)

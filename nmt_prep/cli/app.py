@@ -68,6 +68,7 @@ for _command in (
     report.report,
     recipe.recipe,
     alignment.align,
+    alignment.shortlist,
     view.view,
     text.encode,
     text.decode,

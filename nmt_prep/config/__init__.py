@@ -1,5 +1,6 @@
 """The config: one frozen model per section defines its shape and types; :mod:`nmt_prep.checks` checks the rest."""
 
+from nmt_prep.config.align import AlignSettings, Symmetrization
 from nmt_prep.config.clean import CleanSettings, CorpusCleaning, DecontaminateSettings, DedupSettings
 from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
@@ -11,6 +12,7 @@ from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vo
 
 __all__ = [
     "SIDES",
+    "AlignSettings",
     "ByteBPEVocab",
     "Checksums",
     "CleanSettings",
@@ -35,6 +37,7 @@ __all__ = [
     "Section",
     "SentencePieceVocab",
     "Side",
+    "Symmetrization",
     "T2TVocab",
     "Tag",
     "Urls",

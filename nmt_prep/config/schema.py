@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
+from nmt_prep.config.align import AlignSettings
 from nmt_prep.config.clean import CleanSettings
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
@@ -156,6 +157,9 @@ class Config(Section):
     clean: CleanSettings | None = Field(
         None, description="a mapping, or null for no cleaning: which pairs are dropped, and what is repaired"
     )
+    align: AlignSettings | None = Field(
+        None, description="a mapping, or null for no alignment: how the words of pairs are linked"
+    )
     vocab: CheckedVocab = Field(
         default_factory=lambda: T2TVocab(), description="a mapping: the dialect of the vocabularies, and their size"
     )
@@ -195,6 +199,9 @@ class Config(Section):
             twice = next((split for split in self.clean.splits if self.clean.splits.count(split) > 1), None)
             if twice is not None:
                 raise ValueError(f"clean.splits names {twice!r} twice; name each split once")
+        strange = sorted(set((self.align and self.align.splits) or ()) - set(self.splits))
+        if strange:
+            raise ValueError(f"align.splits names {strange[0]!r}; the splits are {', '.join(self.splits)}")
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")

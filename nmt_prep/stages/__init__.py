@@ -1,6 +1,7 @@
 """The stages, one module each, in the order of the data flow."""
 
 from nmt_prep.pipeline.stage import AnyStage
+from nmt_prep.stages.align import Align
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.download import Download
@@ -17,6 +18,7 @@ STAGES: tuple[AnyStage, ...] = (
     Extract(),
     Compile(),
     Clean(),
+    Align(),
     Sample(),
     Vocabulary(),
     Encode(),
@@ -28,6 +30,7 @@ STAGES: tuple[AnyStage, ...] = (
 
 __all__ = [
     "STAGES",
+    "Align",
     "Clean",
     "Compile",
     "Download",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.align.loading import shared_model
+from nmt_prep.align.loading import check_known, shared_model
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.cleaning.counts import CleanCounts, Histogram
 from nmt_prep.cleaning.dedup.keys import keys_of
@@ -131,7 +131,7 @@ def score_part(task: ScoreTask, tick: Tick) -> Scored:
     """Writes the scores of the pairs of a part. It ticks for each pair.
 
     Raises:
-        AlignmentModelError: the model cannot be read.
+        AlignmentModelError: the model cannot be read, or was given and knows few words of the part.
         CorpusError: a file cannot be read.
         OutputError: the scores cannot be written.
     """
@@ -139,6 +139,8 @@ def score_part(task: ScoreTask, tick: Tick) -> Scored:
     learned = _learned_keys(task.learned)
     scores: list[Values] = [np.zeros(0)]
     for batch in iter_pairs(task.part, columns=["source", "target"]):
+        if not learned.size and not any(map(len, scores)):
+            check_known(model, task.part, _text(batch, "source"), _text(batch, "target"))
         own = np.isin(keys_of(batch, ["pair"], "normalized")["pair"][:, 0], learned).astype(np.int64)
         scores.append(model.score(_text(batch, "source"), _text(batch, "target"), own))
         tick(len(batch))

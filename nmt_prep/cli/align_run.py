@@ -1,0 +1,161 @@
+"""Writes the links of a run as text, and the lexical shortlists that follow from them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from nmt_prep.align.links import Links, pharaoh
+from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
+from nmt_prep.align.subwords import piece_links, piece_places, without_spaces
+from nmt_prep.align.words import words_of
+from nmt_prep.artefacts import atomic_write, parse_json_as, writing
+from nmt_prep.checks import load_config
+from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.columns import Ragged, TextColumn, joined_lines
+from nmt_prep.config import SIDES
+from nmt_prep.corpora import iter_pairs, strip_lines
+from nmt_prep.errors import ArgumentError, OutputError
+from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.progress import Progress
+from nmt_prep.stages.align import SOURCE_WORDS, TARGET_WORDS, Align, AlignedPart, AlignOutput
+from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
+from nmt_prep.subwords.piece_text import PieceText
+from nmt_prep.subwords.tokenizer import Tokenizer
+
+
+def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:
+    """Writes the links of a split of a run, a line for each pair.
+
+    Args:
+        config: the config of the run.
+        overrides: assignments to keys of the config.
+        split: the split.
+        output: the file; None for standard output.
+
+    Raises:
+        ArgumentError: the run has no such split.
+        OutputError: the run has no links, or the output cannot be written.
+    """
+    run = load_config(config, overrides).run_dir
+    parts = _aligned(run, split, hint=f"nmt-prep run {config} --until align")
+    with ExitStack() as stack:
+        file: BinaryIO = sys.stdout.buffer
+        if output is not None:
+            file = stack.enter_context(stack.enter_context(atomic_write(output)).open("wb"))
+        stack.enter_context(writing(output or Path("standard output")))
+        for part in parts:
+            for batch in iter_pairs(run / Align.directory / part.file):
+                file.write(joined_lines(pharaoh(links_of(batch))))
+
+
+def links_of(batch: pa.RecordBatch) -> Links:
+    """Returns the links in a batch of an aligned part."""
+    columns = [batch.column(name) for name in (SOURCE_WORDS, TARGET_WORDS)]
+    values = [column.flatten().to_numpy(zero_copy_only=False) for column in columns]
+    lengths = columns[0].value_lengths().to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Links(np.column_stack(values).astype(np.int32).reshape(-1, 2), offsets, 0)
+
+
+def write_shortlists(
+    run: Path, split: str, directory: Path | None, best: int | None, console: SafeConsole, progress: Progress
+) -> None:
+    """Writes ``lex.s2t`` and ``lex.t2s`` of a run.
+
+    Args:
+        run: directory of the run.
+        split: the split to count.
+        directory: directory for the files; None for ``shortlist`` in that of the run.
+        best: the most pieces to keep for each piece of the other side; None for all.
+        console: prints what was written.
+        progress: receives the number of pairs.
+
+    Raises:
+        ArgumentError: the run has no such split.
+        OutputError: the run has no links or vocabularies, or a file cannot be written.
+        VocabularyError: a vocabulary cannot be read, or a piece contains white space.
+    """
+    parts = _aligned(run, split, hint="nmt-prep run CONFIG with a section align")
+    tokenizers = _tokenizers(run)
+    pieces = [PieceText(each).words() for each in tokenizers]
+    counts = LexicalCounts(*map(len, pieces))
+    skipped = 0
+    with progress.meter("counting links", sum(part.pairs for part in parts), "pairs") as meter:
+        for part in parts:
+            batches = zip(
+                iter_pairs(run / part.text, columns=SIDES), iter_pairs(run / Align.directory / part.file), strict=True
+            )
+            for text, aligned in batches:
+                skipped += _count(counts, text, links_of(aligned), tokenizers)
+                meter.advance(len(text))
+    place = directory or run / "shortlist"
+    with writing(place):
+        place.mkdir(parents=True, exist_ok=True)
+    for name, backward in (("lex.s2t", False), ("lex.t2s", True)):
+        lines = write_shortlist(counts, place / name, (pieces[0], pieces[1]), backward=backward, best=best)
+        console.print(f"{place / name}: {lines:,} lines", soft_wrap=True)
+    if skipped:
+        console.print(
+            f"{skipped:,} pairs were left out: their pieces are not their text, because the vocabulary normalizes or "
+            "escapes it",
+            soft_wrap=True,
+        )
+
+
+def _count(counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers: tuple[Tokenizer, Tokenizer]) -> int:
+    """Counts the pairs of a batch; returns how many were left out."""
+    words, places, rows = [], [], []
+    fits = np.ones(len(text), np.bool_)
+    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
+        lines = TextColumn.from_arrow(text.column(side))
+        without, lengths = without_spaces(words_of(lines), lines)
+        encoded = tokenizer.encode_batch(strip_lines(text.column(side)))
+        spans, whole = piece_places(encoded, tokenizer.text_sizes(), lengths)
+        words.append(without)
+        places.append(spans)
+        rows.append(encoded)
+        fits &= whole
+    linked = piece_links(links, (words[0], words[1]), (places[0], places[1]))
+    counts.add(_chosen(linked, fits), *(_rows(each, fits) for each in rows))
+    return int((~fits).sum())
+
+
+def _chosen(links: Links, kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Links:
+    lengths = np.diff(links.offsets)
+    offsets = np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64)
+    return Links(links.links[np.repeat(kept, lengths)], offsets, 0)
+
+
+def _rows(rows: Ragged, kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Ragged:
+    offsets = np.concatenate([[0], np.cumsum(rows.lengths[kept])]).astype(np.int64)
+    return Ragged(rows.values[np.repeat(kept, rows.lengths)], offsets)
+
+
+def _aligned(run: Path, split: str, hint: str) -> tuple[AlignedPart, ...]:
+    """Returns the aligned parts of a split."""
+    manifest = read_manifest(Workspace(run).manifest(Align.name))
+    if manifest is None:
+        raise OutputError(f"{run} has no links; first run {hint}")
+    output = parse_json_as(AlignOutput, manifest.details)
+    if split not in output.parts:
+        raise ArgumentError(f"{split!r} is not a split with links (splits: {', '.join(output.parts)})")
+    return output.parts[split]
+
+
+def _tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Returns the tokenizers of source and target."""
+    manifest = read_manifest(Workspace(run).manifest(Vocabulary.name))
+    if manifest is None:
+        raise OutputError(f"{run} has no vocabularies; first run nmt-prep run CONFIG --until vocab")
+    source, target = (
+        BuiltVocabulary(run / Vocabulary.directory / facts.file, facts.kind, facts.id_layout, facts.fingerprint).load()
+        for facts in parse_json_as(VocabOutput, manifest.details).sides().values()
+    )
+    return source, target

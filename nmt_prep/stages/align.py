@@ -1,0 +1,298 @@
+"""align: links the words of each pair. It runs if the config has a section ``align``.
+
+A model of word alignment is learned from a sample of the pairs that training reads, or given. Then a task per part
+writes the links of its pairs. Corpora of one side have no links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from nmt_prep.align.loading import check_known, shared_model
+from nmt_prep.artefacts import atomic_write, link_or_copy
+from nmt_prep.columns import TextColumn
+from nmt_prep.config import SIDES, AlignSettings, Config, Symmetrization
+from nmt_prep.corpora import iter_pairs
+from nmt_prep.corpora.batch_file import BatchFile
+from nmt_prep.digests import sha256_of
+from nmt_prep.engines import Tick
+from nmt_prep.errors import OutputError
+from nmt_prep.pipeline.manifest import Counts
+from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.stages.alignment import LEARNING_VERSION, LearningRounds, shards_for
+from nmt_prep.stages.pair_sample import SamplePart, SampleRounds
+from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
+
+MODEL_FILE = "model"
+"""Name of the file with the model."""
+
+SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
+"""Columns of links: for each pair two lists of the same length, the numbers of the linked words from 0."""
+
+LINK_SCHEMA = pa.schema(
+    [
+        pa.field(name, pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False)
+        for name in (SOURCE_WORDS, TARGET_WORDS)
+    ]
+)
+
+
+@dataclass(frozen=True)
+class LinkTask:
+    """A part whose pairs are linked.
+
+    Attributes:
+        key: name of the task.
+        part: file to read.
+        model: the model; None for a corpus of one side, whose pairs have no links.
+        symmetrize: how the links of the two directions are joined.
+        output: file to write.
+    """
+
+    key: str
+    part: Path
+    model: Path | None
+    symmetrize: Symmetrization
+    output: Path
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What a task wrote.
+
+    Attributes:
+        pairs: number of pairs.
+        links: number of their links.
+        without: pairs without any link.
+        too_long: pairs that have no links because they are too long to align.
+        sha256: digest of the file.
+    """
+
+    pairs: int
+    links: int
+    without: int
+    too_long: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class AlignedPart:
+    """A Parquet file with the links of the pairs of a part, in the same order.
+
+    Attributes:
+        file: path of the file, relative to the stage's directory.
+        text: path of the part with the pairs, relative to the directory of the run.
+        corpus: name of the corpus.
+        pairs: number of pairs.
+        links: number of their links.
+    """
+
+    file: str
+    text: str
+    corpus: str
+    pairs: int
+    links: int
+
+
+@dataclass(frozen=True)
+class AlignOutput:
+    """The parts with the links of each split, in the order of the parts with the pairs."""
+
+    parts: dict[str, tuple[AlignedPart, ...]]
+
+
+def link_part(task: LinkTask, tick: Tick) -> Linked:
+    """Writes the links of the pairs of a part. It ticks for each pair.
+
+    Raises:
+        AlignmentModelError: the model cannot be read, or knows few words of the part.
+        CorpusError: the part cannot be read.
+        OutputError: the links cannot be written.
+    """
+    model = None if task.model is None else shared_model(task.model)
+    pairs = total = without = too_long = 0
+    with BatchFile(task.output) as output:
+        for batch in iter_pairs(task.part, columns=SIDES):
+            if model is None:
+                links, offsets = np.zeros((0, 2), np.int32), np.zeros(len(batch) + 1, np.int64)
+            else:
+                source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
+                if not pairs:
+                    check_known(model, task.part, source, target)
+                found = model.align(source, target, task.symmetrize)
+                links, offsets, too_long = found.links, found.offsets, too_long + found.too_long
+            ends = pa.array(offsets.astype(np.int32))
+            lists = [
+                pa.ListArray.from_arrays(ends, pa.array(np.ascontiguousarray(links[:, side])), type=field.type)
+                for side, field in enumerate(LINK_SCHEMA)
+            ]
+            output.write(pa.record_batch(lists, schema=LINK_SCHEMA))
+            pairs, total = pairs + len(batch), total + len(links)
+            without += int((np.diff(offsets) == 0).sum())
+            tick(len(batch))
+    return Linked(pairs, total, without, too_long, sha256_of(task.output))
+
+
+SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align")
+LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output])
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The tasks of each split with their parts and results, and the model; None if nothing could be learned."""
+
+    splits: dict[str, list[tuple[PairPart, LinkTask, Linked]]]
+    model: Path | None
+
+
+class Align(Stage[AlignOutput, Aligned]):
+    """Writes ``aligned/<split>/part-*.parquet``, each with the links of a part of pairs, and the model it learned."""
+
+    name = "align"
+    directory = "aligned"
+    output = AlignOutput
+    rounds: ClassVar[tuple[Round[Any, Any], ...]] = (*SAMPLE.rounds, *LEARN.rounds, LINK)
+
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        return self.rounds if section_of(config).learns else (LINK,)
+
+    def applies(self, config: Config) -> bool:
+        return config.align is not None
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return pair_stages(config)
+
+    def settings(self, config: Config) -> dict[str, object]:
+        settings = section_of(config)
+        return {
+            "seed": config.seed,
+            "align.splits": list(_splits(config)),
+            "align.symmetrize": settings.symmetrize,
+            "align.pairs": settings.pairs,
+            "align.model": settings.model,
+            "align.learn": settings.learn,
+            "align.version": LEARNING_VERSION,
+            **{
+                f"splits.{split}.{corpus.name}.role": corpus.role
+                for split in _splits(config)
+                for corpus in config.splits[split]
+            },
+        }
+
+    def check(self, config: Config, base_dir: Path) -> None:
+        if (path := _given(config, base_dir)) is not None:
+            shared_model(path)
+
+    def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
+        path = _given(config, base_dir)
+        return {} if path is None else {"align.model": path}
+
+    def work(self, job: Job) -> Rounds[Aligned]:
+        settings = section_of(job.config)
+        parts = {split: listed for split, listed in pair_parts(job).items() if split in _splits(job.config)}
+        one_sided = {
+            (split, corpus.name) for split in parts for corpus in job.config.splits[split] if corpus.role != "parallel"
+        }
+        model = _given(job.config, job.base_dir)
+        if settings.learns:
+            text = [
+                SamplePart(part.path, part.pairs, f"{split}.{part.corpus}")
+                for split, listed in parts.items()
+                for part in listed
+                if (split, part.corpus) not in one_sided
+            ]
+            model = yield from _learned(job, settings, text, model)
+        tasks = {
+            split: [
+                LinkTask(
+                    f"links-{split}-{part.path.stem}",
+                    part.path,
+                    None if (split, part.corpus) in one_sided else model,
+                    settings.symmetrize,
+                    job.directory / split / part.path.name,
+                )
+                for part in listed
+            ]
+            for split, listed in parts.items()
+        }
+        linked = iter(
+            (
+                yield from LINK.run(
+                    [task for own in tasks.values() for task in own],
+                    sum(part.pairs for listed in parts.values() for part in listed),
+                )
+            )
+        )
+        made = {
+            split: [(part, task, next(linked)) for part, task in zip(parts[split], own, strict=True)]
+            for split, own in tasks.items()
+        }
+        return Aligned(made, model)
+
+    def finish(self, job: Job, made: Aligned) -> Result[AlignOutput]:
+        if made.model is not None and made.model.is_relative_to(job.scratch):  # it was learned
+            with atomic_write(job.directory / MODEL_FILE) as beside:
+                link_or_copy(made.model, beside)
+        every = [each for own in made.splits.values() for each in own]
+        pairs, links, without, too_long = (
+            sum(getattr(result, name) for _, _, result in every) for name in ("pairs", "links", "without", "too_long")
+        )
+        parts = {
+            split: tuple(
+                AlignedPart(
+                    task.output.relative_to(job.directory).as_posix(),
+                    part.path.relative_to(job.root).as_posix(),
+                    part.corpus,
+                    result.pairs,
+                    result.links,
+                )
+                for part, task, result in own
+            )
+            for split, own in made.splits.items()
+        }
+        digests = {task.output.relative_to(job.directory).as_posix(): result.sha256 for _, task, result in every}
+        counts = Counts(pairs, pairs, other={"links": links, "without_links": without, "too_long": too_long})
+        return Result(AlignOutput(parts), counts, digests=digests)
+
+
+def _learned(job: Job, settings: AlignSettings, text: list[SamplePart], prior: Path | None) -> Rounds[Path | None]:
+    """Yields the rounds that learn the model; returns its file, or the given one if there are no pairs."""
+    pairs = min(settings.pairs, sum(part.pairs for part in text))
+    shards = shards_for(job.config.engine.memory, pairs)
+    name = "pairs"
+    samples = yield from SAMPLE.draw({name: text}, {name: settings.pairs}, {name: shards}, job.config.seed, job.scratch)
+    drawn = samples[name]
+    learning: Mapping[str, tuple[tuple[Path, ...], int, Path | None]] = (
+        {name: (drawn.shards, sum(drawn.pairs), prior)} if drawn.shards else {}
+    )
+    models = yield from LEARN.learn(learning, job.scratch)
+    return models.get(name, prior)
+
+
+def section_of(config: Config) -> AlignSettings:
+    """Returns the section ``align``.
+
+    Raises:
+        OutputError: the config has none.
+    """
+    if config.align is None:
+        raise OutputError("the config has no section align")
+    return config.align
+
+
+def _splits(config: Config) -> tuple[str, ...]:
+    """Returns the splits to align."""
+    return section_of(config).splits or tuple(config.splits)
+
+
+def _given(config: Config, base_dir: Path) -> Path | None:
+    """Returns the path of the model that the config names."""
+    model = section_of(config).model
+    return None if model is None else base_dir / Path(model).expanduser()

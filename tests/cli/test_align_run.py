@@ -1,0 +1,79 @@
+"""``nmt-prep align CONFIG`` and ``nmt-prep shortlist RUN``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from nmt_prep.cli.app import app
+from tests.stages.test_clean import write
+from tests.stages.test_clean_translation import translated
+
+PAIRS = translated(400, 0)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("aligned")
+    settings = {
+        "name": "t",
+        "languages": {"source": "en", "target": "de"},
+        "seed": 1,
+        "output_dir": str(directory / "run"),
+        "splits": {"train": [write(directory, "c", PAIRS)]},
+        "align": {"symmetrize": "intersection"},
+        "vocab": {"kind": "sentencepiece", "size": 90},
+    }
+    path = directory / "config.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    result = CliRunner().invoke(app, ["run", str(path), "--until", "vocab", "-q"])
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def test_links_of_a_run(config: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["align", str(config), "--links", str(tmp_path / "links")])
+    assert result.exit_code == 0
+    lines = (tmp_path / "links").read_text().splitlines()
+    assert len(lines) == 400
+    expected = [" ".join(f"{n}-{n}" for n in range(len(source.split()))) for source, _ in PAIRS]
+    assert sum(line == right for line, right in zip(lines, expected, strict=True)) >= 390
+    assert CliRunner().invoke(app, ["align", str(config)]).stdout.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["align", "CONFIG", "--split", "dev"], "'dev' is not a split with links (splits: train)"),
+        (["align", "CONFIG", "--pretokenized"], "the links of a run exist already"),
+        (["align", "--split", "dev"], "name its config first"),
+        (["align", "CONFIG", "--set", "output_dir=/nowhere"], "/nowhere has no links; first run nmt-prep run"),
+        (["shortlist", "."], "has no links"),
+        (["shortlist", "RUN", "--split", "dev"], "'dev' is not a split with links"),
+    ],
+)
+def test_mistakes(config: Path, arguments: list[str], message: str) -> None:
+    names = {"CONFIG": str(config), "RUN": str(config.parent / "run")}
+    result = CliRunner().invoke(app, [names.get(each, each) for each in arguments])
+    assert result.exit_code != 0
+    assert message in " ".join(f"{result.stderr} {result.exception}".replace("│", " ").split())
+
+
+def test_shortlists(config: Path, tmp_path: Path) -> None:
+    """Probabilities of each given piece add up to 1, and common words are linked to the pieces of their translation."""
+    run = config.parent / "run"
+    result = CliRunner().invoke(app, ["shortlist", str(run), "--output", str(tmp_path)])
+    assert result.exit_code == 0
+    for name in ("lex.s2t", "lex.t2s"):
+        rows = [line.split(" ") for line in (tmp_path / name).read_text("utf-8").splitlines()]
+        sums: dict[str, float] = {}
+        for _, given, probability in rows:
+            sums[given] = sums.get(given, 0) + float(probability)
+        assert len(sums) > 20
+        assert all(total == pytest.approx(1, abs=1e-4) for total in sums.values())
+    assert CliRunner().invoke(app, ["shortlist", str(run), "--best", "1"]).exit_code == 0
+    best = [line.split(" ")[1] for line in (run / "shortlist" / "lex.s2t").read_text("utf-8").splitlines()]
+    assert len(set(best)) == len(best)

@@ -1,0 +1,111 @@
+"""The stage align, and the commands that write what follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import nmt_prep
+from nmt_prep import runner
+from nmt_prep.config import Config
+from nmt_prep.corpora import parts
+from nmt_prep.errors import AlignmentModelError, ConfigError
+from nmt_prep.pipeline.drivers import Share
+from nmt_prep.stages import alignment
+from nmt_prep.stages.align import Align
+from tests.corpus import tree
+from tests.stages.runs import config_of, manifest
+from tests.stages.test_clean import write
+from tests.stages.test_clean_translation import translated
+
+PAIRS = translated(400, 0)
+DIAGONAL = [[(n, n) for n in range(len(source.split()))] for source, _ in PAIRS]
+
+
+def links_of(config: Config, split: str = "train") -> list[list[tuple[int, int]]]:
+    rows = [
+        row
+        for path in sorted((config.run_dir / "aligned" / split).glob("*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
+    return [list(zip(row["source_words"], row["target_words"], strict=True)) for row in rows]
+
+
+def align(directory: Path, config: Config, **more: Any) -> None:
+    nmt_prep.run(config, base_dir=directory, until="align", **more)
+
+
+def test_links_of_all_splits(tmp_path: Path) -> None:
+    """Words are translated one by one; a monolingual corpus has no links, and its pairs keep their places."""
+    (tmp_path / "lines").write_text("a b\nc\n")
+    mono = {"name": "m", "url": {"target": "lines"}, "role": "monolingual"}
+    splits = {"dev": [write(tmp_path, "d", PAIRS[:20])]}
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), mono, align={}, splits=splits)
+    align(tmp_path, config)
+    found = links_of(config)
+    assert found[400:] == [[], []]
+    right = sum(set(links) == set(expected) for links, expected in zip(found[:400], DIAGONAL, strict=True))
+    assert right >= 390
+    assert links_of(config, "dev") == found[:20]
+    counts = manifest(config, "align").counts
+    assert (counts.pairs_in, counts.pairs_out) == (422, 422)
+    assert counts.other == {
+        "links": sum(map(len, found)) + sum(map(len, found[:20])),
+        "without_links": 2,
+        "too_long": 0,
+    }
+    part = manifest(config, "align").details["parts"]["train"][0]
+    assert part["file"] == f"train/{Path(part['text']).name}"
+    assert (config.run_dir / part["text"]).is_file()
+
+
+def test_cleaned_pairs_and_a_given_model(tmp_path: Path) -> None:
+    """With a model, nothing is learned: the links are those of the run that learned it."""
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={"symmetrize": "intersection"})
+    align(tmp_path, config)
+    short = {"preset": "none", "rules": {"length": {"unit": "token", "max": 8}}}
+    given = {"model": "run/aligned/model", "symmetrize": "intersection"}
+    second = config_of(tmp_path / "2", write(tmp_path, "c", PAIRS), align=given, clean=short)
+    align(tmp_path, second)
+    kept = [n for n, (source, _) in enumerate(PAIRS) if len(source.split()) <= 8]
+    found = links_of(config)
+    assert links_of(second) == [found[n] for n in kept]
+    assert not (second.run_dir / "aligned" / "model").exists()
+    assert [round_.name for round_ in Align().rounds_for(second)] == ["align"]
+
+
+def test_a_model_of_other_languages(tmp_path: Path) -> None:
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={})
+    align(tmp_path, config)
+    other = write(tmp_path, "o", [("völlig anderer Text", "quite another text")] * 9)
+    with pytest.raises(AlignmentModelError, match=r"the model knows 0% of the source words of .*other languages"):
+        align(tmp_path, config_of(tmp_path / "2", other, align={"model": "run/aligned/model"}))
+
+
+def test_shares_and_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART_BYTES", 10_000)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 5_000)
+    monkeypatch.setattr(alignment, "SHARD_PAIRS", 100)
+    corpus = write(tmp_path, "c", PAIRS)
+    trees = []
+    for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
+        config = config_of(tmp_path / str(number), corpus, align={}, engine={"memory": memory})
+        align(tmp_path, config, workers=workers)
+        trees.append(tree(config.run_dir / "aligned"))
+    shared = config_of(tmp_path / "2", corpus, align={})
+    nmt_prep.run(shared, base_dir=tmp_path, until="compile")
+    for round_ in Align().rounds_for(shared):
+        for number in (1, 0):
+            runner.run_share(shared, Share(round_.name, number, 2), base_dir=tmp_path, workers=1)
+    align(tmp_path, shared)
+    trees.append(tree(shared.run_dir / "aligned"))
+    assert len(trees[0]) > 3
+    assert trees[0] == trees[1] == trees[2]
+
+
+def test_splits_that_do_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"align\.splits names 'dve'; the splits are train"):
+        config_of(tmp_path, write(tmp_path, "c", PAIRS[:9]), align={"splits": ["dve"]})

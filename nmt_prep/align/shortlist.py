@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ NULL = "NULL"
 
 _PENDING = 1 << 22
 
-Numbers = npt.NDArray[np.int64]
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class LexicalCounts:

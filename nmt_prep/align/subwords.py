@@ -6,6 +6,8 @@ space is not counted, so it does not matter how a dialect writes the spaces betw
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,9 +15,9 @@ from nmt_prep.align.links import Links
 from nmt_prep.align.words import Words
 from nmt_prep.columns import Ragged, TextColumn
 
-_SPACES = np.isin(np.arange(256), [*b" \t\n\v\f\r"])
+_SPACES = b" \t\n\v\f\r"
 
-Numbers = npt.NDArray[np.int64]
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 
 def without_spaces(places: Words, lines: TextColumn) -> tuple[Words, Numbers]:
@@ -24,7 +26,8 @@ def without_spaces(places: Words, lines: TextColumn) -> tuple[Words, Numbers]:
     Only ASCII white space is left out.
     """
     first = int(lines.offsets[0]) if len(lines.offsets) else 0
-    counted = np.concatenate([[0], np.cumsum(~_SPACES[lines.data[first : int(lines.offsets[-1])]], dtype=np.int64)])
+    data = lines.data[first : int(lines.offsets[-1])]
+    counted = np.concatenate([[0], np.cumsum(~np.isin(data, [*_SPACES]), dtype=np.int64)])
     starts = lines.offsets[:-1] - first
     own = np.repeat(starts, np.diff(places.offsets))
     begins, ends = (counted[own + each] - counted[own] for each in (places.begins, places.ends))

@@ -8,9 +8,9 @@ from typing import Any
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of, overrides_of
 from nmt_prep.cleaning.presets import PRESETS, effective_decontamination, effective_dedup
 from nmt_prep.cleaning.rules import rule_options
-from nmt_prep.cleaning.rules.translation import translation_options
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.cleaning.translation import TRANSLATION
+from nmt_prep.cleaning.translation.options import translation_options
 from nmt_prep.config import SIDES, CleanSettings, Config, Section
 
 

@@ -36,13 +36,6 @@ MODEL_FILE = "model"
 SOURCE_WORDS, TARGET_WORDS = "source_words", "target_words"
 """Columns of links: for each pair two lists of the same length, the numbers of the linked words from 0."""
 
-LINK_SCHEMA = pa.schema(
-    [
-        pa.field(name, pa.list_(pa.field("item", pa.int32(), nullable=False)), nullable=False)
-        for name in (SOURCE_WORDS, TARGET_WORDS)
-    ]
-)
-
 
 @dataclass(frozen=True)
 class LinkTask:
@@ -117,6 +110,8 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
         OutputError: the links cannot be written.
     """
     model = None if task.model is None else shared_model(task.model)
+    numbers = pa.list_(pa.field("item", pa.int32(), nullable=False))
+    schema = pa.schema([pa.field(name, numbers, nullable=False) for name in (SOURCE_WORDS, TARGET_WORDS)])
     pairs = total = without = too_long = 0
     with BatchFile(task.output) as output:
         for batch in iter_pairs(task.part, columns=SIDES):
@@ -131,9 +126,9 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
             ends = pa.array(offsets.astype(np.int32))
             lists = [
                 pa.ListArray.from_arrays(ends, pa.array(np.ascontiguousarray(links[:, side])), type=field.type)
-                for side, field in enumerate(LINK_SCHEMA)
+                for side, field in enumerate(schema)
             ]
-            output.write(pa.record_batch(lists, schema=LINK_SCHEMA))
+            output.write(pa.record_batch(lists, schema=schema))
             pairs, total = pairs + len(batch), total + len(links)
             without += int((np.diff(offsets) == 0).sum())
             tick(len(batch))

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from nmt_prep.cleaning.rules.translation import translation_options
 from nmt_prep.cleaning.top import top_options
 from nmt_prep.cleaning.translation import TRANSLATION
+from nmt_prep.cleaning.translation.options import translation_options
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.rounds import Rounds
 from nmt_prep.pipeline.stage import Job

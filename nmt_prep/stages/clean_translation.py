@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.cleaning.rules.translation import SCORE_EDGES, TranslationOptions, model_path
 from nmt_prep.cleaning.translation import TRANSLATION
+from nmt_prep.cleaning.translation.options import SCORE_EDGES, TranslationOptions, model_path
 from nmt_prep.cleaning.translation.threshold import auto_threshold, expected
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
@@ -53,7 +53,7 @@ REPAIRED_PAIRS = 20_000
 
 _LEARNED_SHARE, _LEAST_LEARNED, _MOST_LEARNED = 0.05, 100, 5000
 
-Bins = npt.NDArray[np.int64]
+Bins: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class _Text:
         return sum(self.sample.pairs) if self.learned else 0
 
 
-Applied = tuple[list[PartResult], TranslationFacts]
+Applied: TypeAlias = "tuple[list[PartResult], TranslationFacts]"
 
 
 def apply_translation(job: Job, corpora: Sequence[TranslationCorpus]) -> Rounds[list[Applied]]:

@@ -17,9 +17,9 @@ from nmt_prep.cleaning.counts import CleanCounts, Histogram
 from nmt_prep.cleaning.dedup.keys import keys_of
 from nmt_prep.cleaning.judging import histogram
 from nmt_prep.cleaning.rule import Values
-from nmt_prep.cleaning.rules.translation import SCORE_EDGES
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.cleaning.translation.mismatched import other_targets
+from nmt_prep.cleaning.translation.options import SCORE_EDGES
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs
@@ -32,7 +32,11 @@ from nmt_prep.stages.pair_sample import KEY, ORDER, column_of
 FINE = 10
 """Fine bins for each bin of a histogram that is reported."""
 
-EDGES = np.linspace(SCORE_EDGES[0], SCORE_EDGES[-1], FINE * (len(SCORE_EDGES) - 1) + 1).round(6).tolist()
+EDGES = [
+    round(edge + (SCORE_EDGES[1] - SCORE_EDGES[0]) * place / FINE, 6)
+    for edge in SCORE_EDGES[:-1]
+    for place in range(FINE)
+] + [SCORE_EDGES[-1]]
 """Edges of the fine bins, which thresholds are found with."""
 
 

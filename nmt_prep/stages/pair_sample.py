@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ KEY, ORDER = "key", "order"
 
 _ALL = 1 << 64
 
-Keys = npt.NDArray[np.uint64]
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nmt_prep.align.model import Model
 from nmt_prep.align.training import count, updated
 from nmt_prep.cleaning.rule import Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.cleaning.rules.translation import SCORE_EDGES, translation_options
+from nmt_prep.cleaning.translation.options import SCORE_EDGES, translation_options
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import SIDES, Config, Languages
 from nmt_prep.corpora import parts

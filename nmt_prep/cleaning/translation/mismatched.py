@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
 _TRIES = 16
 
-Numbers = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
+Keys: TypeAlias = "npt.NDArray[np.uint64]"
 
 
 def other_targets(lengths: Numbers, order: Keys, sources: Keys, targets: Keys) -> tuple[Numbers, Numbers]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ _SEEN = 0.5
 """Least share of the re-paired pairs below a score that may tell the share of noise. The lowest scores tell less,
 because not all noise scores like re-paired pairs."""
 
-Shares = npt.NDArray[np.float64]
+Shares: TypeAlias = "npt.NDArray[np.float64]"
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def test_too_few_pairs(tmp_path: Path) -> None:
         "clean.rules.translation is left out: 200 distinct pairs are too few to learn from; it takes "
         f"{clean_translation.LEAST_PAIRS:,} or more"
     )
-    assert [str(warning) for warning in outcome.warnings] == [f"train/c: {text}"]
+    assert [str(warning) for warning in outcome.warnings if warning.code == "rule_left_out"] == [f"train/c: {text}"]
     assert facts_of(config)["threshold"] is None
 
 
@@ -195,7 +195,8 @@ def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:
     assert len(set(PAIRS[1000:1100]) & set(cleaned(config))) > 90
     assert not set(doubled[2100:]) & set(cleaned(config))
     names = [round_.name for round_ in Clean().rounds_for(config)]
-    assert names[names.index("translation") :] == [
+    first = names.index("translation")
+    assert names[first : first + 5] == [
         "translation",
         "translation-threshold",
         "translation-top",

@@ -205,6 +205,14 @@ def test_the_best_pairs_by_the_score(tmp_path: Path) -> None:
     ]
 
 
+def test_near_duplicates_are_found_before_there_is_a_score(tmp_path: Path) -> None:
+    dedup = {"pair": "near", "max_targets_per_source": 1, "keep": ["translation", "corpus"]}
+    config = config_of(tmp_path, write(tmp_path, "c", [*PAIRS[:50], *PAIRS[:50]]), clean={**RULE, "dedup": dedup})
+    run(config, until="clean")
+    assert cleaned(config) == PAIRS[:50]
+    assert {rule for _, _, _, rule, _, _ in rejected(config)} == {"duplicate_pair"}
+
+
 def test_a_missing_model(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no model\n")
     for name, message in (("nothing", "cannot read the model"), ("text", "is not a file of nmt-prep align")):

@@ -24,6 +24,7 @@ from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, ve
 
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
 from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
+from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import SIDES, DedupSettings, Side
 from nmt_prep.corpora.parts import scores_of
@@ -88,7 +89,8 @@ class Signatures:
     @classmethod
     def of(cls, settings: DedupSettings) -> Signatures:
         """Returns the contents of the records for what a config says about duplicates."""
-        return cls(Bands.of(settings.near.similarity), settings.keep[:-1])
+        known = (score for score in settings.keep[:-1] if score != TRANSLATION)  # that score is computed later
+        return cls(Bands.of(settings.near.similarity), tuple(known))
 
     @property
     def width(self) -> int:

@@ -63,7 +63,7 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
     const std::uint8_t* const becomes = ascii_table().becomes;
     size_ = words_ = 0;
     std::uint8_t last_class = 0;
-    bool in_word = false;
+    unsigned in_word = 0;
     bool checked = false;
     for (const std::uint8_t* at = begin; at < end;) {
         std::size_t size = size_;
@@ -72,14 +72,14 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
         std::uint32_t* const ends = ends_.data();
         for (; at < end && *at < 0x80; ++at) {  // writes every byte, but advances only after bytes that are kept
             const std::uint8_t byte = becomes[*at];
-            const bool kept = byte != 0;
+            const unsigned kept = byte != 0 ? 1 : 0;
             bytes[size] = byte;
             if constexpr (kWords) {
                 ends[words] = static_cast<std::uint32_t>(size);
-                words += in_word && !kept ? 1 : 0;
+                words += in_word & (kept ^ 1);
                 in_word = kept;
             }
-            size += kept ? 1 : 0;
+            size += kept;
         }
         if (size > size_) last_class = 0;
         size_ = size;
@@ -89,8 +89,8 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
         checked = true;
         const std::span<const char32_t> points = replacement(next_utf8(at));
         if (points.empty()) {
-            if (kWords && in_word) end_word(size_);
-            in_word = false;
+            if (kWords && in_word != 0) end_word(size_);
+            in_word = 0;
             continue;
         }
         const std::size_t needed = size_ + 4 * points.size() + static_cast<std::size_t>(end - at) + kReadable;
@@ -101,9 +101,9 @@ void KeyText::normalize_line(const TextView& text, std::size_t line) {
             last_class = combining;
             size_ += write_utf8(bytes_.data() + size_, point);
         }
-        in_word = true;
+        in_word = 1;
     }
-    if (kWords && in_word) end_word(size_);
+    if (kWords && in_word != 0) end_word(size_);
 }
 
 // Normalizes a line with marks that must be reordered.

@@ -95,14 +95,25 @@ class GramTable {
         for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
     }
 
-    // Appends the lines with an n-gram that a line with this signature may cover.
-    void find(std::uint64_t gram, std::uint64_t bits, std::vector<LineNumber>& lines) const {
-        if ((bits_[place(gram) >> 6] >> (place(gram) & 63) & 1) == 0) return;
-        const std::size_t end = starts_[bucket(gram) + 1];
-        for (std::size_t entry = starts_[bucket(gram)]; entry < end; ++entry) {
-            const Entry& found = entries_[entry];
-            const bool possible = static_cast<std::uint32_t>(std::popcount(found.bits & ~bits)) <= found.lacking;
-            if (possible && found.gram == gram) lines.push_back(found.line);
+    // Appends the lines with one of the n-grams that a line with this signature may cover. Each step fetches the memory
+    // that the next one reads. `scratch` is overwritten.
+    void find(std::span<const std::uint64_t> grams, std::uint64_t bits, std::vector<std::uint64_t>& scratch,
+              std::vector<LineNumber>& lines) const {
+        for (const std::uint64_t gram : grams) __builtin_prefetch(&bits_[place(gram) >> 6]);
+        scratch.clear();
+        for (const std::uint64_t gram : grams) {
+            if ((bits_[place(gram) >> 6] >> (place(gram) & 63) & 1) == 0) continue;
+            __builtin_prefetch(&starts_[bucket(gram)]);
+            scratch.push_back(gram);
+        }
+        for (const std::uint64_t gram : scratch) __builtin_prefetch(entries_.data() + starts_[bucket(gram)]);
+        for (const std::uint64_t gram : scratch) {
+            const std::size_t end = starts_[bucket(gram) + 1];
+            for (std::size_t entry = starts_[bucket(gram)]; entry < end; ++entry) {
+                const Entry& found = entries_[entry];
+                const auto lacking = static_cast<std::uint32_t>(std::popcount(found.bits & ~bits));
+                if (found.gram == gram && lacking <= found.lacking) lines.push_back(found.line);
+            }
         }
     }
 
@@ -137,7 +148,8 @@ Key pair_key(const Key& a, const Key& b) {
 
 void make_unique(std::vector<std::uint64_t>& grams) {
     std::ranges::sort(grams);
-    grams.erase(std::unique(grams.begin(), grams.end()), grams.end());
+    const auto rest = std::ranges::unique(grams);
+    grams.erase(rest.begin(), rest.end());
 }
 
 std::size_t needed_grams(std::size_t grams, double coverage) {
@@ -197,7 +209,9 @@ class SegmentTables {
 
     double coverage() const { return coverage_; }
     // The key of the bytes of both sides of a segment.
-    Key exact_pair(std::uint32_t segment) const { return pair_key(exact_[2 * segment], exact_[2 * segment + 1]); }
+    Key exact_pair(std::uint32_t segment) const {
+        return pair_key(exact_[std::size_t{2} * segment], exact_[std::size_t{2} * segment + 1]);
+    }
     Key normalized(LineNumber line) const { return keys_[line]; }
     // Lines by normalized key.
     const KeyTable& lines() const { return lines_; }
@@ -271,8 +285,8 @@ struct Closest {
     double share = 0;
 
     void offer(std::uint32_t other, Match how, double part) {
-        const bool closer =
-            kind == Match::kNone || how < kind || (how == kind && (part > share || (part == share && other < segment)));
+        const bool closer = kind == Match::kNone || how < kind ||
+                            (how == kind && (part > share || (part == share && std::int64_t{other} < segment)));
         if (closer) *this = {other, how, part};
     }
 };
@@ -332,10 +346,11 @@ class Search {
         if (tables_.coverage() > 1) return;
         candidates_.clear();
         const std::uint64_t bits = signature(grams.hashes());
-        for (const std::uint64_t gram : grams.hashes()) tables_.rare().find(gram, bits, candidates_);
+        tables_.rare().find(grams.hashes(), bits, own_, candidates_);
         if (candidates_.empty()) return;
         std::ranges::sort(candidates_);
-        candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+        const auto rest = std::ranges::unique(candidates_);
+        candidates_.erase(rest.begin(), rest.end());
         own_ = grams.hashes();
         make_unique(own_);
         for (const LineNumber line : candidates_) covered(line, keys.normalized, closest);

@@ -7,7 +7,12 @@
     return element;
   };
   const grouped = (value) => value.toLocaleString("en-US");
-  const share = (part, whole) => (whole ? (100 * part / whole).toFixed(1) + " %" : "-");
+  const share = (part, whole) => {
+    const percent = 100 * part / whole;
+    if (!whole) return "-";
+    if (percent > 0 && percent < 0.1) return "< 0.1 %";
+    return percent > 99.9 && percent < 100 ? "> 99.9 %" : percent.toFixed(1) + " %";
+  };
   const short = (value) => String(Number(value.toPrecision(4)));
 
   // Tables: the headings become buttons that sort.

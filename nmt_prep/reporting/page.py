@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from types import ModuleType
 
@@ -24,9 +24,10 @@ SECTIONS: tuple[tuple[str, ModuleType], ...] = (
 """The sections in order, with their anchors."""
 
 MOST_BYTES = 1_000_000
-"""The size that a page does not exceed; examples are left out first."""
+"""The size that a page does not exceed. Examples are left out first, then figures of single corpora."""
 
-_EXAMPLES = (10, 5, 3, 1)
+_LEVELS = ((10, 40), (5, 40), (3, 20), (1, 10), (1, 0))
+"""Numbers of random pairs of each corpus, and of corpora with figures of their own, until the page is small enough."""
 
 
 def render_page(summary: Json) -> str:
@@ -36,17 +37,21 @@ def render_page(summary: Json) -> str:
         summary: the content of ``summary.json``.
     """
     page = ""
-    for number in _EXAMPLES:
-        page = _page(summary, number)
+    contents = {module: join(module.section(summary)) for _, module in SECTIONS if module is not examples}
+    for pairs, figures in _LEVELS:
+        contents[examples] = join(examples.section(summary, pairs))
+        if figures < _LEVELS[0][1]:
+            contents[lengths] = join(lengths.section(summary, figures))
+        page = _page(summary, contents)
         if len(page.encode()) <= MOST_BYTES:
             break
     return page
 
 
-def _page(summary: Json, number: int) -> str:
+def _page(summary: Json, contents: Mapping[ModuleType, Markup]) -> str:
+    """Returns the page, given the contents of all sections."""
     languages = f"{summary['languages']['source']} → {summary['languages']['target']}"
-    shown = [(anchor, module.TITLE, join(_content(module, summary, number))) for anchor, module in SECTIONS]
-    shown = [each for each in shown if each[2]]
+    shown = [(anchor, module.TITLE, contents[module]) for anchor, module in SECTIONS if contents[module]]
     body = [
         el("a", "Skip to the content", href="#content", class_="skip"),
         el(
@@ -94,11 +99,6 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 def _resource(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
-
-
-def _content(module: ModuleType, summary: Json, number: int) -> Content:
-    content: Content = module.section(summary, number) if module is examples else module.section(summary)
-    return content
 
 
 def _tiles(summary: Json) -> Markup:

@@ -57,7 +57,8 @@ def plot(
     marks = []
     for tick in x:
         place = f"{100 * tick.place:.2f}%"
-        anchor = "start" if tick.place < 0.06 else "end" if tick.place > 0.94 else "middle"
+        margin = 0.012 * len(tick.text) + 0.02  # of the width; a label must not leave the plot
+        anchor = "start" if tick.place < margin else "end" if tick.place > 1 - margin else "middle"
         if tick.strong:
             marks.append(el("line", x1=place, x2=place, y1=_TOP - 4, y2=_TOP + height, class_="mark"))
             marks.append(el("text", tick.text, x=place, y=_TOP - 6, class_="mark", text_anchor=anchor))

@@ -25,12 +25,11 @@ from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, curve, heat,
 
 TITLE = "Lengths"
 
-_MOST = 40
 _RULE = "length_ratio"
 
 
-def section(summary: Json) -> Iterator[Content]:
-    """Yields the content of the section."""
+def section(summary: Json, most: int = 40) -> Iterator[Content]:
+    """Yields the content of the section, with figures of up to ``most`` corpora."""
     split = main_split(summary)
     lengths, corpora = summary["lengths"][split], summary["text"].get(split, {})
     if not lengths["pairs"]:
@@ -43,7 +42,7 @@ def section(summary: Json) -> Iterator[Content]:
         yield el("p", f"Lengths of {split}: those in ids are of all pairs, the others of {basis}.", class_="how")
     yield grid(_tokens(summary, split), *(_lengths(summary, lengths, unit) for unit in ("word", "char")))
     unit, bounds = _ratio_rule(summary, split)
-    shown = list(corpora.items())[:_MOST]
+    shown = list(corpora.items())[:most]
     yield grid(
         _joint(summary, lengths, unit, bounds),
         _ratios(f"Ratio of lengths, {split}", lengths, unit, bounds),

@@ -30,11 +30,12 @@ def collate(rows):
         return torch.tensor([row[name] + [value] * (width - len(row[name])) for row in rows])
 
     lengths = torch.tensor([len(row["input_ids"]) for row in rows])
-    ids = padded("input_ids", PAD)
+    ids, labels = padded("input_ids", PAD), padded("labels", -100)
     return {
         "input_ids": ids,
         "attention_mask": (torch.arange(ids.shape[1])[None] < lengths[:, None]).long(),
-        "labels": padded("labels", -100),
+        "labels": labels,
+        "decoder_input_ids": model.prepare_decoder_input_ids_from_labels(labels),
     }
 
 
@@ -57,8 +58,9 @@ config = MarianConfig(
     forced_eos_token_id=EOS,
     decoder_start_token_id=PAD,
 )
+model = MarianMTModel(config)
 trainer = Seq2SeqTrainer(
-    model=MarianMTModel(config),
+    model=model,
     args=Seq2SeqTrainingArguments(
         output_dir=options.directory,
         max_steps=options.steps,

@@ -39,7 +39,7 @@ def test_translations(tmp_path: Path) -> None:
 
 
 def test_ids_are_those_of_the_records(tmp_path: Path) -> None:
-    outputs = run_outputs(tmp_path, {"kind": "huggingface", "rows": "ids"})
+    outputs = run_outputs(tmp_path, {"kind": "huggingface", "rows": "ids"}, vocab=SENTENCEPIECE)
     rows, (sources, targets) = table(outputs / "huggingface"), recorded_ids(tmp_path / "run")
     assert rows["input_ids"].to_pylist() == sources
     assert rows["labels"].to_pylist() == targets

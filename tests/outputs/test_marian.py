@@ -17,7 +17,7 @@ def rows(directory: Path) -> list[tuple[str, ...]]:
 
 
 def test_text_and_models(tmp_path: Path) -> None:
-    outputs = run_outputs(tmp_path, {"kind": "marian"})
+    outputs = run_outputs(tmp_path, {"kind": "marian"}, vocab=SENTENCEPIECE)
     directory = outputs / "marian"
     names = {f"train-{n:05d}-of-00003.tsv" for n in range(3)} | {"dev-00000-of-00001.tsv", "output.json"}
     assert {path.name for path in directory.iterdir()} == names | {"vocab.en.spm", "vocab.zh.spm"}

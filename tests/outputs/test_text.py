@@ -85,7 +85,7 @@ def test_a_tag_is_the_first_word_of_a_line_of_text(tmp_path: Path) -> None:
 
 
 def test_vocabularies_for_other_toolkits(tmp_path: Path) -> None:
-    outputs = run_outputs(tmp_path, {"kind": "text", "vocab": ["eole", "joey", "hf_marian"]})
+    outputs = run_outputs(tmp_path, {"kind": "text", "vocab": ["eole", "joey", "hf_marian"]}, vocab=SENTENCEPIECE)
     directory = outputs / "text"
     pieces = list(load_tokenizer(next((tmp_path / "run" / "vocab").glob("*.en.model"))).pieces)
     assert pieces[:4] == ["<pad>", "</s>", "<unk>", "<s>"]

@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("recipes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NMT_PREP_CACHE", str(place / "cache"))
-        yield run_outputs(place, *OUTPUTS, run="the run").parent
+        yield run_outputs(place, *OUTPUTS, run="the run", vocab=SENTENCEPIECE).parent
 
 
 def file_of(recipe: str, name: str) -> str:

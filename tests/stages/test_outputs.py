@@ -35,9 +35,9 @@ def test_a_second_run_does_nothing_and_a_changed_output_encodes_nothing(tmp_path
     ran(*BOTH)
     first = tree(tmp_path / "run" / "outputs")
     assert ran(*BOTH) == []
-    assert ran({"kind": "text", "shards": {"train": 2}}) == ["outputs"]
+    assert ran({"kind": "text", "shards": {"train": 2}}) == ["outputs", "report"]
     assert not (tmp_path / "run" / "outputs" / "raw").exists()
-    assert ran(*BOTH) == ["outputs"]
+    assert ran(*BOTH) == ["outputs", "report"]
     assert tree(tmp_path / "run" / "outputs") == first
 
 

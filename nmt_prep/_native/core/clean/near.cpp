@@ -151,11 +151,12 @@ struct PairGrams {
 // Computes the n-grams of pairs, and keeps those of some of them.
 class GramCache {
    public:
+    // Requires at least two slots.
     GramCache(const PairView& pairs, std::size_t slots) : pairs_(pairs), held_(slots) {}
 
     // The results are valid until the next call with another pair.
     LineGrams& source(std::int64_t pair) {
-        PairGrams& held = held_[static_cast<std::size_t>(pair) % held_.size()];
+        PairGrams& held = slot(pair);
         if (held.pair != pair) {
             held.pair = -1;  // in case of an error
             held.has_target = false;
@@ -166,13 +167,22 @@ class GramCache {
     }
     // Requires that source() was called last for this pair.
     LineGrams& target(std::int64_t pair) {
-        PairGrams& held = held_[static_cast<std::size_t>(pair) % held_.size()];
+        PairGrams& held = slot(pair);
         if (!held.has_target) fill(held.target, pairs_.target, pair);
         held.has_target = true;
         return held.target;
     }
 
    private:
+    static constexpr std::size_t kLong = 2048;
+
+    // Long pairs share one slot, so that the memory is bounded.
+    PairGrams& slot(std::int64_t pair) {
+        const auto line = static_cast<std::size_t>(pair);
+        const bool long_pair = pairs_.source.size(line) + pairs_.target.size(line) > kLong;
+        return held_[long_pair ? 0 : 1 + line % (held_.size() - 1)];
+    }
+
     void fill(LineGrams& line, const TextView& text, std::int64_t pair) {
         const std::span<const std::uint64_t> grams = grams_.of(text, static_cast<std::size_t>(pair));
         line.grams.assign(grams.begin(), grams.end());
@@ -229,7 +239,7 @@ void group_rows(const std::uint64_t* numbers, std::span<const std::uint32_t> gro
 void verify(const PairView& own, const PairView& other, std::span<const Candidate> candidates, double similarity,
             bool* verified) {
     constexpr std::size_t kSlots = 4096;
-    GramCache owns(own, 1);
+    GramCache owns(own, 2);
     GramCache others(other, kSlots);
     GramSet source;
     GramSet target;

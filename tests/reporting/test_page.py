@@ -15,6 +15,7 @@ import nmt_prep
 from nmt_prep.checks import check_config
 from nmt_prep.reporting import page
 from nmt_prep.reporting.page import render_page
+from tests.conftest import REPOSITORY
 from tests.reporting.runs import run_toy, summary_of
 
 HOSTILE = [
@@ -208,3 +209,12 @@ def _of_corpora(section: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for split, values in section.items():
         for corpus, value in values.items():
             yield f"{split}/{corpus}", value
+
+
+def test_the_documentation_names_every_key_of_the_summary(toy: Path) -> None:
+    text = (REPOSITORY / "docs" / "report.md").read_text("utf-8")
+    schema = text[text.index("## summary.json") :]
+    summary = summary_of(toy)
+    assert [key for key in summary if f"`{key}`" not in schema] == []
+    for section in (summary["provenance"], summary["pieces"]["source"], summary["batches"]["train"][0]):
+        assert [key for key in section if f"`{key}`" not in schema and key != "split"] == []

@@ -12,7 +12,7 @@ from nmt_prep.reporting.svg import Series, Tick, bars, count_ticks, plot
 TITLE = "Duplicates and leaks"
 
 _BINNED = 9
-"""Sizes of groups from here on are the smallest of a bin."""
+"""Sizes of groups from here on are the smallest of a bin, which reaches to twice the size less 2."""
 
 
 def section(summary: Json) -> Iterator[Content]:
@@ -36,7 +36,7 @@ def section(summary: Json) -> Iterator[Content]:
 
 def _clusters(split: str, kind: str, sizes: list[list[int]]) -> Markup:
     title = f"Sizes of clusters, {split}, {kind}"
-    texts = [f"{size:,}" if size < _BINNED else f"{size:,} or more" for size, _ in sizes]
+    texts = [f"{size:,}" if size < _BINNED else f"{size:,} to {2 * size - 2:,}" for size, _ in sizes]
     drawn = bars([Series("duplicates", "clusters", [count for _, count in sizes])], texts, log=True)
     step = max(len(sizes) // 6, 1)
     ticks = [Tick((place + 0.5) / len(sizes), text) for place, text in list(enumerate(texts))[::step]]
@@ -79,19 +79,13 @@ def _overlap(summary: Json, split: str, overlap: Json) -> Iterator[Content]:
     rows = []
     for name in names:
         row = overlap[name]
-        whole = _pairs_before_dedup(summary, split, name)
+        whole = row.get(name, 0)
         cells: list[Content] = [name, whole]
         for other in names:
             both = row.get(other, 0)
             cells.append(heat_cell(percent(both, whole), both / whole if whole else 0, f"{both:,} pairs"))
         rows.append(table_row(cells, corpus=f"{split}/{name}"))
     yield table(["corpus", "pairs", *names], rows, caption=f"Overlap of the corpora of {split}")
-
-
-def _pairs_before_dedup(summary: Json, split: str, corpus: str) -> int:
-    flow = summary["flow"][split][corpus]
-    dropped: int = sum(drop["pairs"] for drop in flow["drops"] if drop["group"] == "duplicates")
-    return dropped + int(flow["left"]["pairs"])
 
 
 def _leaks(summary: Json, split: str, leaks: list[Json]) -> Iterator[Content]:

@@ -42,7 +42,7 @@ def test_a_sample_is_scaled(packed: Path, monkeypatch: pytest.MonkeyPatch) -> No
         if (
             "bucketing" not in sample.setting
         ):  # each bucket ends with an incomplete batch, of which there are few in all
-            assert sample.batches_per_epoch == pytest.approx(all_pairs.batches, rel=0.15)
+            assert sample.batches_per_epoch == pytest.approx(all_pairs.batches, rel=0.25)
         assert sample.left_out == all_pairs.left_out
         shares = [1 - each.tokens / each.cells for each in (sample, all_pairs)]
         assert shares[0] == pytest.approx(shares[1], abs=0.08)

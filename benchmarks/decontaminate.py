@@ -5,8 +5,7 @@
 The text is a corpus beside the checkout, the toy corpus if there is none, or two files of lines, which may be
 compressed with gzip. Segments are made from one half of it: every other word is replaced by a random word of the
 text, so that they differ from each other and have its usual words. The other half is repeated, with a number at the
-end of each line, until there are as many pairs as wanted, and searched. All WMT test sets of sacrebleu have about
-180,000 segments.
+end of each line, until there are as many pairs as wanted, and searched.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Setting: TypeAlias = "dict[str, Any]"
 """Arguments of a loader: attributes of :class:`~nmt_prep.batches.BatchOptions`."""
 
 SAMPLE_PAIRS = 131_072
-"""Approximate number of pairs, from the start of the shuffled shards, that batches are counted in."""
+"""Approximate number of pairs that batches are counted in, from the first shards."""
 
 _WINDOWS = 2  # an epoch begins with a small window
 
@@ -32,8 +32,8 @@ class BatchEstimate:
 
     Attributes:
         setting: the arguments of a loader that differ from those of the config; empty for the config's own.
-        sampled_pairs: number of pairs that the estimate is based on; if it is the size of the split, the numbers of
-            an epoch in the order of the shards are exact.
+        sampled_pairs: number of pairs that the estimate is based on; if it is the size of the split, the numbers are
+            those of the first epoch with the default seed.
         pairs: number of these that are in batches.
         batches: number of batches.
         tokens: number of ids in them, both sides.
@@ -61,7 +61,8 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     index = _first_shards(records_dir, info, split)
     if index is None:
         return []
-    order = EpochOrder(index, None, window_pairs=SAMPLE_PAIRS)
+    # The first epoch of the default seed. In packed records, neighbours have similar lengths, so they are no sample.
+    order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
     windows = list(_windows(order))
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
     for setting in _settings(info):

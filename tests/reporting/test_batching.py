@@ -45,7 +45,7 @@ def test_a_sample_is_scaled(packed: Path, monkeypatch: pytest.MonkeyPatch) -> No
             assert sample.batches_per_epoch == pytest.approx(all_pairs.batches, rel=0.25)
         assert sample.left_out == all_pairs.left_out
         shares = [1 - each.tokens / each.cells for each in (sample, all_pairs)]
-        assert shares[0] == pytest.approx(shares[1], abs=0.08)
+        assert shares[0] == pytest.approx(shares[1], abs=0.12)  # smaller windows have more padding
 
 
 def test_an_empty_split_has_no_batches(packed: Path) -> None:

@@ -183,7 +183,7 @@ def test_batches(place: Path, summary: dict[str, Any], split: str) -> None:
     for each in estimates:
         batches = [
             list(zip(batch.source.lengths.tolist(), batch.target.lengths.tolist(), strict=True))
-            for batch in read_records(place, split, shuffle=False, **each["setting"])
+            for batch in read_records(place, split, **each["setting"])
         ]
         assert each["batches"] == each["batches_per_epoch"] == len(batches)
         assert each["pairs"] == sum(map(len, batches))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DIAGONAL_ROUNDS = 3
-JUMP_ROUNDS = 4
+JUMP_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import regex
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Table: TypeAlias = "Mapping[tuple[int, int], float]"
 
-REACH = 10
+REACH = 7
 LEAST_COUNTED = 1 / 512
 
 _VOWELS_BEFORE = range(0x0E40, 0x0E45), range(0x0EC0, 0x0EC5)

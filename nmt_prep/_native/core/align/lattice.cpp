@@ -53,10 +53,10 @@ void Lattice::look_up(const Pair& pair) {
             backward_.emission[i * n + j] = given_target;
         }
     }
-    diagonal_.prepare(m, n, parameters_.steepness);
 }
 
 void Lattice::by_diagonal() {
+    diagonal_.prepare(forward_.states, forward_.steps, parameters_.steepness);
     const auto share = [&](Direction& direction, auto&& weight) {
         for (std::size_t step = 0; step < direction.steps; ++step) {
             const float* const emission = &direction.emission[step * direction.states];

@@ -11,7 +11,7 @@
 namespace nmt_prep::align {
 
 // Widths of jumps with probabilities of their own: from -kWidest to kWidest words.
-inline constexpr std::ptrdiff_t kWidest = 10;
+inline constexpr std::ptrdiff_t kWidest = 7;
 inline constexpr std::size_t kJumps = 2 * kWidest + 1;
 
 // What a jump within the other side is worth: weights of the widths, and of every wider jump.

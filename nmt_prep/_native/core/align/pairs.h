@@ -56,8 +56,9 @@ class Diagonal {
     static void fill(std::vector<float>& up, std::vector<float>& down, std::size_t size, double steepness) {
         up.resize(size);
         down.resize(size);
-        for (std::size_t i = 0; i < size; ++i) {
-            const double power = exp(steepness * ((static_cast<double>(i) + 0.5) / static_cast<double>(size)));
+        const double step = exp(steepness / static_cast<double>(size));
+        double power = exp(0.5 * steepness / static_cast<double>(size));
+        for (std::size_t i = 0; i < size; ++i, power *= step) {
             up[i] = static_cast<float>(power);
             down[i] = static_cast<float>(1.0 / power);
         }

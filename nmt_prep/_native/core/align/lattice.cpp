@@ -8,16 +8,22 @@
 namespace nmt_prep::align {
 namespace {
 
-// Vectors over states have room before the first state and after the last one, so that all windows of states around a
-// state have the same size, which the compiler unrolls.
 constexpr auto kReach = static_cast<std::size_t>(kWidest);
-constexpr std::size_t kWindow = (kJumps + 7) / 8 * 8;
-using Window = std::array<float, kWindow>;
+constexpr std::size_t kBlock = 8;                   // states that are computed together
+constexpr std::size_t kRoom = kJumps + 2 * kBlock;  // of vectors over states, beyond the states
+using Window = std::array<float, kJumps + 1>;
 
-// Adds a multiple of a window of weights to the states around a state.
-void add_around(float* states, std::size_t state, float factor, const Window& weights) {
-    float* const to = states + state;  // with the room before it, this is the first state of the window
-    for (std::size_t k = 0; k < kWindow; ++k) to[k] += factor * weights[k];
+// Sums of the values of the states around each state, by weight, plus a base: those of state i are
+// values[i, i + kJumps), so values have room for kReach states before the first. Sums have the same order for every
+// state, and stay in registers.
+void spread(const float* values, std::size_t states, float base, const Window& weights, float* sums) {
+    for (std::size_t block = 0; block < states; block += kBlock) {
+        float sum[kBlock];
+        for (float& each : sum) each = base;
+        for (std::size_t k = 0; k < kJumps; ++k)
+            for (std::size_t i = 0; i < kBlock; ++i) sum[i] += values[block + i + k] * weights[k];
+        for (std::size_t i = 0; i < kBlock; ++i) sums[block + i] = sum[i];
+    }
 }
 
 }  // namespace
@@ -84,7 +90,7 @@ void Lattice::run(Direction& direction, const Jumps& jumps, std::int64_t* counts
     const std::size_t steps = direction.steps;
     const std::size_t states = direction.states;
     for (std::vector<float>* vector : {&current_, &inverse_}) vector->resize(states);
-    for (std::vector<float>* vector : {&next_, &weighted_}) vector->assign(states + kWindow, 0);
+    for (std::vector<float>* vector : {&next_, &weighted_}) vector->assign(states + kRoom, 0);
     alpha_.resize(steps * states);
     null_alpha_.resize(steps * states);
     scale_.resize(steps);
@@ -101,9 +107,10 @@ void Lattice::run(Direction& direction, const Jumps& jumps, std::int64_t* counts
 void Lattice::forwards(Direction& direction, const Jumps& jumps) {
     const std::size_t states = direction.states;
     const float linked = 1 - parameters_.null;
-    Window near{};  // what a near jump is worth beyond a far one
-    for (std::size_t d = 0; d < kJumps; ++d) near[d] = jumps.near[d] - jumps.far;
-    float* const next = next_.data() + kReach;
+    Window back{};  // what a near jump is worth beyond a far one, from the widest jump ahead to the widest one back
+    for (std::size_t d = 0; d < kJumps; ++d) back[d] = jumps.near[kJumps - 1 - d] - jumps.far;
+    float* const next = next_.data();
+    float* const weighted = weighted_.data() + kReach;
     for (std::size_t step = 0; step < direction.steps; ++step) {
         if (step == 0) {
             // From before the first word: a jump of i + 1 to word i.
@@ -112,12 +119,8 @@ void Lattice::forwards(Direction& direction, const Jumps& jumps) {
             for (std::size_t i = 0; i < states; ++i) next[i] *= scale;
             for (std::size_t i = 0; i < states; ++i) current_[i] = next[i];
         } else {
-            for (std::size_t i = 0; i < states; ++i) current_[i] *= inverse_[i];
-            std::ranges::fill(next_, jumps.far * sum_of(current_.data(), states));
-            for (std::size_t i = 0; i < states; ++i) add_around(next_.data(), i, current_[i], near);
-            const float* const alpha = &alpha_[(step - 1) * states];
-            const float* const null_alpha = &null_alpha_[(step - 1) * states];
-            for (std::size_t i = 0; i < states; ++i) current_[i] = alpha[i] + null_alpha[i];
+            for (std::size_t i = 0; i < states; ++i) weighted[i] = current_[i] * inverse_[i];
+            spread(weighted_.data(), states, jumps.far * sum_of(weighted, states), back, next);
         }
         const float* const emission = &direction.emission[step * states];
         float* const alpha = &alpha_[step * states];
@@ -135,9 +138,9 @@ void Lattice::forwards(Direction& direction, const Jumps& jumps) {
 
 void Lattice::backwards(Direction& direction, const Jumps& jumps, std::int64_t* counts) {
     const std::size_t states = direction.states;
-    Window back{};  // what a near jump is worth beyond a far one, from the widest jump ahead to the widest one back
-    for (std::size_t d = 0; d < kJumps; ++d) back[d] = jumps.near[kJumps - 1 - d] - jumps.far;
-    float* const next = next_.data() + kReach;
+    Window near{};  // what a near jump is worth beyond a far one
+    for (std::size_t d = 0; d < kJumps; ++d) near[d] = jumps.near[d] - jumps.far;
+    float* const next = next_.data();
     float* const weighted = weighted_.data() + kReach;
     Window widths{};
     float jumped = 0;
@@ -160,12 +163,11 @@ void Lattice::backwards(Direction& direction, const Jumps& jumps, std::int64_t* 
             for (std::size_t i = 0; i < states; ++i) {
                 const float from = (before[i] + null_before[i]) * inverse_[i];
                 const float* const values = weighted_.data() + i;
-                for (std::size_t k = 0; k < kWindow; ++k) widths[k] += from * values[k];
+                for (std::size_t k = 0; k < widths.size(); ++k) widths[k] += from * values[k];
             }
             jumped += 1 - direction.null[step];
         }
-        std::ranges::fill(next_, jumps.far * sum_of(weighted, states));
-        for (std::size_t i = 0; i < states; ++i) add_around(next_.data(), i, weighted[i], back);
+        spread(weighted_.data(), states, jumps.far * sum_of(weighted, states), near, next);
         for (std::size_t i = 0; i < states; ++i) current_[i] = next[i] * inverse_[i] + current_[i] * none;
     }
     if (counts == nullptr) return;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from nmt_prep.columns import TextColumn
 from nmt_prep.config import Languages, Side
 from nmt_prep.health.scripts import scripts_in_use
 
-Hashes = npt.NDArray[np.uint64]
+Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 
 FREQUENT_SHARE = 100
 """A line is frequent if it makes up more than 1/100 of a side."""

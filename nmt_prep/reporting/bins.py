@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ LENGTH_EDGES = (*range(1, 8), *(step << octave for octave in range(1, 19) for st
 RATIO_EDGES = tuple(2.0 ** (step / 4) for step in range(-15, 16))
 """Upper ends of the bins of target length / source length, four an octave from 1/16 to 16; a last bin has no end."""
 
-Numbers = npt.NDArray[np.integer[Any]]
+Numbers: TypeAlias = "npt.NDArray[np.integer[Any]]"
 
 
 def length_bins(lengths: Numbers) -> npt.NDArray[np.int64]:

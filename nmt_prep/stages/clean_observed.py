@@ -10,7 +10,6 @@ from typing import Any
 from nmt_prep.cleaning.cleaning import Cleaning
 from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.rule import Rule
-from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import Section
 from nmt_prep.health.warning import HealthWarning
@@ -79,6 +78,8 @@ def rule_facts(rules: Sequence[Rule[Any]], cleaning: Cleaning, threshold: float 
         cleaning: its settings.
         threshold: the score that the rule ``top`` found; None without this rule.
     """
+    from nmt_prep.cleaning.rules import rule_options  # noqa: PLC0415  (loads all rules)
+
     facts = {
         rule.key: RuleFacts(
             {

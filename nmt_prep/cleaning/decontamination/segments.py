@@ -37,7 +37,7 @@ class Segments:
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch], coverage: float | None) -> Segments:
         """Builds the index of batches with the columns ``source``, ``target``, ``set`` and ``row``."""
-        table = pa.Table.from_batches(batches, _SCHEMA)
+        table = pa.Table.from_batches(batches, _schema())
         first, second, sets, rows = (
             pa.concat_arrays(table.column(name).chunks or [pa.array([], table.schema.field(name).type)])
             for name in ("source", "target", "set", "row")
@@ -49,14 +49,16 @@ class Segments:
         return self.index.search({"source": pairs.source, "target": pairs.target})
 
 
-_SCHEMA = pa.schema(
-    [
-        pa.field("source", pa.large_string(), nullable=False),
-        pa.field("target", pa.large_string(), nullable=False),
-        pa.field("set", pa.int64(), nullable=False),
-        pa.field("row", pa.int64(), nullable=False),
-    ]
-)
+def _schema() -> pa.Schema:
+    """Returns the columns of segments."""
+    return pa.schema(
+        [
+            pa.field("source", pa.large_string(), nullable=False),
+            pa.field("target", pa.large_string(), nullable=False),
+            pa.field("set", pa.int64(), nullable=False),
+            pa.field("row", pa.int64(), nullable=False),
+        ]
+    )
 
 
 def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.RecordBatch]:
@@ -73,7 +75,7 @@ def numbered_segments(batches: Iterable[PairBatch], number: int) -> Iterator[pa.
         sides = [side.cast(pa.large_string()) for side in (batch.source, batch.target)]
         filled = pc.or_(*(pc.greater(pc.binary_length(side), 0) for side in sides))
         columns = [*sides, pa.array(np.full(len(batch), number)), pa.array(rows)]
-        yield pa.record_batch(columns, schema=_SCHEMA).filter(filled)
+        yield pa.record_batch(columns, schema=_schema()).filter(filled)
 
 
 def write_segments(path: Path, batches: Iterable[pa.RecordBatch]) -> None:

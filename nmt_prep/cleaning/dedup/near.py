@@ -42,8 +42,6 @@ BUCKET_CAP = 128
 
 EDGES_AT_ONCE = 1 << 19
 
-TEXTS_SCHEMA = pa.schema([("place", pa.uint64()), *((side, pa.large_string()) for side in SIDES)])
-
 
 @dataclass(frozen=True)
 class Bands:
@@ -195,8 +193,9 @@ class Texts:
     @classmethod
     def of(cls, runs: Iterable[Records]) -> Texts:
         """Joins texts that :func:`write_texts` wrote."""
-        batches = [pa.ipc.read_record_batch(pa.py_buffer(run), TEXTS_SCHEMA) for run in runs]
-        table = pa.Table.from_batches(batches, TEXTS_SCHEMA).combine_chunks()
+        schema = _texts_schema()
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(run), schema) for run in runs]
+        table = pa.Table.from_batches(batches, schema).combine_chunks()
         source, target = (TextColumn.from_arrow(pa.concat_arrays(table.column(side).chunks)) for side in SIDES)
         return cls(np.asarray(table.column("place").to_numpy(), np.uint64), source, target)
 
@@ -220,7 +219,7 @@ def write_texts(file: GroupedWriter, pairs: pa.RecordBatch, places: Records, req
     lines = pa.array(np.searchsorted(places, requests[:, 0]))
     # Texts of a part may together be longer than 32-bit offsets allow.
     columns = [pairs.column(side).cast(pa.large_string()).take(lines) for side in SIDES]
-    texts = pa.record_batch([pa.array(requests[:, 0]), *columns], schema=TEXTS_SCHEMA)
+    texts = pa.record_batch([pa.array(requests[:, 0]), *columns], schema=_texts_schema())
     parts, begins = np.unique(requests[:, 1].astype(np.int64), return_index=True)
     bounds = pairwise([*begins.tolist(), len(requests)])
     # The size of a serialized batch is a multiple of 8 bytes.
@@ -266,3 +265,8 @@ def verified_edges(pairs: pa.RecordBatch, places: Records, texts: Texts, edges: 
         similarity,
     )
     return edges[similar]
+
+
+def _texts_schema() -> pa.Schema:
+    """Returns the columns of requested texts."""
+    return pa.schema([("place", pa.uint64()), *((side, pa.large_string()) for side in SIDES)])

@@ -10,7 +10,6 @@ from nmt_prep.config import Config
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.stage import AnyStage, Job
 from nmt_prep.records import DatasetInfo, SplitInfo
-from nmt_prep.reporting.batching import estimate_batches
 from nmt_prep.reporting.combined import combined
 from nmt_prep.reporting.flow import Json, corpus_flow
 from nmt_prep.reporting.provenance import shown_config, signature
@@ -36,6 +35,8 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
     Raises:
         RecordsError: an index of a shard cannot be read.
     """
+    from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads NumPy)
+
     config = job.config
     profile, downloads = as_json(job.observed(Encode)), job.read(Download).files
     text = _in_order(config, profile["corpora"])

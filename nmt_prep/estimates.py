@@ -20,7 +20,7 @@ from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.dedup.spill import range_bytes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora.parts import PART_BYTES
 from nmt_prep.engines.engine import BASE_MEMORY
@@ -34,7 +34,7 @@ from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
 from nmt_prep.stages.extract import wanted_by
 from nmt_prep.stages.sample import stride_of
-from nmt_prep.subwords import dialect_of
+from nmt_prep.subwords import dialect_named
 
 BYTES_PER_PAIR = 150
 """Assumed bytes of both sides of a pair, line ends included, for a given number of pairs."""
@@ -208,7 +208,8 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     Network transfers are not included: remote files are assumed to be in the cache, and nothing is published outside
     ``output_dir``.
     """
-    text, sample = total(corpora), sample_bytes(config, corpora)
+    existing = isinstance(config.vocab, ExistingVocab)
+    text, sample = total(corpora), 0.0 if existing else sample_bytes(config, corpora)
     file = max(1.0, *(corpus.bytes / 2 for corpus in corpora))
     part = max(PART_BYTES if each.lines_apart else each.bytes for each in corpora)
     # By stage: bytes of output, of scratch and of the largest task; tasks cannot be divided further.
@@ -216,8 +217,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         "extract": (text, 0.0, file),
         "compile": (_COMPILED * text, 0.0, part),
         **_cleaning(config, corpora),
-        "sample": (sample, sample, file),
-        "vocab": (0.0, 0.0, text),
+        **({} if existing else {"sample": (sample, sample, file), "vocab": (0.0, 0.0, text)}),
         "encode": (_RECORDS * text, _SPILLED * text, PART_BYTES),
     }
     stages = [StageEstimate("download", text / _DIGESTING, output=sum(corpus.fetched for corpus in corpora))]
@@ -233,7 +233,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
             seconds, memory = _training(config, work, note)
         else:
             memory = _memory(name, config, corpora, note, ceil(busy), machines)
-            rate = dialect_of(config.vocab).speed.encoding if name == "encode" else _RATES[name]
+            rate = dialect_named(config.vocab.dialect).speed.encoding if name == "encode" else _RATES[name]
             seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
         stages.append(StageEstimate(name, seconds, memory, scratch, output, origin))
     return [*stages, StageEstimate("report", 0.1)]
@@ -313,7 +313,7 @@ def _nearest(notes: Sequence[StageNote], work: float) -> StageNote | None:
 
 def _training(config: Config, work: float, note: StageNote | None) -> tuple[float, int]:
     """Returns the seconds and the bytes of memory that training a vocabulary takes."""
-    typical = dialect_of(config.vocab).speed
+    typical = dialect_named(config.vocab.dialect).speed
     growth = (work / typical.sample) ** _TRAINING_GROWTH
     seconds, memory = typical.seconds * growth, typical.memory * growth
     if note is not None:

@@ -27,10 +27,12 @@ from nmt_prep.config import (
     CleanSettings,
     Config,
     DecontaminateSettings,
+    ExistingVocab,
     Languages,
     Section,
     SentencePieceVocab,
     T2TVocab,
+    Vocab,
 )
 from nmt_prep.config.file import read_file
 from nmt_prep.config.outputs import OutputOptions, outputs_of
@@ -43,12 +45,14 @@ from nmt_prep.stages.publish import PUBLISHABLE, published
 from nmt_prep.subwords import dialect_of
 
 
-def check_vocab(options: VocabOptions) -> None:
+def check_vocab(options: Vocab) -> None:
     """Checks options that only the dialect can check, such as patterns and a library's training options.
 
     Raises:
         ValueError: the dialect refuses them.
     """
+    if isinstance(options, ExistingVocab):
+        return  # the stage checks the files
     try:
         dialect_of(options).check(options)
     except NmtPrepError as error:
@@ -104,6 +108,9 @@ def json_schema() -> dict[str, Any]:
     mirrors = [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
     for side in ("both", "source", "target"):
         definitions["Urls"]["properties"][side]["anyOf"] = mirrors
+        definitions["VocabFiles"]["properties"][side]["anyOf"] = mirrors
+    files = definitions["ExistingVocab"]["properties"]
+    files["from"] = {"anyOf": [*mirrors, {"$ref": files["from"].pop("$ref")}], **files["from"]}
     corpus = definitions["Corpus"]["properties"]
     for key, whole in (("url", mirrors), ("sha256", [{"type": "string"}])):
         corpus[key] = {"anyOf": [*whole, {"$ref": corpus[key].pop("$ref")}], **corpus[key]}

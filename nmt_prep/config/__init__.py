@@ -9,6 +9,7 @@ from nmt_prep.config.schema import Config, DownloadSettings, ExtractSettings, In
 from nmt_prep.config.section import SIDES, Languages, Section, Side
 from nmt_prep.config.url import Checksums, Urls
 from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
+from nmt_prep.config.vocab_from import ExistingVocab
 
 __all__ = [
     "SIDES",
@@ -26,6 +27,7 @@ __all__ = [
     "DedupSettings",
     "DownloadSettings",
     "EngineSettings",
+    "ExistingVocab",
     "ExtractSettings",
     "Fields",
     "Input",

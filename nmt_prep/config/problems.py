@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -67,7 +67,7 @@ def _locate(location: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[Bas
     for part in location:
         if get_origin(kind) in (Union, UnionType):
             # One model per kind: pydantic puts the kind into the location, but it is not a key of the config.
-            kind = next((model for model in get_args(kind) if part in _kinds(model)), None)
+            kind = next((_strip(model) for model in get_args(kind) if part in _kinds(model)), None)
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             section = kind
             path = (*path, part)
@@ -93,7 +93,9 @@ def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _kinds(model: Any) -> tuple[Any, ...]:
-    """Returns the values of ``kind`` that select a model of a union."""
+    """Returns the values of ``kind``, or the pydantic tags, that select a model of a union."""
+    if get_origin(model) is Annotated:
+        return tuple(meta.tag for meta in get_args(model)[1:] if isinstance(meta, Tag))
     if isinstance(model, type) and issubclass(model, BaseModel) and "kind" in model.model_fields:
         return get_args(model.model_fields["kind"].annotation)
     return ()

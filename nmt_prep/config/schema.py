@@ -21,6 +21,7 @@ from nmt_prep.config.outputs import OutputOptions, Shards
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
 from nmt_prep.config.vocab import T2TVocab, Vocab
+from nmt_prep.config.vocab_from import ExistingVocab
 from nmt_prep.errors import ArgumentError
 
 S = TypeVar("S", bound=Section)
@@ -209,6 +210,8 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _tags_are_pieces(self) -> Config:
+        if isinstance(self.vocab, ExistingVocab):
+            return self  # its pieces are known when the files are
         for split, corpora in self.splits.items():
             for corpus in corpora:
                 for side, tag in corpus.tags.items():

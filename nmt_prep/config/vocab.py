@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, model_validator
+from pydantic import Tag as PydanticTag
 
 from nmt_prep.config.section import Count, Section, default_kind
+from nmt_prep.config.vocab_from import ExistingVocab
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -32,6 +34,11 @@ class VocabOptions(Section):
         if len(set(self.reserved)) < len(self.reserved):
             raise ValueError("reserved has repeated entries")
         return self
+
+    @property
+    def dialect(self) -> str:
+        """Name of the dialect."""
+        return self.kind
 
     @property
     def own_pieces(self) -> tuple[str, ...]:
@@ -147,10 +154,23 @@ def _check_size(size: int, least: int, what: str) -> None:
 
 
 def any_of(models: tuple[type[VocabOptions], ...]) -> Any:
-    """Returns the type of a ``vocab`` section that is one of several models, selected by ``kind``."""
-    return Annotated[Annotated[Union[models], Field(discriminator="kind")], default_kind("t2t")]  # noqa: UP007
+    """Returns the type of a ``vocab`` section: existing files, or one of several models, selected by ``kind``."""
+    trained: Any = Annotated[Annotated[Union[models], Field(discriminator="kind")], default_kind("t2t")]  # noqa: UP007
+    return Annotated[
+        Annotated[trained, PydanticTag("trained")] | Annotated[ExistingVocab, PydanticTag("existing")],
+        Discriminator(_trained_or_existing),
+    ]
 
 
-Vocab: TypeAlias = Annotated[
+def _trained_or_existing(value: object) -> str:
+    existing = "from" in value if isinstance(value, dict) else isinstance(value, ExistingVocab)
+    return "existing" if existing else "trained"
+
+
+_Trained: TypeAlias = Annotated[
     Annotated[T2TVocab | ByteBPEVocab | SentencePieceVocab, Field(discriminator="kind")], default_kind("t2t")
+]
+Vocab: TypeAlias = Annotated[
+    Annotated[_Trained, PydanticTag("trained")] | Annotated[ExistingVocab, PydanticTag("existing")],
+    Discriminator(_trained_or_existing),
 ]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from nmt_prep.config import SIDES, Config
+from nmt_prep.config import SIDES, Config, ExistingVocab
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
@@ -65,10 +65,11 @@ class Fairseq(Output[FairseqOptions]):
         names = {f"train{number}" for number in range(1, count)}
         for split in sorted(names & set(config.splits)):
             yield "shards", f"shard {split[5:]} of train would have the files of the split {split}; rename that split"
-        if options.dtype == "uint16" and config.vocab.size > MAX_UINT16_PIECES:
+        asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
+        if options.dtype == "uint16" and asked is not None and asked > MAX_UINT16_PIECES:
             yield (
                 "dtype",
-                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {config.vocab.size}; leave it out",
+                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out",
             )
 
     def check(self, options: FairseqOptions, run: RunFacts) -> None:

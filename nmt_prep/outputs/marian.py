@@ -41,13 +41,13 @@ class Marian(Output[MarianOptions]):
     options = MarianOptions
 
     def form(self, options: MarianOptions, config: Config) -> Form:
-        pieces = config.vocab.kind != "sentencepiece" if options.pieces is None else options.pieces
+        pieces = config.vocab.dialect != "sentencepiece" if options.pieces is None else options.pieces
         return "ids" if pieces else "text"
 
     def problems(self, options: MarianOptions, config: Config) -> Iterator[tuple[str, str]]:
-        if self.form(options, config) == "text" and config.vocab.kind != "sentencepiece":
+        if self.form(options, config) == "text" and config.vocab.dialect != "sentencepiece":
             problem = "Marian segments text by a SentencePiece model only, and vocab.kind is"
-            yield "pieces", f"{problem} {config.vocab.kind}; set it to true"
+            yield "pieces", f"{problem} {config.vocab.dialect}; set it to true"
 
     def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
         pairs = tabs = 0

@@ -10,7 +10,7 @@ import numpy as np
 from _nmt_prep_core import join_pairs
 from pydantic import Field
 
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
@@ -74,13 +74,14 @@ class Megatron(Output[MegatronOptions]):
                 yield "pair", f"must have {{{side}}} once"
         own = [name for name, place in parts if not place] + ([] if options.sep is None else [options.sep])
         for piece in dict.fromkeys(own):
-            if piece not in config.vocab.own_pieces:
+            if not isinstance(config.vocab, ExistingVocab) and piece not in config.vocab.own_pieces:
                 key = "pair" if (piece, False) in parts else "sep"
                 yield key, f"{piece!r} is not in vocab.reserved; add it there to make it a single piece"
-        if options.dtype == "uint16" and config.vocab.size > MAX_UINT16_PIECES:
+        asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
+        if options.dtype == "uint16" and asked is not None and asked > MAX_UINT16_PIECES:
             yield (
                 "dtype",
-                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {config.vocab.size}; leave it out",
+                f"uint16 holds at most {MAX_UINT16_PIECES} pieces, and vocab.size is {asked}; leave it out",
             )
 
     def check(self, options: MegatronOptions, run: RunFacts) -> None:

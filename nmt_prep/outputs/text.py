@@ -43,8 +43,8 @@ class Text(Output[TextOptions]):
         return "ids" if options.pieces else "text"
 
     def problems(self, options: TextOptions, config: Config) -> Iterator[tuple[str, str]]:
-        if "hf_marian" in options.vocab and config.vocab.kind != "sentencepiece":
-            yield "vocab", f"hf_marian needs a vocabulary of kind sentencepiece, vocab.kind is {config.vocab.kind}"
+        if "hf_marian" in options.vocab and config.vocab.dialect != "sentencepiece":
+            yield "vocab", f"hf_marian needs a vocabulary of kind sentencepiece, vocab.kind is {config.vocab.dialect}"
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
         if "corpus" in (config.languages.source, config.languages.target) and options.corpus:

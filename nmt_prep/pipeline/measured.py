@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from nmt_prep.artefacts import write_json
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.digests import cache_directory
 from nmt_prep.engines import Engine
 from nmt_prep.engines.engine import BASE_MEMORY
@@ -73,8 +73,12 @@ def _notes() -> TypeAdapter[list[StageNote]]:
 
 def kind_of(stage: str, config: Config) -> str:
     """Returns the key of a stage's notes: its name, and the options that its speed depends on."""
-    dialect = dialect_of(config.vocab).variant(config.vocab)
-    kinds = {"vocab": f"vocab-{dialect}", "encode": f"encode-{dialect}-{config.records.layout}"}
+    vocab = config.vocab
+    if isinstance(vocab, ExistingVocab):
+        training, dialect = "existing", vocab.dialect
+    else:
+        training = dialect = dialect_of(vocab).variant(vocab)
+    kinds = {"vocab": f"vocab-{training}", "encode": f"encode-{dialect}-{config.records.layout}"}
     if config.clean is not None:
         kinds["clean"] = f"clean-{config.clean.preset}"
     return kinds.get(stage, stage)

@@ -10,7 +10,7 @@ from pathlib import Path
 from nmt_prep.archives import damage_of
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.registry import score_files
 from nmt_prep.errors import ConfigError, DownloadError
@@ -26,10 +26,10 @@ from nmt_prep.store import Store, Stored
 
 @dataclass(frozen=True)
 class Needed:
-    """A file that a corpus needs.
+    """A file that a corpus needs, or an existing vocabulary.
 
     Attributes:
-        key: ``<split>/<corpus>/<both|source|target|scores.name>``.
+        key: ``<split>/<corpus>/<both|source|target|scores.name>``, or the key of a vocabulary, ``vocab.from``.
         mirrors: URLs and paths of the file, of which the first gives its name.
         sha256: expected SHA-256 from the config; None if the config has none.
         manual: instructions for fetching the file by hand; None if it can be downloaded.
@@ -50,8 +50,8 @@ class Needed:
 
     @property
     def corpus(self) -> str:
-        """Name of the corpus."""
-        return self.key.split("/")[1]
+        """Name of the corpus; the key of a vocabulary."""
+        return self.key.split("/")[1] if "/" in self.key else self.key
 
     @property
     def name(self) -> str:
@@ -108,6 +108,8 @@ class Download(Stage[DownloadOutput, None]):
                 _, _, part = needed.key.rpartition("/")
                 if part.startswith("scores."):
                     settings[f"{key}.{part}"] = [*map(shown, needed.mirrors), needed.sha256]
+        for needed in needed_vocabularies(config):
+            settings[needed.key] = [*map(shown, needed.mirrors)]
         return settings
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
@@ -164,9 +166,17 @@ def fetched_corpora(config: Config) -> Iterator[tuple[str, Corpus]]:
 
 
 def needed_files(config: Config) -> Iterator[Needed]:
-    """Yields the files that the corpora of a config need, in the order of the config."""
+    """Yields the files that a config needs: those of its corpora, in its order, and its existing vocabularies."""
     for split, corpus in fetched_corpora(config):
         yield from needed_by(split, corpus)
+    yield from needed_vocabularies(config)
+
+
+def needed_vocabularies(config: Config) -> Iterator[Needed]:
+    """Yields the existing vocabularies that a config names."""
+    if isinstance(config.vocab, ExistingVocab):
+        for key, sides in config.vocab.keys.items():
+            yield Needed(key, config.vocab.files.of(sides[0]), None)
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.health.encoded import encoded_warnings
 from nmt_prep.health.warning import Warnings
 from nmt_prep.pipeline.manifest import Counts
@@ -34,7 +34,9 @@ class Report(Stage[NoOutput, None]):
     version = 4
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return self.reads if config.clean is None else (*self.reads, Clean)
+        reads = (*self.reads, Clean) if config.clean is not None else self.reads
+        existing = isinstance(config.vocab, ExistingVocab)
+        return tuple(stage for stage in reads if not existing or stage is not Sample)
 
     def settings(self, config: Config) -> dict[str, object]:
         return {**shown_settings(config), **licence_settings(config)}

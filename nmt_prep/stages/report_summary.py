@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from nmt_prep import __version__
 from nmt_prep.artefacts import as_json
-from nmt_prep.config import Config
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.stage import AnyStage, Job
 from nmt_prep.records import DatasetInfo, SplitInfo
@@ -38,6 +38,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
     from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads NumPy)
 
     config = job.config
+    asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size
     profile, downloads = as_json(job.observed(Encode)), job.read(Download).files
     text = _in_order(config, profile["corpora"])
     digests = {key: file.sha256 for key, file in downloads.items()}
@@ -50,7 +51,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
         "corpora": _corpora(job, info),
         "flow": _flow(job, text),
         **_cleaning(job),
-        "sample": dict(job.manifest(Sample).counts.other),
+        "sample": {} if asked is None else dict(job.manifest(Sample).counts.other),
         "vocab": {side: as_json(facts) for side, facts in job.read(Vocabulary).sides().items()},
         "pieces": profile["vocabularies"],
         "text": text,
@@ -64,7 +65,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
             "nmt_prep": __version__,
             "config": shown_config(config),
             "input": config.input.model_dump(mode="json"),
-            "vocab_size": config.vocab.size,
+            "vocab_size": asked,
             "downloads": [
                 {"file": key, "name": file.name, "bytes": file.size, "sha256": file.sha256}
                 for key, file in sorted(downloads.items())

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
-from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config import SIDES, Config, ExistingVocab, Side
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import every_pair_line
@@ -165,6 +165,9 @@ class Sample(Stage[SampleOutput, Sampled]):
     directory = "sample"
     output = SampleOutput
     rounds = (SAMPLE,)
+
+    def applies(self, config: Config) -> bool:
+        return not isinstance(config.vocab, ExistingVocab)
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
         return (Clean,) if _from_cleaned(config) else (Extract, Compile)

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 
 from nmt_prep.artefacts import as_json, write_json
-from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config import SIDES, Config, ExistingVocab, Side
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.errors import VocabularyError
 from nmt_prep.health.warning import HealthWarning, Warnings
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
-from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.progress import Meter
+from nmt_prep.stages.download import Download
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
+from nmt_prep.stages.vocab_existing import check_local, existing_settings, install_existing
+from nmt_prep.stages.vocab_facts import DescribedVocabulary, VocabularyFacts, describe_vocabulary
 from nmt_prep.subwords import Tokenizer, dialect_named, dialect_of
 from nmt_prep.subwords.counts import TextCounts, read_counts
 from nmt_prep.subwords.tokenizer import IdLayout
@@ -58,52 +60,10 @@ class VocabularyTask:
     memory: int
 
 
-@dataclass(frozen=True)
-class VocabularyFacts:
-    """A trained vocabulary, as ``vocab.json`` and ``dataset.json`` describe it.
-
-    Attributes:
-        file: name of its file in the stage's directory.
-        kind: name of the dialect.
-        id_layout: id layout of a SentencePiece model; None for other dialects.
-        size: number of pieces.
-        fingerprint: fingerprint of the tokenizer.
-        unicode_version: Unicode version of the character classes; None if the dialect does not depend on it.
-        pad_id: id of padding; None if there is no such piece.
-        eos_id: id of the end of sentence; None if there is no such piece.
-        bos_id: id of the start of sentence; None if there is no such piece.
-        unk_id: id of unknown text; None if there is no such piece.
-    """
-
-    file: str
-    kind: str
-    id_layout: IdLayout | None
-    size: int
-    fingerprint: str
-    unicode_version: str | None
-    pad_id: int | None
-    eos_id: int | None
-    bos_id: int | None
-    unk_id: int | None
-
-
-@dataclass(frozen=True)
-class TrainedVocabulary:
-    """The result of a training task.
-
-    Attributes:
-        facts: description of the vocabulary.
-        pieces: ids of the pieces that the config names (such as ``vocab.reserved``); frames may use them.
-    """
-
-    facts: VocabularyFacts
-    pieces: dict[str, int]
-
-
-def vocabulary_name(config: Config, key: str) -> str:
-    """Returns the file name of a vocabulary; it contains the language unless the sides share the vocabulary."""
+def vocabulary_name(config: Config, options: VocabOptions, key: str) -> str:
+    """Returns the file name of a trained vocabulary; it contains the language unless the sides share the vocabulary."""
     side = "" if key == "shared" else side_suffix(config, "source" if key == "source" else "target")
-    return dialect_of(config.vocab).file_name(f"vocab.{config.name}.{config.vocab.size}", side)
+    return dialect_of(options).file_name(f"vocab.{config.name}.{options.size}", side)
 
 
 def vocabulary_sides(config: Config) -> dict[str, tuple[Side, ...]]:
@@ -194,7 +154,7 @@ class TrainingMeters:
         self._end()
 
 
-def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
+def build_vocabulary(task: VocabularyTask, meter: Meter) -> DescribedVocabulary:
     """Trains one vocabulary and writes it; the meter counts steps of the training.
 
     Raises:
@@ -205,26 +165,7 @@ def build_vocabulary(task: VocabularyTask, meter: Meter) -> TrainedVocabulary:
     _train(task, meter).save(task.output)
     layout = dialect.id_layout(task.options)
     tokenizer = dialect.load(task.output, id_layout=layout)
-    facts = VocabularyFacts(
-        file=task.output.name,
-        kind=tokenizer.dialect,
-        id_layout=layout,
-        size=len(tokenizer),
-        fingerprint=tokenizer.fingerprint,
-        unicode_version=getattr(tokenizer, "unicode_version", None),
-        pad_id=tokenizer.pad_id,
-        eos_id=tokenizer.eos_id,
-        bos_id=tokenizer.bos_id,
-        unk_id=tokenizer.unk_id,
-    )
-    return TrainedVocabulary(facts, dict(_own_pieces(tokenizer, task.options)))
-
-
-def _own_pieces(tokenizer: Tokenizer, options: VocabOptions) -> Iterator[tuple[str, int]]:
-    """Yields the pieces that the config names, with their ids; skips those that are not single pieces."""
-    for piece in options.own_pieces:
-        with suppress(VocabularyError):
-            yield piece, tokenizer.piece_id(piece)
+    return describe_vocabulary(tokenizer, task.output.name, layout, task.options.own_pieces)
 
 
 def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
@@ -253,7 +194,9 @@ def _lines(task: VocabularyTask, meter: Meter) -> Iterator[pa.Array]:
                 read.advance(text_bytes(lines) + len(lines))
 
 
-TRAIN = Round("train", build_vocabulary, TrainedVocabulary, unit="steps", made=lambda task, _: [task.output], here=True)
+TRAIN = Round(
+    "train", build_vocabulary, DescribedVocabulary, unit="steps", made=lambda task, _: [task.output], here=True
+)
 
 
 @dataclass(frozen=True)
@@ -275,8 +218,8 @@ class VocabOutput:
         return {"source": self.source, "target": self.target}
 
 
-class Vocabulary(Stage[VocabOutput, VocabOutput]):
-    """Trains the vocabularies and describes them in ``vocab.json``."""
+class Vocabulary(Stage[VocabOutput, VocabOutput | None]):
+    """Trains the vocabularies, or verifies and copies existing ones, and describes them in ``vocab.json``."""
 
     name = "vocab"
     directory = "vocab"
@@ -286,19 +229,34 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
     rounds = (COUNT, TRAIN)
     version = 2
 
+    def rounds_for(self, config: Config) -> tuple[Round[Any, Any], ...]:
+        return () if isinstance(config.vocab, ExistingVocab) else self.rounds
+
+    def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
+        return (Download,) if isinstance(config.vocab, ExistingVocab) else self.reads
+
+    def check(self, config: Config, base_dir: Path) -> None:
+        if isinstance(config.vocab, ExistingVocab):
+            check_local(config, config.vocab, base_dir)
+
     def settings(self, config: Config) -> dict[str, object]:
+        if isinstance(config.vocab, ExistingVocab):
+            return existing_settings(config, config.vocab)
         options = {f"vocab.{key}": value for key, value in config.vocab.model_dump(mode="json").items()}
         names = {"name": config.name, **{f"languages.{key}": value for key, value in config.languages}}
         return {**options, **names}
 
-    def work(self, job: Job) -> Rounds[VocabOutput]:
+    def work(self, job: Job) -> Rounds[VocabOutput | None]:
+        options = job.config.vocab
+        if isinstance(options, ExistingVocab):
+            return None  # there is nothing to train
         config, sampled, directory = job.config, job.read(Sample), job.directory_of(Sample)
         sizes: dict[Side, int] = {"source": sampled.source.bytes, "target": sampled.target.bytes}
         samples = {
             key: [SampleFile(side, directory / f"{side}.txt", sizes[side]) for side in read]
             for key, read in vocabulary_sides(config).items()
         }
-        counting = {key: tuple(count_tasks(files, config.vocab, job.scratch)) for key, files in samples.items()}
+        counting = {key: tuple(count_tasks(files, options, job.scratch)) for key, files in samples.items()}
         slices = [task for tasks in counting.values() for task in tasks]
         yield from COUNT.run(slices, sum(task.end - task.start for task in slices))
         # These run one after another, because each may need most of the memory.
@@ -308,8 +266,8 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
                 samples=tuple(file.path for file in files),
                 sample_bytes=sum(file.size for file in files),
                 counted=tuple(task.output for task in counting[key]),
-                output=job.directory / vocabulary_name(config, key),
-                options=config.vocab,
+                output=job.directory / vocabulary_name(config, options, key),
+                options=options,
                 threads=job.engine.threads_here,
                 memory=config.engine.memory,
             )
@@ -319,7 +277,12 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
         source, target = trained[0], trained[-1]
         return VocabOutput(source.facts, target.facts, {"source": source.pieces, "target": target.pieces})
 
-    def finish(self, job: Job, made: VocabOutput) -> Result[VocabOutput]:
+    def finish(self, job: Job, made: VocabOutput | None) -> Result[VocabOutput]:
+        if made is None:
+            assert isinstance(job.config.vocab, ExistingVocab)
+            copied = install_existing(job, job.config.vocab)
+            facts, pieces = ({side: getattr(copied[side], name) for side in SIDES} for name in ("facts", "pieces"))
+            made = VocabOutput(facts["source"], facts["target"], pieces)
         write_json(job.directory / "vocab.json", {side: as_json(facts) for side, facts in made.sides().items()})
         warnings = size_warnings(job.config, made)
         if job.config.vocab.shared:
@@ -331,6 +294,8 @@ class Vocabulary(Stage[VocabOutput, VocabOutput]):
 
 def size_warnings(config: Config, built: VocabOutput) -> tuple[HealthWarning, ...]:
     """Returns a warning for each vocabulary whose size differs from the configured size by more than 10%."""
+    if isinstance(config.vocab, ExistingVocab):
+        return ()
     asked, warnings = config.vocab.size, list[HealthWarning]()
     served: tuple[Side, ...] = ("source",) if config.vocab.shared else SIDES
     for key in served:

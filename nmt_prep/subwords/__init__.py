@@ -24,6 +24,7 @@ __all__ = [
     "SentencePieceTokenizer",
     "T2TTokenizer",
     "Tokenizer",
+    "dialect_in",
     "dialect_named",
     "dialect_of",
     "load_tokenizer",
@@ -64,9 +65,17 @@ def load_tokenizer(path: str | Path, *, id_layout: IdLayout | None = None) -> To
     Raises:
         VocabularyError: the file cannot be read, or is not a vocabulary that nmt_prep supports.
     """
-    path = Path(path)
-    dialect = next(dialect for dialect in DIALECTS if dialect.recognises(path, _head(path)))
-    return dialect.load(path, id_layout=id_layout)
+    return dialect_in(Path(path)).load(Path(path), id_layout=id_layout)
+
+
+def dialect_in(path: Path) -> Dialect[Any]:
+    """Returns the dialect of a vocabulary file, told from its name and its first bytes.
+
+    Raises:
+        VocabularyError: the file cannot be read.
+    """
+    head = _head(path)
+    return next(dialect for dialect in DIALECTS if dialect.recognises(path, head))
 
 
 def _head(path: Path) -> bytes:

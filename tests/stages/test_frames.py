@@ -13,7 +13,7 @@ from nmt_prep import load_tokenizer
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, VocabularyError
 from nmt_prep.records import SpillWriter, check_records, load_dataset_info, read_shard
-from nmt_prep.stages import vocab
+from nmt_prep.stages import vocab_facts
 from tests.corpus import corpus_config, lines_of, tree
 
 TAGS = ["<2zh>", "<2en>"]
@@ -105,7 +105,7 @@ def test_a_tag_without_a_piece_ends_the_run_before_any_row_is_encoded(
         raise AssertionError("a row was encoded")
 
     config = config_of(tmp_path, VOCABULARIES["t2t"], {"target": "<2zh>"})
-    monkeypatch.setattr(vocab, "_own_pieces", lambda *_: ())  # as from a trainer that does not create the piece
+    monkeypatch.setattr(vocab_facts, "_ids", lambda *_: ())  # as from a trainer that does not create the piece
     monkeypatch.setattr(SpillWriter, "__init__", never)
     with pytest.raises(VocabularyError) as caught:
         nmt_prep.run(config, base_dir=tmp_path)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.stages.vocab import VocabOutput, VocabularyFacts, size_warnings, vocabulary_name
+from nmt_prep.stages.vocab import VocabOutput, size_warnings, vocabulary_name
+from nmt_prep.stages.vocab_facts import VocabularyFacts
 from tests.corpus import corpus_config, pair, write_corpus
 
 
@@ -77,7 +78,7 @@ def test_a_shared_vocabulary_serves_both_sides(tmp_path: Path) -> None:
 )
 def test_names(tmp_path: Path, languages: tuple[str, str], names: tuple[str, str]) -> None:
     config = corpus_config(tmp_path, languages=dict(zip(("source", "target"), languages, strict=True)))
-    assert (vocabulary_name(config, "source"), vocabulary_name(config, "target")) == names
+    assert (vocabulary_name(config, config.vocab, "source"), vocabulary_name(config, config.vocab, "target")) == names
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def _facts(summary: Json, side: str) -> dict[str, Content]:
     return {
         "kind": vocabulary["kind"],
         "file": vocabulary["file"],
-        "pieces asked for": asked,
+        **({} if asked is None else {"pieces asked for": asked}),
         "pieces": vocabulary["size"],
         "pieces that do not occur": f"{use['unused']:,} ({percent(use['unused'], use['pieces'])})",
         "pieces that occur once": use["singletons"],

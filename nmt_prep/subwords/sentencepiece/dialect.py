@@ -64,8 +64,8 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         return options.id_layout
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Accepts files with the suffix ``.model``, and files that start like the protocol buffer of a model."""
-        return path.suffix == ".model" or (head[:1] == b"\n" and head[2:3] == b"\n")
+        """Accepts files with the suffix ``.model`` or ``.spm``, and those that start like a model's protocol buffer."""
+        return path.suffix in (".model", ".spm") or (head[:1] == b"\n" and head[2:3] == b"\n")
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None) -> SentencePieceTokenizer:
         return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")

@@ -1,0 +1,84 @@
+"""The ``vocab`` section of a config that takes existing vocabulary files, instead of training new ones."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from nmt_prep.config.section import SIDES, Section, Side
+from nmt_prep.config.url import Mirrors, per_side
+
+_BY_SUFFIX = {".model": "sentencepiece", ".spm": "sentencepiece", ".json": "byte_bpe", ".tiktoken": "byte_bpe"}
+_TRAINING = ("size", "shared", "reserved")
+
+_MEANING = "a path relative to the config file, a URL, or a list of mirrors: the vocabulary file"
+
+
+class VocabFiles(Section):
+    """The vocabulary files of the two sides: one for both, or one each."""
+
+    both: Mirrors | None = Field(None, description=f"{_MEANING} of both sides")
+    source: Mirrors | None = Field(None, description=f"{_MEANING} of the source side")
+    target: Mirrors | None = Field(None, description=f"{_MEANING} of the target side")
+
+    @model_validator(mode="after")
+    def _fits(self) -> VocabFiles:
+        sides = (self.source is not None) + (self.target is not None)
+        if sides != (0 if self.both is not None else 2):
+            raise ValueError("give one file for both sides, or {source: …, target: …}")
+        return self
+
+    def of(self, side: Side) -> Mirrors:
+        """Returns the addresses of the file of a side."""
+        mirrors = self.both or getattr(self, side)
+        assert mirrors is not None
+        return tuple(mirrors)
+
+
+class ExistingVocab(Section):
+    """Vocabularies that exist already. The dialect is that of the files."""
+
+    kind: Literal["t2t", "byte_bpe", "sentencepiece"] | None = Field(
+        None, description="t2t, byte_bpe or sentencepiece: the dialect, which the files must have"
+    )
+    files: Annotated[VocabFiles, BeforeValidator(per_side)] = Field(
+        alias="from",
+        description="a path relative to the config file, a URL, a list of mirrors, or {source: …, target: …}: existing "
+        "vocabulary files, used instead of training",
+    )
+    id_layout: Literal["sentencepiece", "fairseq"] | None = Field(
+        None, description="sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_is_trained(cls, values: object) -> object:
+        if isinstance(values, dict):
+            for key in _TRAINING:
+                if key in values:
+                    raise ValueError(f"{key} is for a vocabulary that is trained, and from names one; remove {key}")
+        return values
+
+    @property
+    def dialect(self) -> str:
+        """Name of the dialect, as the key ``kind`` states it, or else as the names of the files suggest."""
+        return self.kind or _BY_SUFFIX.get(_suffix(self.files.of("source")[0]), "t2t")
+
+    @property
+    def shared(self) -> bool:
+        """True if both sides use the same file."""
+        return self.files.of("source") == self.files.of("target")
+
+    @property
+    def keys(self) -> dict[str, tuple[Side, ...]]:
+        """The sides that use each file, by the file's key in the config."""
+        if self.files.both is not None:
+            return {"vocab.from": SIDES}
+        return {f"vocab.from.{side}": (side,) for side in SIDES}
+
+
+def _suffix(address: str) -> str:
+    return PurePosixPath(urlsplit(address).path if "://" in address else address).suffix

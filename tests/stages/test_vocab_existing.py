@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nmt_prep
+from nmt_prep.errors import ConfigError, VocabularyError
+from nmt_prep.records import load_dataset_info, read_shard
+from tests.corpus import corpus_config, pair, write_corpus
+from tests.server import web_server
+
+LINES = [text for number in range(300) for text in pair(number)]
+
+
+def save_vocabulary(path: Path, kind: str) -> nmt_prep.Tokenizer:
+    tokenizer: nmt_prep.Tokenizer
+    if kind == "t2t":
+        tokenizer = nmt_prep.T2TTokenizer.train(LINES, 200, reserved=["<2zh>"])
+    elif kind == "byte_bpe":
+        tokenizer = nmt_prep.ByteBPETokenizer.train(LINES, 300, reserved=["<2zh>"])
+    else:
+        tokenizer = nmt_prep.SentencePieceTokenizer.train(LINES, 120, hard_vocab_limit=False, control_symbols="<2zh>")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(path)
+    return tokenizer
+
+
+def run(place: Path, until: str | None = None, **changes: Any) -> list[str]:
+    write_corpus(place)
+    config = corpus_config(place / "run", **changes)
+    return [outcome.stage for outcome in nmt_prep.run(config, base_dir=place, until=until, workers=1)]
+
+
+def rows(run: Path) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Returns the ids of both sides of each pair of the train split."""
+    found = set()
+    for shard in sorted((run / "records").glob("small-train-*")):
+        sources, targets = (side.to_lists() for side in read_shard(shard))
+        found |= {(tuple(source), tuple(target)) for source, target in zip(sources, targets, strict=True)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("t2t", "words"), ("byte_bpe", "tokenizer.json"), ("sentencepiece", "vocab.spm")]
+)
+def test_records_have_the_ids_of_an_existing_vocabulary(tmp_path: Path, kind: str, name: str) -> None:
+    tokenizer = save_vocabulary(tmp_path / name, kind)
+    stages = run(tmp_path, vocab={"from": name, "kind": kind})
+    assert "sample" not in stages
+    assert "report" in stages
+    info = load_dataset_info(tmp_path / "run" / "records")
+    facts = info.vocab.source
+    assert (facts.file, facts.kind, facts.fingerprint) == (f"../vocab/{name}", kind, tokenizer.fingerprint)
+    assert info.vocab.target == facts
+    assert (tmp_path / "run" / "vocab" / name).read_bytes() == (tmp_path / name).read_bytes()
+    expected = [tuple([*tokenizer.encode(text), tokenizer.eos_id] for text in pair(number)) for number in range(300)]
+    assert rows(tmp_path / "run") == {(tuple(source), tuple(target)) for source, target in expected}
+
+
+def test_each_side_may_have_a_file_of_its_own_dialect(tmp_path: Path) -> None:
+    source = save_vocabulary(tmp_path / "a" / "vocab", "t2t")
+    target = save_vocabulary(tmp_path / "b" / "vocab", "byte_bpe")
+    run(tmp_path, until="vocab", vocab={"from": {"source": "a/vocab", "target": "b/vocab"}})
+    facts = json.loads((tmp_path / "run" / "vocab" / "vocab.json").read_text())
+    assert [(facts[side]["file"], facts[side]["kind"]) for side in ("source", "target")] == [
+        ("source.vocab", "t2t"),
+        ("target.vocab", "byte_bpe"),
+    ]
+    assert [facts[side]["fingerprint"] for side in ("source", "target")] == [source.fingerprint, target.fingerprint]
+
+
+def test_a_vocabulary_behind_a_url_is_stored_by_digest(tmp_path: Path) -> None:
+    tokenizer = save_vocabulary(tmp_path / "tokenizer.json", "byte_bpe")
+    with web_server() as server:
+        url = server.give("/tokenizer.json", (tmp_path / "tokenizer.json").read_bytes())
+        run(tmp_path, until="vocab", vocab={"from": url})
+    facts = json.loads((tmp_path / "run" / "vocab" / "vocab.json").read_text())
+    assert facts["source"]["fingerprint"] == tokenizer.fingerprint
+    assert len(list((tmp_path / "run" / "downloads").glob("*/tokenizer.json"))) == 1
+
+
+def test_another_file_under_the_same_name_makes_other_records(tmp_path: Path) -> None:
+    save_vocabulary(tmp_path / "vocab", "t2t")
+    run(tmp_path, until="vocab", vocab={"from": "vocab"})
+    other = save_vocabulary(tmp_path / "vocab", "byte_bpe")
+    run(tmp_path, until="vocab", vocab={"from": "vocab"})
+    facts = json.loads((tmp_path / "run" / "vocab" / "vocab.json").read_text())
+    assert facts["source"]["fingerprint"] == other.fingerprint
+
+
+def test_a_tag_is_a_piece_of_an_existing_vocabulary(tmp_path: Path) -> None:
+    tokenizer = save_vocabulary(tmp_path / "vocab", "byte_bpe")
+    train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"source": "<2zh>"}}
+    run(tmp_path, until="encode", vocab={"from": "vocab"}, splits={"train": [train]})
+    assert {source[0] for source, _ in rows(tmp_path / "run")} == {tokenizer.piece_id("<2zh>")}
+
+
+def test_a_tag_that_is_no_piece_is_named_before_any_work(tmp_path: Path) -> None:
+    save_vocabulary(tmp_path / "vocab", "byte_bpe")
+    train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"target": "<2de>"}}
+    with pytest.raises(VocabularyError, match=r"^splits\.train\.x\.tag\.target: '<2de>' is not a piece of "):
+        run(tmp_path, vocab={"from": "vocab"}, splits={"train": [train]})
+    assert not (tmp_path / "run" / "compiled").exists()
+
+
+@pytest.mark.parametrize(
+    ("vocab", "problem"),
+    [
+        ({"from": "a", "size": 100}, "vocab: size is for a vocabulary that is trained, and from names one"),
+        ({"from": "a", "reserved": ["x"]}, "vocab: reserved is for a vocabulary that is trained"),
+        ({"from": {"source": "a"}}, "vocab.from: give one file for both sides, or {source: …, target: …}"),
+        ({"from": "a", "kind": "bpe"}, "vocab.kind: found the text 'bpe'; allowed: t2t, byte_bpe or sentencepiece"),
+        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: from, id_layout, kind)"),
+    ],
+)
+def test_keys_that_do_not_go_with_from(tmp_path: Path, vocab: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        corpus_config(tmp_path / "run", vocab=vocab)
+    assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "problem"),
+    [
+        ("a text\n", {}, "vocab.from: {file} is not a vocabulary of a known kind"),
+        ('{"model": {"type": "WordPiece"}}', {}, "vocab.from: {file}: a model of type 'WordPiece' is not supported"),
+        (None, {"kind": "t2t"}, "vocab.kind is t2t, but {file} (vocab.from) is a vocabulary of kind byte_bpe"),
+        (None, {"id_layout": "fairseq"}, "vocab.id_layout is for SentencePiece models, and {file} (vocab.from) is"),
+        (None, {"from": "absent"}, "vocab.from: cannot read the vocabulary"),
+        (None, {"from": "ftp://x/y"}, "vocab.from: cannot fetch ftp://x/y"),
+        (None, {"from": "."}, "is a directory; name the vocabulary file in it"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused_before_any_work(
+    tmp_path: Path, text: str | None, changes: dict[str, Any], problem: str
+) -> None:
+    file = tmp_path / "vocab"
+    if text is None:
+        save_vocabulary(file, "byte_bpe")
+    else:
+        file.write_text(text)
+    with pytest.raises(VocabularyError) as raised:
+        run(tmp_path, vocab={"from": "vocab", **changes})
+    assert problem.replace("{file}", str(file)) in str(raised.value)
+    assert not (tmp_path / "run" / "compiled").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gpt2.tokenizer.json", "gpt_neox.tokenizer.json"])
+def test_published_files_give_the_ids_of_their_library(tmp_path: Path, shared: Path, name: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    file = shared / "golden" / "published" / name
+    peer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(file))
+    run(tmp_path, vocab={"from": str(file)})
+    end = peer.convert_tokens_to_ids("<|endoftext|>")
+    texts = [pair(number) for number in range(300)]
+    expected = {tuple((*peer.encode(text, add_special_tokens=False), end) for text in both) for both in texts}
+    assert rows(tmp_path / "run") == expected

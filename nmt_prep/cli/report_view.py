@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nmt_prep.cli.console import plain_table
 from nmt_prep.cli.terminal import SafeConsole, open_console, print_remark
 from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.run_notes import RUN_FILE, read_run_notes
-from nmt_prep.reporting.compare import compare
+from nmt_prep.reporting.compare import Comparison, compare
 from nmt_prep.reporting.text import render_text
 from nmt_prep.stages.report_summary import SCHEMA
 
@@ -30,7 +31,7 @@ def show_report(config: Path, overrides: Iterable[str], other: Path | None, *, o
         open_page: true to open the page in a browser.
 
     Raises:
-        OutputError: there is no report, or it was written by another version.
+        OutputError: there is no report, it was written by another version, or it lacks numbers.
     """
     console = open_console()
     directory = load_config(config, overrides).run_dir / "report"
@@ -38,9 +39,14 @@ def show_report(config: Path, overrides: Iterable[str], other: Path | None, *, o
     summary = _summary(directory / "summary.json", f"run nmt-prep run {config} first")
     if other is not None:
         path = other / "report" / "summary.json" if other.is_dir() else other
-        _print_comparison(console, summary, _summary(path, "name the directory of a complete run"), str(other))
+        compared = _summary(path, "name the directory of a complete run")
+        with _complete(f"{directory / 'summary.json'} or {path}"):
+            found = compare(summary, compared)
+        _print_comparison(console, found, str(other))
     else:
-        console.print(Text(render_text(summary).rstrip("\n")), soft_wrap=True)
+        with _complete(str(directory / "summary.json")):
+            text = render_text(summary)
+        console.print(Text(text.rstrip("\n")), soft_wrap=True)
         _print_times(console, directory)
         console.print(f"\npage: {page.absolute()}", soft_wrap=True)
     if open_page and not webbrowser.open(page.absolute().as_uri()):
@@ -80,8 +86,24 @@ def _summary(path: Path, advice: str) -> dict[str, Any]:
     return summary
 
 
-def _print_comparison(console: SafeConsole, one: dict[str, Any], other: dict[str, Any], name: str) -> None:
-    found = compare(one, other)
+@contextmanager
+def _complete(what: str) -> Iterator[None]:
+    """Turns errors about keys that are missing or of another type into an error about the file.
+
+    A summary of the same schema may lack keys that were added later.
+
+    Raises:
+        OutputError: such an error occurred.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise OutputError(
+            f"{what} does not have all numbers that this version reads; run that config again with --force report"
+        ) from error
+
+
+def _print_comparison(console: SafeConsole, found: Comparison, name: str) -> None:
     if found.same_data:
         console.print("the signatures are equal: both runs made the same data")
     if not found.sections:

@@ -73,3 +73,19 @@ def test_other_files_are_refused(
     path.write_text(content)
     assert call(monkeypatch, "report", config) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_summary_without_some_numbers(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "run", config, "-q") == 0
+    path = config.parent / "run" / "report" / "summary.json"
+    summary = json.loads(path.read_bytes())
+    other = config.parent / "other.json"
+    for broken in ({"schema": 1}, {**summary, "signature": 3}, {**summary, "flow": {"train": {"x": {}}}}):
+        other.write_text(json.dumps(broken))
+        assert call(monkeypatch, "report", config, "--compare", other) == 1
+        assert f"{path} or {other} does not have all numbers" in capsys.readouterr().err
+    path.write_text(json.dumps({"schema": 1}))
+    assert call(monkeypatch, "report", config) == 1
+    assert f"{path} does not have all numbers" in capsys.readouterr().err

@@ -65,7 +65,9 @@ def _make(config: Config, workspace: Workspace, split: str) -> str:
         for side, rows in zip(SIDES, batch, strict=True):
             ids = rows[row].tolist()
             lines.append(f"  {side} ids: {shortened(' '.join(map(str, ids)))}")
-            lines.append(f"  {side}:     {shortened(_text(tokenizers[side], tags[side], ids))}")
+            lines.append(
+                f"  {side}:     {shortened(_text(tokenizers[side], config.vocab.frame.of(side), tags[side], ids))}"
+            )
     return "\n".join(lines)
 
 
@@ -80,13 +82,13 @@ def _load(workspace: Workspace, facts: Mapping[str, Any]) -> Tokenizer:
     return load_tokenizer(workspace.root / "vocab" / facts["file"], id_layout=facts["id_layout"])
 
 
-def _text(tokenizer: Tokenizer, tags: Sequence[str], ids: list[int]) -> str:
-    """Returns the text of a row without eos. A tag is added by name, because not every dialect decodes it."""
+def _text(tokenizer: Tokenizer, frame: str | None, tags: Sequence[str], ids: list[int]) -> str:
+    """Returns the text of a row without its frame. A tag is added by name, because not every dialect decodes it."""
     from nmt_prep.subwords.frame import Frame  # noqa: PLC0415  (loads numpy)
 
     for tag in tags:
-        inside = Frame.of(tokenizer, tag).inside(ids)
+        inside = Frame.parse(tokenizer, frame, tag).inside(ids)
         if inside is not None:
             return f"{tag} {tokenizer.decode(inside)}"
-    inside = Frame.of(tokenizer).inside(ids)
+    inside = Frame.parse(tokenizer, frame).inside(ids)
     return tokenizer.decode(ids if inside is None else inside)

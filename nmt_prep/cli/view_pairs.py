@@ -247,6 +247,7 @@ class _Decoder:
 
     def __init__(self, outputs: Outputs, info: DatasetInfo, wanted: Wanted) -> None:
         self.layout = info.layout
+        self._frames: dict[Side, str | None] = {"source": info.vocab.source.frame, "target": info.vocab.target.frame}
         self._names = np.array([corpus.name for corpus in info.corpora[wanted.split]], object)
         self._wanted = wanted
         self._tokenizers = {side: built.load() for side, built in built_vocabularies(outputs).items()}
@@ -285,7 +286,7 @@ class _Decoder:
 
     def _text(self, side: Side, corpus: str, ids: list[int]) -> str:
         tokenizer = self._tokenizers[side]
-        inside = Frame.of(tokenizer, self._tags[corpus].get(side)).inside(ids)
+        inside = Frame.parse(tokenizer, self._frames[side], self._tags[corpus].get(side)).inside(ids)
         return tokenizer.decode(list(ids if inside is None else inside))
 
 

@@ -19,7 +19,7 @@ from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.outputs import OutputOptions, Shards
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
+from nmt_prep.config.section import SIDES, Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
 from nmt_prep.config.vocab import T2TVocab, Vocab
 from nmt_prep.config.vocab_from import ExistingVocab
 from nmt_prep.errors import ArgumentError
@@ -206,6 +206,26 @@ class Config(Section):
         unknown = sorted(set(self.records.shards) - set(self.splits))
         if unknown:
             raise ValueError(f"records.shards names the split {unknown[0]!r}; the splits are {', '.join(self.splits)}")
+        return self
+
+    @model_validator(mode="after")
+    def _frames_fit(self) -> Config:
+        for side in SIDES:
+            for split, corpora in self.splits.items():
+                for corpus in corpora:
+                    if side in corpus.tags and self.vocab.frame.lacks_tag(side):
+                        raise ValueError(
+                            f"splits.{split}.{corpus.name}.tag.{side}: vocab.frame.{side} has no place for it; put "
+                            "{tag} into the frame"
+                        )
+            if not isinstance(self.vocab, ExistingVocab):
+                known = (*self.vocab.special_pieces, *self.vocab.own_pieces)
+                for piece in self.vocab.frame.pieces(side):
+                    if piece not in known:
+                        raise ValueError(
+                            f"vocab.frame.{side}: {piece!r} is not a piece of the vocabulary; add it to vocab.reserved "
+                            f"(it has {', '.join(known)})"
+                        )
         return self
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, model_validator
 from pydantic import Tag as PydanticTag
 
 from nmt_prep.config.section import Count, Section, default_kind
+from nmt_prep.config.vocab_frame import FrameTexts
 from nmt_prep.config.vocab_from import ExistingVocab
 
 Text = Annotated[str, Field(min_length=1)]
@@ -28,6 +29,10 @@ class VocabOptions(Section):
         False, description="true or false: build one vocabulary for both sides instead of one per side"
     )
     reserved: tuple[Text, ...] = Field((), description="a list of strings: pieces that the vocabulary always has")
+    frame: FrameTexts = Field(
+        FrameTexts(),
+        description="{source: …, target: …}: the special pieces around the ids of each row",
+    )
 
     @model_validator(mode="after")
     def _distinct(self) -> VocabOptions:
@@ -45,6 +50,11 @@ class VocabOptions(Section):
         """The strings that always become single pieces."""
         return self.reserved
 
+    @property
+    def special_pieces(self) -> tuple[str, ...]:
+        """The pieces that the dialect itself adds, such as the end of sentence."""
+        return ()
+
 
 class T2TVocab(VocabOptions):
     """A Tensor2Tensor vocabulary of subtokens."""
@@ -55,6 +65,10 @@ class T2TVocab(VocabOptions):
         ge=1,
         description="an integer >= 1, or null for no limit: pieces have fewer characters than this",
     )
+
+    @property
+    def special_pieces(self) -> tuple[str, ...]:
+        return ("<pad>", "<EOS>")
 
     @model_validator(mode="after")
     def _not_reserved_already(self) -> T2TVocab:
@@ -80,6 +94,10 @@ class ByteBPEVocab(VocabOptions):
     pad: Text = Field("<pad>", description="a string: the special token with id 0")
     eos: Text = Field("<EOS>", description="a string: the special token with id 1")
     bos: Text | None = Field(None, description="a string, or null for none: the special token with id 2")
+
+    @property
+    def special_pieces(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.pad, self.eos, self.bos) if name is not None)
 
     @model_validator(mode="after")
     def _specials_differ(self) -> ByteBPEVocab:
@@ -135,6 +153,13 @@ class SentencePieceVocab(VocabOptions):
         if self.id_layout == "fairseq":
             return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # the file's ids, from which the layout is derived
         return {"pad": 0, "eos": 1, "bos": 3, "unk": 2}
+
+    @property
+    def special_pieces(self) -> tuple[str, ...]:
+        usual = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
+        if self.id_layout == "fairseq":
+            return (*usual.values(), "<mask>")
+        return tuple(str(self.options.get(f"{role}_piece", name)) for role, name in usual.items())
 
     @property
     def own_pieces(self) -> tuple[str, ...]:

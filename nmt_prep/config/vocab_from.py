@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from nmt_prep.config.section import SIDES, Section, Side
 from nmt_prep.config.url import Mirrors, per_side
+from nmt_prep.config.vocab_frame import FrameTexts
 
 _BY_SUFFIX = {".model": "sentencepiece", ".spm": "sentencepiece", ".json": "byte_bpe", ".tiktoken": "byte_bpe"}
 _TRAINING = ("size", "shared", "reserved")
@@ -51,6 +52,10 @@ class ExistingVocab(Section):
     )
     id_layout: Literal["sentencepiece", "fairseq"] | None = Field(
         None, description="sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"
+    )
+    frame: FrameTexts = Field(
+        FrameTexts(),
+        description="{source: …, target: …}: the special pieces around the ids of each row",
     )
 
     @model_validator(mode="before")

@@ -113,6 +113,8 @@ class VocabularyInfo(_Model):
         unk_id: id of unknown text.
         id_layout: numbering of a SentencePiece model's pieces, ``sentencepiece`` or ``fairseq``.
         unicode_version: Unicode version of the character classes, if the dialect depends on them.
+        frame: the pieces around the ids of each row, as in ``vocab.frame`` of the config; None (omitted from the file)
+            for the tag, the ids and the eos id.
     """
 
     file: str
@@ -126,6 +128,12 @@ class VocabularyInfo(_Model):
     unk_id: int | None = None
     id_layout: Literal["sentencepiece", "fairseq"] | None = None
     unicode_version: str | None = None
+    frame: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_usual_frame(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = fields(self)
+        return {key: value for key, value in values.items() if key != "frame" or value is not None}
 
     @property
     def padding_id(self) -> int:

@@ -180,7 +180,7 @@ def shard_plan(config: Config, split: str, pairs: int) -> ShardPlan:
 
 def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[SpillTask]:
     vocabularies, memory = built_vocabularies(job), job.task_memory
-    frames = corpus_frames(job, eos=True)
+    frames = corpus_frames(job)
     for split, plan in plans.items():
         row = 0
         corpora = {corpus.name: corpus.pairs for corpus in _corpora(job.config.splits[split], parts[split])}
@@ -219,7 +219,11 @@ def _describe(job: Job, splits: Mapping[str, SplitInfo]) -> DatasetInfo:
     config, parts = job.config, pair_parts(job)
     files = job.manifest(Vocabulary).files
     vocabularies = {
-        side: VocabularyInfo(**{**vars(facts), "file": f"../vocab/{facts.file}"}, sha256=files[facts.file])
+        side: VocabularyInfo(
+            **{**vars(facts), "file": f"../vocab/{facts.file}"},
+            sha256=files[facts.file],
+            frame=config.vocab.frame.of(side),
+        )
         for side, facts in job.read(Vocabulary).sides().items()
     }
     return DatasetInfo(

@@ -1,18 +1,19 @@
-"""The frames of the rows of each corpus: its tag and, in records, the end-of-sentence piece."""
+"""The frames of the rows of each corpus: its tag and the end-of-sentence piece, or what ``vocab.frame`` says."""
 
 from __future__ import annotations
 
 from nmt_prep.config import SIDES, Config, Corpus, Side
 from nmt_prep.errors import VocabularyError
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.stages.vocab_facts import VocabularyFacts
 from nmt_prep.subwords.frame import Frame
 
 
 def tag_settings(config: Config) -> dict[str, object]:
-    """Returns the tags in the config, as settings of a stage that inserts them."""
-    return {
+    """Returns the tags and frames in the config, as settings of a stage that inserts them."""
+    frames = config.vocab.frame.model_dump(exclude_none=True)
+    return {f"vocab.frame.{side}": text for side, text in frames.items()} | {
         f"splits.{split}.{corpus.name}.tag.{side}": tag
         for split, corpora in config.splits.items()
         for corpus in corpora
@@ -20,22 +21,29 @@ def tag_settings(config: Config) -> dict[str, object]:
     }
 
 
-def corpus_frames(job: Job, *, eos: bool) -> dict[str, dict[str, dict[Side, Frame]]]:
+def corpus_frames(job: Job) -> dict[str, dict[str, dict[Side, Frame]]]:
     """Returns the frames by split, corpus and side, for a stage after vocab.
 
     Args:
         job: job of the stage.
-        eos: True if rows end with the end-of-sentence piece.
 
     Raises:
         VocabularyError: a tag is not a piece of its side's vocabulary (the message names its config key), or the
-            vocabulary has no eos piece although ``eos`` is set.
+            vocabulary has no eos piece and the config no frame.
     """
     vocab = job.read(Vocabulary)
-    ends = {side: _end(facts) if eos else () for side, facts in vocab.sides().items()}
+    vocabularies = built_vocabularies(job)
+    framed = [side for side in SIDES if job.config.vocab.frame.of(side) is not None]
+    ends = {side: _end(facts) for side, facts in vocab.sides().items() if side not in framed}
 
     def frame(split: str, corpus: Corpus, side: Side) -> Frame:
         tag = corpus.tags.get(side)
+        text = job.config.vocab.frame.of(side)
+        if text is not None:
+            try:
+                return Frame.parse(vocabularies[side].load(), text, tag)
+            except VocabularyError as error:
+                raise VocabularyError(f"vocab.frame.{side}: {error}") from error
         if tag is None:
             return Frame((), ends[side])
         if tag not in vocab.pieces[side]:

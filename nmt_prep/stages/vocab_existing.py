@@ -100,10 +100,14 @@ def _load(path: Path, key: str, config: Config, options: ExistingVocab) -> Token
             f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; "
             "leave it out"
         )
-    if tokenizer.eos_id is None:
-        raise VocabularyError(f"{key}: {path} has no end-of-sentence piece, which must end every row")
+    if tokenizer.eos_id is None and any(options.frame.of(side) is None for side in options.keys[key]):
+        raise VocabularyError(
+            f"{key}: {path} has no end-of-sentence piece, which ends every row; say in vocab.frame what is around the "
+            "ids instead"
+        )
     for side in options.keys[key]:
-        for where, tag in _tags(config, side).items():
+        framing = [(f"vocab.frame.{side}", piece) for piece in options.frame.pieces(side)]
+        for where, tag in [*_tags(config, side).items(), *framing]:
             try:
                 tokenizer.piece_id(tag)
             except VocabularyError:

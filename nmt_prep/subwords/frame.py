@@ -46,6 +46,24 @@ class Frame:
         before = () if tag is None else (tokenizer.piece_id(tag),)
         return cls(before, (tokenizer.eos_id,) if eos and tokenizer.eos_id is not None else ())
 
+    @classmethod
+    def parse(cls, tokenizer: Tokenizer, text: str | None, tag: str | None = None) -> Self:
+        """Returns the frame that a text such as ``{tag} {ids} </s>`` describes; the usual frame for None.
+
+        Args:
+            tokenizer: the tokenizer that gives the ids.
+            text: pieces separated by spaces, with ``{ids}`` once, and ``{tag}`` where the tag is.
+            tag: the piece in the place of ``{tag}``; None for no tag.
+
+        Raises:
+            VocabularyError: a piece is not in the vocabulary, or there is no eos piece for the usual frame.
+        """
+        if text is None:
+            return cls.of(tokenizer, tag)
+        before, _, after = (f" {text} ".replace(" {tag} ", f" {tag} " if tag else " ")).partition(" {ids} ")
+        first, last = (tuple(tokenizer.piece_id(piece) for piece in part.split()) for part in (before, after))
+        return cls(first, last)
+
     @property
     def size(self) -> int:
         """Number of ids that the frame adds to a row."""

@@ -106,6 +106,50 @@ def test_a_tag_that_is_no_piece_is_named_before_any_work(tmp_path: Path) -> None
     assert not (tmp_path / "run" / "compiled").exists()
 
 
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_frame_says_what_is_around_the_ids(tmp_path: Path, trained: bool) -> None:
+    kind = {"kind": "byte_bpe", "size": 300, "reserved": ["<2zh>"], "shared": True}
+    file = {"from": "vocab", "kind": "byte_bpe"}
+    save_vocabulary(tmp_path / "vocab", "byte_bpe")
+    frame = {"source": "<EOS> {tag} {ids} <2zh> <EOS>", "target": "<2zh> {ids}"}
+    train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", "tag": {"source": "<2zh>"}}
+    run(tmp_path, vocab={**(kind if trained else file), "frame": frame}, splits={"train": [train]})
+    info = load_dataset_info(tmp_path / "run" / "records")
+    assert (info.vocab.source.frame, info.vocab.target.frame) == (frame["source"], frame["target"])
+    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run" / "records" / info.vocab.source.file)
+    eos, tag = tokenizer.eos_id, tokenizer.piece_id("<2zh>")
+    texts = [[tokenizer.encode(text) for text in pair(number)] for number in range(300)]
+    expected = {((eos, tag, *source, tag, eos), (tag, *target)) for source, target in texts}
+    assert rows(tmp_path / "run") == expected
+
+
+def test_another_frame_encodes_again_but_trains_no_vocabulary(tmp_path: Path) -> None:
+    run(tmp_path, until="encode", vocab={"size": 200})
+    config = corpus_config(tmp_path / "run", vocab={"size": 200, "frame": {"target": "<pad> {ids} <EOS>"}})
+    done = nmt_prep.run(config, base_dir=tmp_path, workers=1, until="encode")
+    assert [outcome.stage for outcome in done if outcome.ran] == ["encode"]
+    assert {target[0] for _, target in rows(tmp_path / "run")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("frame", "problem"),
+    [
+        ("{tag} </s>", "vocab.frame.source: found the text '{tag} </s>'; allowed: pieces separated by spaces"),
+        ("{ids} {ids}", "vocab.frame.source: found the text '{ids} {ids}'; allowed: pieces separated by spaces"),
+        ("{ids}  x", "vocab.frame.source: found the text '{ids}  x'; allowed: pieces separated by spaces"),
+        ("{ids} </s>", "vocab.frame.source: '</s>' is not a piece of the vocabulary; add it to vocab.reserved"),
+        ("{ids} <EOS>", "splits.train.x.tag.source: vocab.frame.source has no place for it; put {tag} into the frame"),
+    ],
+)
+def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: str) -> None:
+    tag = {} if "</s>" in frame else {"tag": {"source": "<2zh>"}}
+    train = {"name": "x", "url": "train.tgz", "source": "t/x.en", "target": "t/x.zh", **tag}
+    vocab = {"reserved": ["<2zh>"], "frame": {"source": frame}}
+    with pytest.raises(ConfigError) as raised:
+        corpus_config(tmp_path / "run", vocab=vocab, splits={"train": [train]})
+    assert problem in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("vocab", "problem"),
     [
@@ -113,7 +157,7 @@ def test_a_tag_that_is_no_piece_is_named_before_any_work(tmp_path: Path) -> None
         ({"from": "a", "reserved": ["x"]}, "vocab: reserved is for a vocabulary that is trained"),
         ({"from": {"source": "a"}}, "vocab.from: give one file for both sides, or {source: …, target: …}"),
         ({"from": "a", "kind": "bpe"}, "vocab.kind: found the text 'bpe'; allowed: t2t, byte_bpe or sentencepiece"),
-        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: from, id_layout, kind)"),
+        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, kind)"),
     ],
 )
 def test_keys_that_do_not_go_with_from(tmp_path: Path, vocab: dict[str, Any], problem: str) -> None:
@@ -129,6 +173,11 @@ def test_keys_that_do_not_go_with_from(tmp_path: Path, vocab: dict[str, Any], pr
         ('{"model": {"type": "WordPiece"}}', {}, "vocab.from: {file}: a model of type 'WordPiece' is not supported"),
         (None, {"kind": "t2t"}, "vocab.kind is t2t, but {file} (vocab.from) is a vocabulary of kind byte_bpe"),
         (None, {"id_layout": "fairseq"}, "vocab.id_layout is for SentencePiece models, and {file} (vocab.from) is"),
+        (
+            None,
+            {"frame": {"target": "{ids} <2de>"}},
+            "vocab.frame.target: '<2de>' is not a piece of {file} (vocab.from)",
+        ),
         (None, {"from": "absent"}, "vocab.from: cannot read the vocabulary"),
         (None, {"from": "ftp://x/y"}, "vocab.from: cannot fetch ftp://x/y"),
         (None, {"from": "."}, "is a directory; name the vocabulary file in it"),

@@ -9,10 +9,10 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,6 +20,8 @@ from nmt_prep.errors import OutputError
 
 _T = TypeVar("_T")
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+_DEVICES = Path("/dev")
 
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
@@ -104,6 +106,25 @@ def atomic_write(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[BinaryIO]:
+    """Opens a file that a user named for writing; it appears under its name when it is complete.
+
+    Devices, pipes, and standard streams such as ``/dev/stderr`` are written in place, because renaming would replace
+    them.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    in_place = path.exists() and (not path.is_file() or path.absolute().parent == _DEVICES)
+    with (
+        writing(path),
+        nullcontext(path) if in_place else atomic_write(path) as place,
+        place.open("ab" if in_place else "wb") as file,
+    ):
+        yield file
 
 
 def write_json(path: Path, value: object) -> None:

@@ -9,6 +9,7 @@ import pytest
 from nmt_prep import artefacts
 from nmt_prep.artefacts import (
     atomic_write,
+    output_file,
     parse_json,
     parse_json_as,
     remove_partial,
@@ -27,6 +28,37 @@ def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) ->
         assert not target.exists()
     assert target.read_text() == "words"
     assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
+
+
+def test_an_output_file_replaces_a_regular_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with output_file(path) as file:
+        file.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_an_output_file_does_not_replace_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with output_file(path) as file:
+        file.write(b"text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    assert path.is_fifo()
+
+
+def test_an_output_file_does_not_replace_a_standard_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``/dev/stderr`` is a link, which leads to a regular file if standard error is redirected."""
+    monkeypatch.setattr(artefacts, "_DEVICES", tmp_path)
+    (tmp_path / "redirected").touch()
+    (tmp_path / "stderr").symlink_to(tmp_path / "redirected")
+    with output_file(tmp_path / "stderr") as file:
+        file.write(b"text")
+    assert (tmp_path / "stderr").is_symlink()
+    assert (tmp_path / "redirected").read_text() == "text"
 
 
 def test_published_keeps_the_old_file_if_writing_fails(tmp_path: Path) -> None:

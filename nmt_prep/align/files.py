@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.artefacts import atomic_write, parse_json, writing
+from nmt_prep.artefacts import output_file, parse_json
 from nmt_prep.errors import AlignmentModelError
 
 Arrays: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
@@ -27,7 +27,7 @@ _VERSION = 1
 
 
 def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes a file, atomically.
+    """Writes a file, atomically; a device in place.
 
     Args:
         path: the file.
@@ -41,7 +41,7 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
     listed = [[name, array.dtype.newbyteorder("<").str, len(array)] for name, array in arrays.items()]
     header = {"nmt_prep": "alignment", "version": _VERSION, "kind": kind, **facts, "arrays": listed}
     line = json.dumps(header, sort_keys=True).encode() + b"\n"
-    with writing(path), atomic_write(path) as temporary, temporary.open("wb") as file:
+    with output_file(path) as file:
         file.write(line)
         for array in arrays.values():
             file.write(b"\0" * (-file.tell() % _ALIGNED))

@@ -15,7 +15,7 @@ from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
 from nmt_prep.align.subwords import piece_links, piece_places, without_spaces
 from nmt_prep.align.words import words_of
-from nmt_prep.artefacts import atomic_write, parse_json_as, writing
+from nmt_prep.artefacts import output_file, parse_json_as, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.columns import Ragged, TextColumn, joined_lines
@@ -48,7 +48,7 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
     with ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
         if output is not None:
-            file = stack.enter_context(stack.enter_context(atomic_write(output)).open("wb"))
+            file = stack.enter_context(output_file(output))
         stack.enter_context(writing(output or Path("standard output")))
         for part in parts:
             for batch in iter_pairs(run / Align.directory / part.file):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -19,7 +18,7 @@ from nmt_prep.align.model import Model, Scores
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
-from nmt_prep.artefacts import atomic_write, writing
+from nmt_prep.artefacts import output_file, writing
 from nmt_prep.cli.align_spool import Spool, numbered, numbered_pairs, text_batch
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
@@ -79,7 +78,7 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
     """
     threads = options.threads or available_cores()
     with ExitStack() as stack:
-        scores = None if options.scores is None else stack.enter_context(_output(options.scores))
+        scores = None if options.scores is None else stack.enter_context(output_file(options.scores))
         writer = _Writer(options.symmetrize, threads, scores)
         if options.model is not None:
             _use(_loaded(options.model, options), writer, console, progress)
@@ -245,18 +244,3 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
         raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
         console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)
-
-
-@contextmanager
-def _output(path: Path) -> Iterator[BinaryIO]:
-    """Opens a file for writing; a regular file appears under its name when it is complete.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    if path.exists() and not path.is_file():  # a pipe or a device
-        with writing(path), path.open("wb") as file:
-            yield file
-        return
-    with writing(path), atomic_write(path) as temporary, temporary.open("wb") as file:
-        yield file

@@ -127,8 +127,8 @@ class SentencePieceVocab(VocabOptions):
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = Field(
         "nmt_nfkc", description="nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf or identity: how text is normalized first"
     )
-    id_layout: Literal["sentencepiece", "fairseq"] = Field(
-        "sentencepiece", description="sentencepiece or fairseq: how the special pieces are numbered"
+    id_layout: Literal["sentencepiece", "fairseq", "marian"] = Field(
+        "sentencepiece", description="sentencepiece, fairseq or marian: how the special pieces are numbered"
     )
     options: dict[str, Any] = Field(
         default_factory=dict, description="a mapping: further options of the sentencepiece library, by name"
@@ -152,6 +152,8 @@ class SentencePieceVocab(VocabOptions):
         """Ids in the model's file by ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that it lacks."""
         if self.id_layout == "fairseq":
             return {"pad": None, "eos": 2, "bos": 1, "unk": 0}  # the file's ids, from which the layout is derived
+        if self.id_layout == "marian":
+            return {"pad": None, "eos": 0, "bos": None, "unk": 1}
         return {"pad": 0, "eos": 1, "bos": 3, "unk": 2}
 
     @property
@@ -159,7 +161,8 @@ class SentencePieceVocab(VocabOptions):
         usual = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
         if self.id_layout == "fairseq":
             return (*usual.values(), "<mask>")
-        return tuple(str(self.options.get(f"{role}_piece", name)) for role, name in usual.items())
+        had = [role for role, number in self.special_ids.items() if number is not None]
+        return tuple(str(self.options.get(f"{role}_piece", usual[role])) for role in had)
 
     @property
     def own_pieces(self) -> tuple[str, ...]:

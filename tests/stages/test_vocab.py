@@ -60,6 +60,22 @@ def test_a_sentencepiece_model_is_trained_for_its_layout(tmp_path: Path) -> None
     assert tokenizer.pieces[-1] == "<mask>"
 
 
+def test_a_sentencepiece_model_is_trained_for_marian(tmp_path: Path) -> None:
+    vocab = {"kind": "sentencepiece", "size": 120, "id_layout": "marian", "options": {"hard_vocab_limit": False}}
+    facts = build(tmp_path, vocab=vocab)["source"]
+    assert {key: facts[key] for key in ("file", "id_layout", "eos_id", "unk_id", "bos_id", "pad_id")} == {
+        "file": "vocab.small.120.en.spm",
+        "id_layout": "sentencepiece",
+        "eos_id": 0,
+        "unk_id": 1,
+        "bos_id": None,
+        "pad_id": None,
+    }
+    tokenizer = nmt_prep.load_tokenizer(tmp_path / "run" / "vocab" / facts["file"])
+    assert list(tokenizer.pieces[:2]) == ["</s>", "<unk>"]
+    assert not {"<s>", "<pad>"} & set(tokenizer.pieces)
+
+
 def test_a_shared_vocabulary_serves_both_sides(tmp_path: Path) -> None:
     details = build(tmp_path, vocab={"size": 200, "shared": True, "reserved": ["<2zh>"]})
     assert details["source"] == details["target"]

@@ -60,8 +60,12 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
     def file_name(self, stem: str, side: str) -> str:
         return f"{stem}{side}.model"
 
+    def name_for(self, options: SentencePieceVocab, stem: str, side: str) -> str:
+        return f"{stem}{side}.spm" if options.id_layout == "marian" else self.file_name(stem, side)
+
     def id_layout(self, options: SentencePieceVocab) -> IdLayout:
-        return options.id_layout
+        """Returns the layout to load the file with. A file for Marian is trained with the ids that it has there."""
+        return "fairseq" if options.id_layout == "fairseq" else "sentencepiece"
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """Accepts files with the suffix ``.model`` or ``.spm``, and those that start like a model's protocol buffer."""

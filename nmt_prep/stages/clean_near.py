@@ -64,7 +64,7 @@ class NearFound:
         drops: files with the pairs to drop.
         clusters: number of clusters by size.
         matches: ``matches[a][b]`` is the number of pairs of corpus ``a`` that are dropped because of a pair of ``b``.
-        candidates: number of candidates; those of different bands may be the same.
+        candidates: number of comparisons; the same pairs may be compared in several bands.
         full_buckets: number of buckets with more pairs than are compared with one another.
     """
 
@@ -172,7 +172,7 @@ class NearWork:
             tuple(self.split.file("drops", part.number) for part in self.parts),
             merged_clusters([each.sizes for each in counted]),
             tuple(map(tuple, matches.tolist())),
-            sum(each.candidates for each in bucketed),
+            sum(each.comparisons for each in bucketed),
             sum(each.full_buckets for each in bucketed),
         )
 

@@ -164,9 +164,9 @@ class RangeTask:
 
 @dataclass(frozen=True)
 class Bucketed:
-    """The number of candidates of a range, and of buckets with more pairs than are compared with one another."""
+    """The number of comparisons in a range, and of buckets with more pairs than are compared with one another."""
 
-    candidates: int
+    comparisons: int
     full_buckets: int
 
 
@@ -262,7 +262,7 @@ def find_candidates(task: RangeTask, tick: Tick) -> Bucketed:
             requests = requests_of(edges)
             write_groups(request_file, requests, parts_of(requests[:, 0]), parts)
     tick(len(records))
-    return Bucketed(found.edges, found.full_buckets)
+    return Bucketed(found.comparisons, found.full_buckets)
 
 
 def answer_requests(task: PartTask, tick: Tick) -> Written:

@@ -139,11 +139,11 @@ class Found:
     """What the buckets of one range of hashes contain.
 
     Attributes:
-        edges: number of candidates.
+        comparisons: number of pairs of records that are compared; the same pairs may be in buckets of several bands.
         full_buckets: number of buckets in which some pairs were not compared, because there are too many.
     """
 
-    edges: int = 0
+    comparisons: int = 0
     full_buckets: int = 0
 
 
@@ -153,13 +153,20 @@ def edges_of(records: Records, found: Found) -> Iterator[Records]:
     An edge may come several times, in different arrays. ``found`` is updated.
     """
     sort_bands(records)
+    found.comparisons += _comparisons(records[:, 0])
     after = 0
     while after < len(records):
         edges, after, full = bucket_edges(records, BUCKET_CAP, after, EDGES_AT_ONCE)
-        found.edges += len(edges)
         found.full_buckets += full
         if len(edges):
             yield edges
+
+
+def _comparisons(hashes: Records) -> int:
+    """Returns how many comparisons the buckets of some hashes take, which must be in order."""
+    sizes = np.diff(np.flatnonzero(np.diff(hashes)) + 1, prepend=0, append=len(hashes))
+    best = np.minimum(sizes, BUCKET_CAP)
+    return int((best * (best - 1) // 2 + (sizes - best) * BUCKET_CAP).sum())
 
 
 def distinct(rows: Records) -> Records:

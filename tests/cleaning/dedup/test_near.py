@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from _nmt_prep_core import band_hashes, bucket_edges, group_rows, sort_bands, verify_pairs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nmt_prep.cleaning.dedup import near
 from nmt_prep.cleaning.dedup.near import Bands
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
@@ -120,6 +123,21 @@ def test_edges_lead_to_the_best_of_a_bucket(rows: list[tuple[int, int, int]], ca
         counted += more
     assert set(found) == expected
     assert counted == full
+
+
+@given(RECORDS, st.integers(1, 4), st.integers(1, 10), st.integers(0, 4))
+@settings(max_examples=60)
+def test_the_number_of_comparisons_does_not_depend_on_ranges(
+    rows: list[tuple[int, int, int]], cap: int, limit: int, split: int
+) -> None:
+    sizes = Counter(key for key, *_ in rows).values()
+    found = near.Found()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near, "BUCKET_CAP", cap)
+        patch.setattr(near, "EDGES_AT_ONCE", limit)
+        for own in ([row for row in rows if row[0] < split], [row for row in rows if row[0] >= split]):
+            list(near.edges_of(np.array(own, np.uint64).reshape(-1, 3), found))
+    assert found.comparisons == sum(min(place, cap) for size in sizes for place in range(size))
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 99)), max_size=20))

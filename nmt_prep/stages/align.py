@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.align.loading import check_known, shared_model
+from nmt_prep.align.model import Model
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import SIDES, AlignSettings, Config, Symmetrization
@@ -22,7 +23,7 @@ from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.batch_file import BatchFile
 from nmt_prep.digests import sha256_of
 from nmt_prep.engines import Tick
-from nmt_prep.errors import OutputError
+from nmt_prep.errors import AlignmentModelError, OutputError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
@@ -45,6 +46,7 @@ class LinkTask:
         key: name of the task.
         part: file to read.
         model: the model; None for a corpus of one side, whose pairs have no links.
+        given: true if the model was not learned from these corpora, so that it may not suit them.
         symmetrize: how the links of the two directions are joined.
         output: file to write.
     """
@@ -52,6 +54,7 @@ class LinkTask:
     key: str
     part: Path
     model: Path | None
+    given: bool
     symmetrize: Symmetrization
     output: Path
 
@@ -105,7 +108,7 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
     """Writes the links of the pairs of a part. It ticks for each pair.
 
     Raises:
-        AlignmentModelError: the model cannot be read, or knows few words of the part.
+        AlignmentModelError: the model cannot be read, or was given and knows few words of the part.
         CorpusError: the part cannot be read.
         OutputError: the links cannot be written.
     """
@@ -119,7 +122,7 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
                 links, offsets = np.zeros((0, 2), np.int32), np.zeros(len(batch) + 1, np.int64)
             else:
                 source, target = (TextColumn.from_arrow(batch.column(side)) for side in SIDES)
-                if not pairs:
+                if task.given and not pairs:
                     check_known(model, task.part, source, target)
                 found = model.align(source, target, task.symmetrize)
                 links, offsets, too_long = found.links, found.offsets, too_long + found.too_long
@@ -183,7 +186,7 @@ class Align(Stage[AlignOutput, Aligned]):
 
     def check(self, config: Config, base_dir: Path) -> None:
         if (path := _given(config, base_dir)) is not None:
-            shared_model(path)
+            check_words(shared_model(path), path)
 
     def local_files(self, config: Config, base_dir: Path) -> dict[str, Path]:
         path = _given(config, base_dir)
@@ -210,6 +213,7 @@ class Align(Stage[AlignOutput, Aligned]):
                     f"links-{split}-{part.path.stem}",
                     part.path,
                     None if (split, part.corpus) in one_sided else model,
+                    not settings.learns,
                     settings.symmetrize,
                     job.directory / split / part.path.name,
                 )
@@ -269,6 +273,19 @@ def _learned(job: Job, settings: AlignSettings, text: list[SamplePart], prior: P
     )
     models = yield from LEARN.learn(learning, job.scratch)
     return models.get(name, prior)
+
+
+def check_words(model: Model, path: Path) -> None:
+    """Checks that a given model divides lines into words as links of a run do.
+
+    Raises:
+        AlignmentModelError: it was learned from tokenized text.
+    """
+    if model.settings.pretokenized:
+        raise AlignmentModelError(
+            f"align.model: {path} was learned with --pretokenized, and the text of a run is not tokenized; learn one "
+            "without --pretokenized"
+        )
 
 
 def section_of(config: Config) -> AlignSettings:

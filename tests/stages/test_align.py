@@ -16,6 +16,7 @@ from nmt_prep.errors import AlignmentModelError, ConfigError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.stages import alignment
 from nmt_prep.stages.align import Align
+from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.corpus import tree
 from tests.stages.runs import config_of, manifest
 from tests.stages.test_clean import write
@@ -83,6 +84,23 @@ def test_a_model_of_other_languages(tmp_path: Path) -> None:
     other = write(tmp_path, "o", [("völlig anderer Text", "quite another text")] * 9)
     with pytest.raises(AlignmentModelError, match=r"the model knows 0% of the source words of .*other languages"):
         align(tmp_path, config_of(tmp_path / "2", other, align={"model": "run/aligned/model"}))
+
+
+def test_a_learned_model_suits_text_that_it_has_not_seen(tmp_path: Path) -> None:
+    """With ``pairs`` it has seen only a part of the text."""
+    unseen = [(f"a{n} b{n} c{n}", f"x{n} y{n} z{n}") for n in range(3000)]
+    config = config_of(tmp_path, write(tmp_path, "c", unseen), align={"pairs": 1000})
+    align(tmp_path, config)
+    assert len(links_of(config)) == 3000
+
+
+def test_a_model_of_tokenized_text(tmp_path: Path) -> None:
+    """Its words are not those that links of pieces follow from."""
+    text = "".join(f"{source}\t{target}\n" for source, target in PAIRS)
+    assert nmt_prep_command("align", "--pretokenized", "--save", tmp_path / "m", stdin=text.encode()).returncode == 0
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={"model": "m"})
+    with pytest.raises(AlignmentModelError, match=r"align\.model: .*m was learned with --pretokenized"):
+        align(tmp_path, config)
 
 
 def test_shares_and_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

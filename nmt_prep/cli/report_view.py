@@ -18,6 +18,7 @@ from nmt_prep.errors import OutputError
 from nmt_prep.pipeline.run_notes import RUN_FILE, read_run_notes
 from nmt_prep.reporting.compare import Comparison, compare
 from nmt_prep.reporting.text import render_text
+from nmt_prep.stages import STAGES
 from nmt_prep.stages.report_summary import SCHEMA
 
 
@@ -61,7 +62,8 @@ def _print_times(console: SafeConsole, directory: Path) -> None:
     table = plain_table("stage", "time", "peak memory", "workers", "host")
     for column in table.columns[1:4]:
         column.justify = "right"
-    for stage, note in sorted(stages.items(), key=lambda entry: str(entry[1]["ended"])):
+    for stage in (stage.name for stage in STAGES if stage.name in stages):
+        note = stages[stage]
         memory = f"{note['peak_memory'] / 1e6:,.0f} MB"
         table.add_row(stage, f"{note['seconds']:.2f} s", memory, str(note["workers"]), str(note["host"]))
     console.print()

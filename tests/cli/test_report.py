@@ -33,6 +33,9 @@ def test_report(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     shown = capsys.readouterr().out
     assert shown.startswith((page.parent / "summary.txt").read_text("utf-8") + "\nstage ")
     assert re.search(r"^encode +[0-9.]+ s +[0-9,]+ MB +[0-9]+ ", shown, re.MULTILINE)
+    times = shown.partition("\nstage ")[2].partition("\n\n")[0].splitlines()[1:]
+    stages = ["download", "extract", "compile", "sample", "vocab", "encode", "report"]
+    assert [line.split()[0] for line in times] == stages
     assert shown.endswith(f"\npage: {page}\n")
     assert opened == [page.as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)

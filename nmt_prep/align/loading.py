@@ -7,12 +7,16 @@ from pathlib import Path
 from threading import Lock
 
 from nmt_prep.align.model import Model
+from nmt_prep.align.words import words_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import SIDES
 from nmt_prep.errors import AlignmentModelError
 
 LEAST_KNOWN = 0.4
 """Least share of the words of a side that a model must know."""
+
+_LEAST_WORDS = 10
+"""Least number of words of a side that tell whether a model suits a text; a few names may all be unknown."""
 
 _loading = Lock()
 
@@ -37,8 +41,14 @@ def _loaded(path: Path, size: int, changed: int) -> Model:
     return Model.load(path)
 
 
+def tells(model: Model, source: TextColumn, target: TextColumn) -> bool:
+    """Returns true if lines have enough words on both sides to tell whether a model suits them."""
+    pretokenized = model.settings.pretokenized
+    return all(len(words_of(lines, pretokenized=pretokenized).begins) >= _LEAST_WORDS for lines in (source, target))
+
+
 def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn) -> None:
-    """Checks that a model suits a text.
+    """Checks that a model suits a text. A text of a few words suits every model.
 
     Args:
         model: the model.
@@ -49,6 +59,8 @@ def check_known(model: Model, path: Path, source: TextColumn, target: TextColumn
     Raises:
         AlignmentModelError: the model knows few of the words of a side.
     """
+    if not tells(model, source, target):
+        return
     for side, known in zip(SIDES, model.known(source, target), strict=True):
         if known < LEAST_KNOWN:
             raise AlignmentModelError(

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs
 
 from nmt_prep.align.links import Symmetrization, pharaoh
+from nmt_prep.align.loading import tells
 from nmt_prep.align.model import Model, Scores
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
@@ -227,7 +228,7 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
 
 
 def _check_languages(model: Model, source: TextColumn, target: TextColumn, threads: int, console: SafeConsole) -> None:
-    """Compares the words of the input with those of a model.
+    """Compares the words of the input with those of a model. If the input has a few words only, it warns.
 
     Raises:
         AlignmentModelError: the model is of other languages, or its sides are swapped.
@@ -235,12 +236,13 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
     known = model.known(source, target, threads)
     swapped = model.known(target, source, threads)
     shares = f"the model knows {known[0]:.0%} of the source words and {known[1]:.0%} of the target words"
-    if min(known) < _FEW_KNOWN and min(swapped) > min(known) + 0.2:
+    enough = tells(model, source, target)
+    if enough and min(known) < _FEW_KNOWN and min(swapped) > min(known) + 0.2:
         raise AlignmentModelError(
             f"{shares}, but {swapped[0]:.0%} and {swapped[1]:.0%} if the sides are swapped; swap the columns"
         )
     small = min(len(vocabulary) for vocabulary in model.vocabularies) < _SMALL_VOCABULARY
-    if min(known) < _LEAST_KNOWN and not small:
+    if enough and min(known) < _LEAST_KNOWN and not small:
         raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
         console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)

@@ -127,10 +127,12 @@ def test_models_of_other_words_and_languages(tmp_path: Path, monkeypatch: pytest
     )
     swapped = "".join(f"{target}\t{source}\n" for source, target in zip(SOURCE, TARGET, strict=True))
     assert refused(swapped, "--model", path).endswith("100% and 100% if the sides are swapped; swap the columns")
+    assert aligned("Haus\tthe\n", "--model", path)[1].startswith("warning: the model knows 0% of the source words")
     other = "quelque chose d'autre\tniente di simile\n"
     assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
     monkeypatch.setattr(align_stream, "_SMALL_VOCABULARY", 1)
-    assert refused(other, "--model", path).endswith("use a model of these languages, or learn one without --model")
+    assert aligned(other, "--model", path)[1].startswith("warning: the model knows 0% of the source words")
+    assert refused(other * 5, "--model", path).endswith("use a model of these languages, or learn one without --model")
 
 
 def test_options_that_contradict_each_other(tmp_path: Path) -> None:

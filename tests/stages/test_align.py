@@ -86,6 +86,16 @@ def test_a_model_of_other_languages(tmp_path: Path) -> None:
         align(tmp_path, config_of(tmp_path / "2", other, align={"model": "run/aligned/model"}))
 
 
+def test_a_given_model_and_a_corpus_of_a_few_words(tmp_path: Path) -> None:
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={})
+    align(tmp_path, config)
+    splits = {"dev": [write(tmp_path, "d", [("Oslo", "Osló")])]}
+    given = {"model": "run/aligned/model"}
+    second = config_of(tmp_path / "2", write(tmp_path, "c", PAIRS), align=given, splits=splits)
+    align(tmp_path, second)
+    assert len(links_of(second, "dev")) == 1
+
+
 def test_a_learned_model_suits_text_that_it_has_not_seen(tmp_path: Path) -> None:
     """With ``pairs`` it has seen only a part of the text."""
     unseen = [(f"a{n} b{n} c{n}", f"x{n} y{n} z{n}") for n in range(3000)]

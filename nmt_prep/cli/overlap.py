@@ -10,6 +10,7 @@ import typer
 from nmt_prep.cli.common import interruptible
 from nmt_prep.cli.terminal import json_line, open_console
 from nmt_prep.cli.text import ThreadsOption
+from nmt_prep.runtime import available_cores
 
 if TYPE_CHECKING:
     from nmt_prep.config import Languages
@@ -52,7 +53,6 @@ def overlap(
     """
     from nmt_prep.artefacts import as_json as plain  # noqa: PLC0415  (loads pydantic)
     from nmt_prep.cleaning.decontamination.overlap import lines_of, overlap_of  # noqa: PLC0415  (loads pyarrow)
-    from nmt_prep.runtime import available_cores  # noqa: PLC0415  (not needed to start)
 
     read = _languages(languages, (first, second))
     with interruptible("interrupted"):

@@ -104,7 +104,7 @@ def tops_translation(cleaning: Cleaning, corpus: Corpus) -> bool:
 
 def model_files(config: Config, corpus: Corpus, base_dir: Path) -> dict[str, Path]:
     """Returns the model that the rule ``translation`` names for a corpus, by its name in the config."""
-    from nmt_prep.cleaning.translation.options import model_path, translation_options  # noqa: PLC0415  (loads rules)
+    from nmt_prep.cleaning.translation.options import model_path, translation_options  # noqa: PLC0415  (loads yaml)
 
     cleaning = cleaning_of(section_of(config), config.languages, corpus.name)
     model = translation_options(cleaning.translation).model if scores_translation(cleaning, corpus) else None
@@ -118,8 +118,8 @@ def _check_model(cleaning: Cleaning, context: Context, corpus: Corpus) -> None:
     Raises:
         CleaningError: the model cannot be read.
     """
-    from nmt_prep.align.loading import shared_model  # noqa: PLC0415  (only if there is such a rule)
-    from nmt_prep.cleaning.translation.options import model_path, translation_options  # noqa: PLC0415
+    from nmt_prep.align.loading import shared_model  # noqa: PLC0415  (loads numpy)
+    from nmt_prep.cleaning.translation.options import model_path, translation_options  # noqa: PLC0415  (loads yaml)
 
     path = model_path(translation_options(cleaning.translation).model, context.base_dir)
     try:

@@ -153,7 +153,7 @@ def clean_part(task: CleanTask, tick: Tick) -> PartResult:
         OutputError: a file cannot be written.
     """
     from nmt_prep.cleaning.cleaner import Cleaner  # noqa: PLC0415  (loads all rules)
-    from nmt_prep.cleaning.decontamination.finder import LeakFinder, verdict_of  # noqa: PLC0415  (the same)
+    from nmt_prep.cleaning.decontamination.finder import LeakFinder, verdict_of  # noqa: PLC0415  (loads all rules)
 
     cleaner = Cleaner(task.of.cleaning, task.of.context, task.of.name)
     finder = None if task.of.against is None else LeakFinder.of(task.of.against)

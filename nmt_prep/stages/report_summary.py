@@ -35,7 +35,7 @@ def summarise(job: Job, info: DatasetInfo, warnings: Iterable[tuple[str, HealthW
     Raises:
         RecordsError: an index of a shard cannot be read.
     """
-    from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads NumPy)
+    from nmt_prep.reporting.batching import estimate_batches  # noqa: PLC0415  (loads numpy)
 
     config = job.config
     asked = None if isinstance(config.vocab, ExistingVocab) else config.vocab.size

@@ -242,7 +242,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, kind, None)
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(ConfigError, match=rf"{kind}:x/en-zh needs {kind}\S*: pip install 'nmt_prep\[{kind}\]'$"):
+    with pytest.raises(ConfigError, match=rf"{kind}:x/en-zh needs {kind}\S*: pip install 'nmt-prep\[{kind}\]'$"):
         corpus(f"{kind}:x/en-zh")
 
 

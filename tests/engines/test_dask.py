@@ -274,7 +274,7 @@ def test_memory_is_divided_among_all_expected_workers(client: Any, tmp_path: Pat
 
 def test_missing_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ConfigError, match=r"engine\.kind dask needs distributed: pip install 'nmt_prep\[dask\]'"):
+    with pytest.raises(ConfigError, match=r"engine\.kind dask needs distributed: pip install 'nmt-prep\[dask\]'"):
         engine(tmp_path, scheduler="tcp://127.0.0.1:1")
 
 

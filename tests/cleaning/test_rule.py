@@ -97,7 +97,8 @@ def test_rules_that_compare_need_both_sides() -> None:
     assert [(rule.name, rule.columns) for rule in rules] == [("length", ("target",)), ("brackets", ("target",))]
 
 
-BUILT_IN = [name for name in RULES if name not in ("python", "program", "regex", "score", "word_list", "language")]
+NEED_OPTIONS = ("python", "program", "regex", "score", "translation", "word_list", "language")
+BUILT_IN = [name for name in RULES if name not in NEED_OPTIONS]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -157,7 +157,7 @@ def test_of_a_linked_stage_directory_only_the_link_is_replaced(tmp_path: Path) -
     run(config, base_dir=tmp_path, force=["report"])
     assert not report.is_symlink()
     names = sorted(path.name for path in (tmp_path / "elsewhere").iterdir())
-    assert names == ["mine", "summary.json", "summary.txt"]
+    assert names == ["index.html", "mine", "run.json", "summary.json", "summary.txt"]
 
 
 def test_stores_keep_their_files(project: Path) -> None:

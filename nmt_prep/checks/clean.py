@@ -14,7 +14,7 @@ from nmt_prep.checks.languages import check_language
 from nmt_prep.cleaning.cleaning import language_pairs
 from nmt_prep.cleaning.decontamination.sets import against_problems
 from nmt_prep.cleaning.fixes import parse_fixes
-from nmt_prep.cleaning.presets import is_off
+from nmt_prep.cleaning.presets import PRESET_AGAINST, is_off
 from nmt_prep.cleaning.rules import RULES, kind_of, rule_problems
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.config import CleanSettings, Config, CorpusCleaning, Languages
@@ -49,6 +49,12 @@ def _evaluation_problems(settings: CleanSettings, config: Config, lines: Mapping
     where = located(("clean", "decontaminate", "against"), lines)
     for problem in against_problems(settings.decontaminate, config.splits, config.languages):
         yield f"{where}: {problem}"
+    own, brought = settings.decontaminate, PRESET_AGAINST[settings.preset]
+    if own.model_fields_set and own.against is None and not brought:
+        yield (
+            f"{where}: no evaluation sets are named, and the preset {settings.preset} brings none; name splits such as "
+            "dev, sacrebleu:… or file:…"
+        )
     against = settings.decontaminate.against or ()
     if against and all(split in against for split in settings.splits):
         cleaned = ", ".join(settings.splits)

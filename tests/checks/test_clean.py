@@ -38,6 +38,8 @@ def problems(clean: Any) -> list[str]:
         {"rules": {"noise": {"kinds": ["glued_words", "escapes"]}, "program": {"command": ["cat", "-"]}}},
         {"rules": {"length": "off", "top": {"score": "s", "keep": "80%"}}},
         {"overrides": {"news": {"fix": ["nfc"]}, "en-zh": {"rules": {"length": {"max": 5}}}, "pt-BR-de": {}}},
+        {"decontaminate": {"coverage": 0.5}},
+        {"preset": "none", "decontaminate": {"against": []}},
         {"splits": ["dev"], "overrides": {"d": {}}, "rejects": "all", "allow_empty": True},
     ],
 )
@@ -57,6 +59,10 @@ def test_sections_without_problems(clean: Any) -> None:
             "clean.rules.length.maxi: unknown key; did you mean 'max'? (allowed here: ",
         ),
         ({"rules": {"length": {"max": "x"}}}, "clean.rules.length.max: found the text 'x'; allowed: a number"),
+        (
+            {"preset": "none", "decontaminate": {"coverage": 0.5}},
+            "clean.decontaminate.against: no evaluation sets are named, and the preset none brings none; name splits",
+        ),
         ({"rules": {"length": 3}}, "clean.rules.length: "),
         ({"rules": {"tops": {}}}, "clean.rules.tops: there is no such rule; did you mean 'top'? (rules: "),
         (

@@ -248,7 +248,9 @@ def test_vocabularies_and_records_do_not_depend_on_scores_or_licence(tmp_path: P
         assert values[0] != values[1]
     assert summaries[0] == summaries[1]
     lines = (tmp_path / "with" / "report" / "summary.txt").read_text("utf-8").splitlines()
-    assert "  train/x: 301 pairs in, 300 out, dropped: empty_target 1; licence: CC-BY-4.0" in lines
+    row, drops = (line.split() for line in lines if line.startswith("train/x"))
+    assert (row[:4], row[-1]) == (["train/x", "301", "300", "99.7%"], "CC-BY-4.0")
+    assert drops == ["train/x", "empty_target", "1", "0.3%"]
 
 
 def test_parquet_and_a_corpus_of_one_side(tmp_path: Path) -> None:

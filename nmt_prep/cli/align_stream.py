@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs
 
 from nmt_prep.align.links import Symmetrization, pharaoh
-from nmt_prep.align.loading import tells
+from nmt_prep.align.loading import LEAST_KNOWN, tells
 from nmt_prep.align.model import Model, Scores
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
@@ -28,9 +28,9 @@ from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 
-_LEAST_KNOWN, _FEW_KNOWN = 0.4, 0.75
-"""Shares of known words below which a model is refused, or remarked on. Text in the languages of a model has 0.9 or
-more, text in others 0.7 or less."""
+_FEW_KNOWN = 0.75
+"""Share of known words below which a model is remarked on. Text in the languages of a model has 0.9 or more, text in
+others 0.7 or less."""
 
 _SMALL_VOCABULARY = 500
 """A model with fewer words than this on a side is only remarked on."""
@@ -242,7 +242,7 @@ def _check_languages(model: Model, source: TextColumn, target: TextColumn, threa
             f"{shares}, but {swapped[0]:.0%} and {swapped[1]:.0%} if the sides are swapped; swap the columns"
         )
     small = min(len(vocabulary) for vocabulary in model.vocabularies) < _SMALL_VOCABULARY
-    if enough and min(known) < _LEAST_KNOWN and not small:
+    if enough and min(known) < LEAST_KNOWN and not small:
         raise AlignmentModelError(f"{shares}; use a model of these languages, or learn one without --model")
     if min(known) < _FEW_KNOWN:
         console.print(f"warning: {shares}; it may be of other languages or of other text", soft_wrap=True)

@@ -19,11 +19,8 @@ from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
-from nmt_prep.stages.encode_tasks import BucketCount, PlanTask, bucket_share, spill_buffer, spill_name
+from nmt_prep.stages.encode_tasks import BucketCount, PlanTask, plan_buckets, spill_buffer, spill_name
 from nmt_prep.stages.text import PairPart
-
-_BYTES_PER_RECORD = 64
-"""Approximate memory that a record needs in addition to its text while its bucket is sorted."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +55,6 @@ class Spilled:
     pairs: int
 
 
-def plan_text(task: PlanTask, tick: object) -> BucketCount:
-    """Returns the number of buckets for the memory of a task. Any number gives the same outputs."""
-    del tick
-    plan = ShardPlan.within(
-        task.plan.shuffle,
-        task.plan.shards,
-        estimated_bytes=task.text_bytes + _BYTES_PER_RECORD * task.plan.rows,
-        bucket_bytes=bucket_share(task.memory),
-    )
-    return BucketCount(plan.buckets_per_shard)
-
-
 def spill_text(task: TextTask, tick: Tick) -> Spilled:
     """Writes the text of a part to a spill file, stripped as it is encoded. Ticks are pairs.
 
@@ -93,7 +78,7 @@ def _tagged(lines: pa.Array, tag: str | None) -> pa.Array:
     return pc.binary_join_element_wise(pa.scalar(tag, lines.type), lines, pa.scalar(" ", lines.type))
 
 
-PLAN_TEXT = Round("plan-text", plan_text, BucketCount, by_all=True)
+PLAN_TEXT = Round("plan-text", plan_buckets, BucketCount, by_all=True)
 SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill])
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from threading import Event, current_thread
 
 from nmt_prep.engines.engine import BASE_MEMORY, Done, R, T, Tick, Work
+from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import available_cores
 
 
@@ -45,7 +46,7 @@ class LocalEngine:
             while True:
                 if failure is None:
                     for task in islice(remaining, 2 * self.workers - len(running)):
-                        running.add(pool.submit(_timed, function, task, tick))
+                        running.add(pool.submit(self._timed, function, task, tick))
                 if not running:
                     break
                 done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -55,8 +56,7 @@ class LocalEngine:
                     if (error := future.exception()) is None:
                         yield future.result()
                     else:
-                        failure = failure or error
-                        self._stopping.set()
+                        failure = error if failure is None or isinstance(failure, StoppedError) else failure
                         for waiting in running:
                             waiting.cancel()
         except BaseException:
@@ -67,8 +67,14 @@ class LocalEngine:
         if failure is not None:
             raise failure
 
-
-def _timed(function: Work[T, R], task: T, tick: Tick) -> Done[T, R]:
-    started = time.monotonic()
-    result = function(task, tick)
-    return Done(task, result, current_thread().name, time.monotonic() - started)
+    def _timed(self, function: Work[T, R], task: T, tick: Tick) -> Done[T, R]:
+        # The thread that fails stops the others: each takes its next task before the caller could cancel that one.
+        if self._stopping.is_set():
+            raise StoppedError
+        started = time.monotonic()
+        try:
+            result = function(task, tick)
+        except BaseException:
+            self._stopping.set()
+            raise
+        return Done(task, result, current_thread().name, time.monotonic() - started)

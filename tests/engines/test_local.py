@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nmt_prep.engines import LocalEngine, Tick
+from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import available_cores
 from tests.engines.numbers import Number, numbers, square
 
@@ -51,6 +52,42 @@ def test_the_first_failure_cancels_the_rest_and_is_raised() -> None:
         list(LocalEngine(2, stopping).map(work, numbers(10_000), lambda amount: None))
     assert set(ran) <= set(range(7))  # two tasks per worker are taken ahead, in addition to three that ended
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("thread_")]
+
+
+def test_a_failure_stops_the_other_tasks_before_the_caller_learns_of_it() -> None:
+    ran: list[int] = []
+    stopping = threading.Event()
+
+    def work(task: Number, tick: Tick) -> dict[str, Any]:
+        ran.append(task.number)
+        if task.number == 1:
+            raise ValueError("task 1")
+        return {}
+
+    results = LocalEngine(1, stopping).map(work, numbers(5), lambda amount: None)
+    next(results)
+    assert stopping.wait(10)
+    with pytest.raises(ValueError, match="task 1"):
+        list(results)
+    assert ran == [0, 1]
+
+
+def test_the_failure_is_raised_and_not_that_the_others_were_stopped() -> None:
+    stopping = threading.Event()
+
+    def work(task: Number, tick: Tick) -> dict[str, Any]:
+        if task.number == 0:
+            stopping.wait()
+            raise StoppedError
+        try:
+            raise ValueError("task 1")
+        finally:
+            stopping.set()
+
+    for _ in range(20):
+        stopping.clear()
+        with pytest.raises(ValueError, match="task 1"):
+            list(LocalEngine(2, stopping).map(work, numbers(2), lambda amount: None))
 
 
 def test_default_is_one_worker_per_core() -> None:

@@ -25,6 +25,7 @@ from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.top import TOP
 from nmt_prep.cleaning.translation import TRANSLATION
+from nmt_prep.cleaning.translation.threshold import THRESHOLD_VERSION
 from nmt_prep.config import Config
 from nmt_prep.errors import CleaningError
 from nmt_prep.health.warning import HealthWarning
@@ -193,7 +194,7 @@ class Clean(Stage[CleanOutput, Cleaned]):
                 settings[f"{key}.rules.{TOP}"] = cleaning.top
             if scores_translation(cleaning, corpus):
                 settings[f"{key}.rules.{TRANSLATION}"] = cleaning.translation
-                settings |= {"seed": config.seed, "clean.translation.version": LEARNING_VERSION}
+                settings |= {"seed": config.seed, "clean.translation.version": [LEARNING_VERSION, THRESHOLD_VERSION]}
         return settings
 
     def check(self, config: Config, base_dir: Path) -> None:

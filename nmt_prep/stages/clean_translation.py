@@ -57,6 +57,19 @@ Bins: TypeAlias = "npt.NDArray[np.int64]"
 
 
 @dataclass(frozen=True)
+class _Repaired:
+    """Scores of re-paired pairs of a corpus.
+
+    Attributes:
+        bins: their numbers in fine bins.
+        certain: number of scores that vouch for their mean.
+    """
+
+    bins: Bins
+    certain: int
+
+
+@dataclass(frozen=True)
 class Compared:
     """Histograms with common edges, by what they show."""
 
@@ -164,7 +177,7 @@ def apply_translation(job: Job, corpora: Sequence[TranslationCorpus]) -> Rounds[
     repaired = yield from _null_scores(texts)
     real = yield from _scores(job, texts)
     facts = {
-        id(corpus): _facts(corpus, text, real[id(corpus)], repaired.get(id(corpus), _bins([])))
+        id(corpus): _facts(corpus, text, real[id(corpus)], repaired.get(id(corpus)))
         for text in texts.values()
         for corpus in text.corpora
     }
@@ -240,8 +253,8 @@ def _learned(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[str, _Text]]:
     return {name: replace(text, learned=models.get(name)) for name, text in texts.items()}
 
 
-def _null_scores(texts: Mapping[str, _Text]) -> Rounds[dict[int, Bins]]:
-    """Yields the round that scores re-paired pairs; returns fine histograms of their scores by corpus."""
+def _null_scores(texts: Mapping[str, _Text]) -> Rounds[dict[int, _Repaired]]:
+    """Yields the round that scores re-paired pairs; returns their scores by corpus."""
     tasks = {
         name: [
             NullTask(
@@ -259,10 +272,10 @@ def _null_scores(texts: Mapping[str, _Text]) -> Rounds[dict[int, Bins]]:
     histograms = {}
     for name, text in texts.items():
         scored = [next(results) for _ in tasks[name]]
-        learned = max(sum(each.learned for each in scored), 1)
-        higher = sum(each.learned * (each.learned_mean - each.mean) for each in scored) / learned
+        learned = sum(each.learned for each in scored)
+        higher = sum(each.learned * (each.learned_mean - each.mean) for each in scored) / max(learned, 1)
         for corpus, each in zip(text.corpora, scored, strict=False):
-            histograms[id(corpus)] = _moved(_bins([each.bins]), higher)
+            histograms[id(corpus)] = _Repaired(_moved(_bins([each.bins]), higher), learned or sum(each.bins))
     return histograms
 
 
@@ -294,20 +307,23 @@ def _scores(job: Job, texts: Mapping[str, _Text]) -> Rounds[dict[int, Bins]]:
     return {id(corpus): histograms.get(id(corpus), _bins([])) for text in texts.values() for corpus in text.corpora}
 
 
-def _facts(corpus: TranslationCorpus, text: _Text, real: Bins, repaired: Bins) -> TranslationFacts:
+def _facts(corpus: TranslationCorpus, text: _Text, real: Bins, scored: _Repaired | None) -> TranslationFacts:
     if text.model is None:
         pairs = sum(text.sample.pairs)
         return TranslationFacts(
             left_out=f"{pairs:,} distinct pairs are too few to learn from; it takes {LEAST_PAIRS:,} or more"
         )
-    fixed = corpus.options.min
+    fixed, repaired = corpus.options.min, _bins([]) if scored is None else scored.bins
     compared = Compared(SCORE_EDGES, {"real": _coarse(real), "re-paired": _coarse(repaired)})
     facts = TranslationFacts(text.learned_from, compared=compared)
-    if not repaired.sum():
+    if scored is None or not repaired.sum():
         left_out = "no two pairs have different sources and different targets, so min: auto finds no threshold"
         return replace(facts, left_out=left_out) if fixed == "auto" else replace(facts, threshold=fixed)
     histograms = real.tolist(), repaired.tolist()
-    found = auto_threshold(EDGES, *histograms) if fixed == "auto" else expected(EDGES, *histograms, fixed)
+    if fixed == "auto":
+        found = auto_threshold(EDGES, *histograms, scored.certain)
+    else:
+        found = expected(EDGES, *histograms, fixed, scored.certain)
     return replace(facts, threshold=found.score, noise=found.noise, found=found.found, lost=found.lost)
 
 

@@ -122,6 +122,16 @@ class SentencePieceModel:
     @property
     def pad_id(self) -> int: ...
 
+class SentencePieceTracer:
+    def __init__(self, data: npt.NDArray[np.uint8], fairseq_ids: bool) -> None: ...
+    def spans(
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        values: npt.NDArray[np.int32],
+        row_offsets: npt.NDArray[np.int64],
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]: ...
+
 # records.cpp
 def count_ids(counts: npt.NDArray[np.int64], ids: npt.NDArray[np.int32]) -> None: ...
 def crc32c(data: npt.NDArray[np.uint8] | bytes, portable: bool = False) -> int: ...

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
-from nmt_prep.align.subwords import piece_links, piece_places, without_spaces
+from nmt_prep.align.subwords import piece_links, pieces_of
 from nmt_prep.align.words import words_of
 from nmt_prep.artefacts import output_file, parse_json_as, writing
 from nmt_prep.checks import load_config
@@ -103,8 +103,7 @@ def write_shortlists(
         console.print(f"{place / name}: {lines:,} lines", soft_wrap=True)
     if skipped:
         console.print(
-            f"{skipped:,} pairs were left out: their pieces are not their text, because the vocabulary normalizes or "
-            "escapes it",
+            f"{skipped:,} pairs were left out: their pieces are not their text, because the vocabulary normalizes it",
             soft_wrap=True,
         )
 
@@ -114,14 +113,14 @@ def _count(counts: LexicalCounts, text: pa.RecordBatch, links: Links, tokenizers
     words, places, rows = [], [], []
     fits = np.ones(len(text), np.bool_)
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        lines = TextColumn.from_arrow(text.column(side))
-        without, lengths = without_spaces(words_of(lines), lines)
-        encoded = tokenizer.encode_batch(strip_lines(text.column(side)))
-        spans, whole = piece_places(encoded, tokenizer.text_sizes(), lengths)
-        words.append(without)
+        stripped = strip_lines(text.column(side))
+        lines = TextColumn.from_arrow(stripped)
+        encoded = tokenizer.encode_batch(stripped)
+        spans, found = pieces_of(lines, encoded, tokenizer)
+        words.append(words_of(lines))
         places.append(spans)
         rows.append(encoded)
-        fits &= whole
+        fits &= found
     linked = piece_links(links, (words[0], words[1]), (places[0], places[1]))
     counts.add(_chosen(linked, fits), *(_rows(each, fits) for each in rows))
     return int((~fits).sum())

@@ -9,11 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from nmt_prep.columns import Lines, Ragged
+from nmt_prep.columns import Lines, Ragged, TextColumn
 from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.spans import PieceSpans
 
 _MAX_BYTES = 1 << 28
 
@@ -86,13 +84,14 @@ class Tokenizer(ABC):
         """Returns the texts of the pieces, in order of ids; white space is escaped if the dialect can do so."""
         return list(self.pieces)
 
-    def text_sizes(self) -> npt.NDArray[np.int64]:
-        """Returns the bytes of text that each piece stands for, in order of ids: int64, shape ``[pieces]``.
+    @abstractmethod
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        """Returns the bytes of its line that each piece was made from.
 
-        ASCII white space does not count. A piece that stands for any text has -1. Sequences of escaped characters that
-        are divided into several pieces do not have the size of their text.
+        Args:
+            lines: the lines.
+            rows: their ids, as :meth:`encode_batch` returns them.
         """
-        return np.array([len("".join(piece.split()).encode()) for piece in self.pieces], np.int64)
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         """Returns the characters without a piece, which become an escape, single bytes or unknown.

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.align.links import Links
-from nmt_prep.align.subwords import piece_links, piece_places, without_spaces
+from nmt_prep.align.subwords import piece_links
 from nmt_prep.align.words import Words
-from nmt_prep.columns import Ragged, TextColumn
 
 
 def _spans(*lines: list[tuple[int, int]]) -> Words:
@@ -61,24 +60,6 @@ def test_several_lines() -> None:
 def test_unequal_lines() -> None:
     with pytest.raises(ValueError, match="same lines"):
         piece_links(_links([]), (_spans([]), _spans([])), (_spans([]), _spans([], [])))
-
-
-def test_positions_without_spaces() -> None:
-    lines = TextColumn.from_strings(["skip", "a  bé c", ""])
-    lines = TextColumn(lines.data, lines.offsets[1:])
-    spans, lengths = without_spaces(_spans([(0, 1), (3, 6), (7, 8)], []), lines)
-    assert spans.begins.tolist() == [0, 1, 4]
-    assert spans.ends.tolist() == [1, 4, 5]
-    assert lengths.tolist() == [5, 0]
-
-
-def test_pieces_that_are_the_text() -> None:
-    """Piece 0 has two bytes, piece 1 none (a space), piece 2 stands for any text."""
-    rows = Ragged.from_lists([[0, 1, 0], [0, 2, 0], [2, 2], [0], [], [0, 2]])
-    spans, fits = piece_places(rows, np.array([2, 0, -1]), np.array([4, 7, 5, 3, 0, 2]))
-    assert fits.tolist() == [True, True, False, False, True, False]
-    assert spans.begins[:6].tolist() == [0, 2, 2, 0, 2, 5]
-    assert spans.ends[:6].tolist() == [2, 2, 4, 2, 5, 7]
 
 
 _CUTS = st.lists(st.integers(1, 4), max_size=6)

@@ -1,5 +1,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "sentencepiece/charsmap.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/model.h"
+#include "sentencepiece/spans.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -17,6 +19,7 @@ namespace {
 
 using sentencepiece::Model;
 using sentencepiece::ModelFile;
+using sentencepiece::PieceTracer;
 using sentencepiece::PieceType;
 
 // A model file and, if the core supports it, its encoder.
@@ -113,6 +116,27 @@ nb::list decode(const Loaded& loaded, const Int32Array& values, const Int64Array
     return strings;
 }
 
+void load_tracer(PieceTracer* place, const ByteArray& data, bool fairseq_ids) {
+    ModelFile file = sentencepiece::read_model(data.data(), data.size());
+    if (fairseq_ids) sentencepiece::use_fairseq_ids(file);
+    new (place) PieceTracer(file);
+}
+
+auto spans(const PieceTracer& tracer, const ByteArray& data, const Int64Array& offsets, const Int32Array& values,
+           const Int64Array& row_offsets) {
+    const TextView text = text_view(data, offsets);
+    if (row_offsets.size() != offsets.size()) throw nb::value_error("there must be a row of ids for each line");
+    check_rows(row_offsets.data(), row_offsets.size(), values.size());
+    sentencepiece::PieceSpans found;
+    {
+        nb::gil_scoped_release unlocked;
+        found = tracer.spans(text, values.data(), row_offsets.data());
+    }
+    const auto size = static_cast<std::size_t>(row_offsets.data()[text.lines]);
+    return std::tuple(own_by_numpy(std::move(found.begins), size), own_by_numpy(std::move(found.ends), size),
+                      own_by_numpy(std::move(found.found), text.lines));
+}
+
 }  // namespace
 
 void bind_sentencepiece(nb::module_& module) {
@@ -132,6 +156,9 @@ void bind_sentencepiece(nb::module_& module) {
         .def_prop_ro("bos_id", [](const Loaded& loaded) { return loaded.control(loaded.file.bos_piece); })
         .def_prop_ro("eos_id", [](const Loaded& loaded) { return loaded.control(loaded.file.eos_piece); })
         .def_prop_ro("pad_id", [](const Loaded& loaded) { return loaded.control(loaded.file.pad_piece); });
+    nb::class_<PieceTracer>(module, "SentencePieceTracer")
+        .def("__init__", &load_tracer, nb::arg("data"), nb::arg("fairseq_ids"))
+        .def("spans", &spans, nb::arg("data"), nb::arg("offsets"), nb::arg("values"), nb::arg("row_offsets"));
 }
 
 }  // namespace nmt_prep

@@ -9,6 +9,7 @@ of the ``regex`` package.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from nmt_prep.subwords.byte_bpe.ranks import RankEncoder
 from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts, learn_vocabulary
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelling_model
+from nmt_prep.subwords.spans import PieceSpans, spans_by_size
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
 
 _WHITE = re.compile(r"\s")
@@ -364,7 +366,12 @@ class ByteBPETokenizer(Tokenizer):
         written = [_WHITE.sub(lambda white: spelled(white[0].encode()), piece) for piece in self._pieces]
         return [piece if text in others else text for piece, text in zip(self._pieces, written, strict=True)]
 
-    def text_sizes(self) -> npt.NDArray[np.int64]:
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        return spans_by_size(lines, rows, self._text_sizes)
+
+    @functools.cached_property
+    def _text_sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes of text that each piece stands for, without ASCII white space."""
         used = [number for number, piece in enumerate(self._pieces) if piece]
         texts = self._model.decode_bytes(np.array(used, np.int32), np.arange(len(used) + 1, dtype=np.int64), 1)
         sizes = np.zeros(len(self._pieces), np.int64)

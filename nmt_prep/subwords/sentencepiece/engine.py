@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import SentencePieceModel
+from _nmt_prep_core import SentencePieceModel, SentencePieceTracer
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import needed_extra
+from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout
 
 _log = logging.getLogger(__name__)
@@ -173,6 +175,29 @@ class NativeModel:
         values = np.ascontiguousarray(rows.values, np.int32)
         offsets = np.ascontiguousarray(rows.offsets, np.int64)
         return self._model.decode(values, offsets, threads)
+
+    def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
+        """Returns the bytes of its line that each piece was made from; bytes that make up a character have its span.
+
+        Args:
+            column: the lines.
+            rows: their ids, as :meth:`encode` returns them.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            EncodeError: an id is not in the vocabulary.
+        """
+        if self._tracer is None:
+            return PieceSpans(*np.zeros((2, len(rows.values)), np.int32), np.zeros(len(rows), np.bool_))
+        return PieceSpans(*self._tracer.spans(column.data, column.offsets, rows.values, rows.offsets))
+
+    @functools.cached_property
+    def _tracer(self) -> SentencePieceTracer | None:
+        """Finds the spans of pieces; None if the core does not know the model's normalization."""
+        try:
+            return SentencePieceTracer(np.frombuffer(self._data, np.uint8), self._id_layout == "fairseq")
+        except RuntimeError:
+            return None
 
     def _passes_own_tests(self) -> bool:
         """Returns True if the native core segments the model's test sentences like the file or the library."""

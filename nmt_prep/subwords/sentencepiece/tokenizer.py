@@ -13,15 +13,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.columns import Lines, Ragged, text_columns
+from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
+from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -240,9 +238,8 @@ class SentencePieceTokenizer(Tokenizer):
         """The pieces in order of ids, with ``▁`` for spaces."""
         return self._engine.pieces
 
-    def text_sizes(self) -> npt.NDArray[np.int64]:
-        unknown = self.unk_id
-        return np.array([-1 if i == unknown else _text_size(piece) for i, piece in enumerate(self.pieces)], np.int64)
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        return self._engine.spans(lines, rows)
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         """Returns the characters that become bytes or unknown."""
@@ -254,9 +251,3 @@ class SentencePieceTokenizer(Tokenizer):
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, id layout and the model's bytes."""
         return hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n".encode() + self._model_bytes).hexdigest()
-
-
-def _text_size(piece: str) -> int:
-    if (byte := _BYTE.fullmatch(piece)) is not None:
-        return int(chr(int(byte[1], 16)) not in " \t\n\v\f\r")
-    return len("".join(piece.replace("▁", " ").split(" ")).encode())

@@ -8,9 +8,9 @@ is greedy longest match from left to right.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -24,12 +24,12 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import available_cores
+from nmt_prep.subwords.spans import PieceSpans, spans_by_size
+from nmt_prep.subwords.t2t.spans import text_sizes, with_escapes
 from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_text
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
 
 _WHITE = re.compile(r"\s")
-_ASCII_WHITE = re.compile(r"[ \t\n\v\f\r]")
-_ESCAPED = re.compile(r"\\(?:u|\\|([0-9]{1,7});)")
 
 
 class T2TTokenizer(Tokenizer):
@@ -183,9 +183,12 @@ class T2TTokenizer(Tokenizer):
         r"""Returns the texts of the pieces, with white space escaped in the dialect's way: ``\32;`` for a space."""
         return [_WHITE.sub(lambda white: f"\\{ord(white[0])};", piece) for piece in self._pieces]
 
-    def text_sizes(self) -> npt.NDArray[np.int64]:
-        texts = (_ESCAPED.sub(_unescaped, piece.removesuffix("_")) for piece in self._pieces)
-        return np.array([len(_ASCII_WHITE.sub("", text).encode()) for text in texts], np.int64)
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        return with_escapes(spans_by_size(lines, rows, self._text_sizes), lines, rows, self._pieces)
+
+    @functools.cached_property
+    def _text_sizes(self) -> npt.NDArray[np.int64]:
+        return text_sizes(self._pieces)
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         """Returns the characters outside of the alphabet; a space may also be implied between two words."""
@@ -212,12 +215,6 @@ def _read_lines(path: Path) -> list[str]:
             f"{path}, line {line}: not UTF-8; check that this is the .subwords file, and unpack it if it is compressed"
         ) from error
     return text.replace("\r", "").removesuffix("\n").split("\n") if text else []
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if match[1] is None:
-        return "_"  # or a backslash, which has as many bytes
-    return chr(int(match[1])) if int(match[1]) <= sys.maxunicode else ""
 
 
 def _unquoted(line: str) -> str:

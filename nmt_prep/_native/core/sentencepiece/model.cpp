@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxWays = std::size_t{1} << 23;
 
-std::vector<std::string> verbatim_texts(const ModelFile& file) {
-    std::vector<std::string> texts;
-    for (const Piece& piece : file.pieces)
-        if (piece.type == PieceType::kUserDefined) texts.push_back(piece.text);
-    return texts;
-}
-
 std::vector<std::string> texts_of(const Vocabulary& vocabulary) {
     std::vector<std::string> texts;
     texts.reserve(vocabulary.entries.size());

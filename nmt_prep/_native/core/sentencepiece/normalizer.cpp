@@ -37,6 +37,13 @@ std::optional<std::string> spelled(std::string_view text, bool spaces_escaped) {
     return out;
 }
 
+std::vector<std::string> verbatim_texts(const ModelFile& file) {
+    std::vector<std::string> texts;
+    for (const Piece& piece : file.pieces)
+        if (piece.type == PieceType::kUserDefined) texts.push_back(piece.text);
+    return texts;
+}
+
 Normalizer::Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim)
     : spec_(spec),
       suffix_(whitespace_is_suffix),

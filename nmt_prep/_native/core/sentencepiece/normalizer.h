@@ -21,9 +21,12 @@ inline constexpr std::string_view kEscapedSpace = "\xE2\x96\x81";
 // Returns a text in the core's spelling; nothing if it contains a space, which no normalised text has.
 std::optional<std::string> spelled(std::string_view text, bool spaces_escaped);
 
+// Returns the texts to which no character rules apply: user-defined symbols.
+std::vector<std::string> verbatim_texts(const ModelFile& file);
+
 class Normalizer {
    public:
-    // `verbatim`: texts (user-defined symbols) to which no character rules apply.
+    // `verbatim`: as of `verbatim_texts`.
     Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, const std::vector<std::string>& verbatim);
 
     bool spaces_escaped() const { return spec_.escape_whitespaces; }
@@ -34,6 +37,17 @@ class Normalizer {
                           std::size_t from) const;
 
     static constexpr std::size_t kPadding = 16;
+
+    // A normalised text, with spaces as in pieces, and the bytes of the line that each of its bytes was made from.
+    struct Trace {
+        void add(std::string_view part, std::size_t begin, std::size_t end);
+
+        std::string text;
+        std::vector<std::int32_t> begins, ends;
+    };
+
+    // Normalises a line as `normalize` does, more slowly. Requires well-formed UTF-8.
+    void trace(const std::uint8_t* text, std::size_t size, Trace& out) const;
 
    private:
     enum : std::uint8_t {

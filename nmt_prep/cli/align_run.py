@@ -24,7 +24,7 @@ from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Progress
-from nmt_prep.stages.align import SOURCE_WORDS, TARGET_WORDS, Align, AlignedPart, AlignOutput
+from nmt_prep.stages.align import Align, AlignedPart, AlignOutput, links_of
 from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
@@ -53,15 +53,6 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
         for part in parts:
             for batch in iter_pairs(run / Align.directory / part.file):
                 file.write(joined_lines(pharaoh(links_of(batch))))
-
-
-def links_of(batch: pa.RecordBatch) -> Links:
-    """Returns the links in a batch of an aligned part."""
-    columns = [batch.column(name) for name in (SOURCE_WORDS, TARGET_WORDS)]
-    values = [column.flatten().to_numpy(zero_copy_only=False) for column in columns]
-    lengths = columns[0].value_lengths().to_numpy(zero_copy_only=False)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Links(np.column_stack(values).astype(np.int32).reshape(-1, 2), offsets, 0)
 
 
 def write_shortlists(

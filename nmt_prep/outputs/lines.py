@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from _nmt_prep_core import piece_lines
 
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.config import SIDES
+from nmt_prep.config import SIDES, Config
 from nmt_prep.outputs.output import RunFacts, ShardTask
 from nmt_prep.outputs.pairs import TextBatch, TextPairs, arrow_lines
 from nmt_prep.outputs.vocabulary import listable_pieces
@@ -33,6 +33,19 @@ def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
     source, target = (pieces_of(task.run.vocabularies[side].load()) for side in SIDES)
     for batch in task.pairs.batches():
         yield TextBatch(source.lines(batch.sources), target.lines(batch.targets), batch.corpora)
+
+
+def link_problems(config: Config) -> Iterator[tuple[str, str]]:
+    """Yields why a config gives no links of pieces of the training split: a key of the output, and what is wrong."""
+    if config.align is None:
+        yield "alignments", "the run has no links of words; add a section align"
+    elif config.align.splits is not None and "train" not in config.align.splits:
+        yield "alignments", "align.splits leaves out train; add it there"
+
+
+def unlinked(batch: TextBatch) -> int:
+    """Returns the number of pairs without any link, if the pairs have links."""
+    return 0 if batch.links is None else pc.sum(pc.equal(pc.binary_length(batch.links), 0)).as_py() or 0
 
 
 class Pieces:

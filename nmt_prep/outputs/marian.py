@@ -1,7 +1,8 @@
 """marian: TSV files with both sides of a pair on a line, and the vocabularies that Marian reads.
 
 Marian segments text itself, by a SentencePiece model. With other vocabularies the lines are pieces, and the vocabulary
-is a plain list. A tab in the text would start another column, so it becomes a space.
+is a plain list. A tab in the text would start another column, so it becomes a space. A third column may have the links
+of pieces, for guided alignment.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
-from nmt_prep.outputs.lines import line_batches
+from nmt_prep.outputs.lines import line_batches, link_problems, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.outputs.vocabulary import copy_file, headed_list, write_text
@@ -32,6 +33,10 @@ class MarianOptions(OutputOptions):
         description="true, false, or null for false with a vocabulary of kind sentencepiece, else true: write pieces "
         "separated by spaces, or text that Marian segments by the SentencePiece model",
     )
+    alignments: bool = Field(
+        False,
+        description="true or false: a third column with links of pieces, for guided alignment; needs a section align",
+    )
 
 
 class Marian(Output[MarianOptions]):
@@ -42,25 +47,31 @@ class Marian(Output[MarianOptions]):
 
     def form(self, options: MarianOptions, config: Config) -> Form:
         pieces = config.vocab.dialect != "sentencepiece" if options.pieces is None else options.pieces
+        if options.alignments:
+            return "linked_pieces" if pieces else "linked_tsv"
         return "ids" if pieces else "text"
 
     def problems(self, options: MarianOptions, config: Config) -> Iterator[tuple[str, str]]:
-        if self.form(options, config) == "text" and config.vocab.dialect != "sentencepiece":
+        if options.alignments:
+            yield from link_problems(config)
+        if options.pieces is False and config.vocab.dialect != "sentencepiece":
             problem = "Marian segments text by a SentencePiece model only, and vocab.kind is"
             yield "pieces", f"{problem} {config.vocab.dialect}; set it to true"
 
     def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
-        pairs = tabs = 0
+        pairs = tabs = without = 0
         with output_file(task.directory, f"{task.label}.tsv") as file:
             for batch in line_batches(task):
                 source, target = batch.sources, batch.targets
                 if isinstance(task.pairs, TextPairs):
                     (source, more), (target, others) = _without_tabs(source), _without_tabs(target)
                     tabs += more + others
-                file.write(_table(source, target))
+                without += unlinked(batch)
+                file.write(_table(source, target, *([] if batch.links is None else [batch.links])))
                 pairs += len(batch)
                 tick(len(batch))
-        return ShardMade(pairs, (file.facts,), {"tabs_replaced": tabs} if tabs else {})
+        counts = {"tabs_replaced": tabs, "without_links": without}
+        return ShardMade(pairs, (file.facts,), {name: count for name, count in counts.items() if count})
 
     def finish(self, made: Made[MarianOptions]) -> None:
         for side, name in vocabulary_names(made.run).items():
@@ -91,10 +102,11 @@ def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:
     return (pc.replace_substring(lines, "\t", " ") if tabs else lines), tabs
 
 
-def _table(source: pa.Array, target: pa.Array) -> memoryview:
-    """Returns pairs as the bytes of lines with two columns."""
-    end, tab, nothing = (pa.scalar(text, source.type) for text in ("\n", "\t", ""))
-    rows = pc.binary_join_element_wise(source, tab, target, end, nothing)
+def _table(*columns: pa.Array) -> memoryview:
+    """Returns columns as the bytes of lines."""
+    end, tab, nothing = (pa.scalar(text, columns[0].type) for text in ("\n", "\t", ""))
+    parts = [part for column in columns for part in (column, tab)]
+    rows = pc.binary_join_element_wise(*parts[:-1], end, nothing)
     return memoryview(rows.buffers()[2])[: pc.sum(pc.binary_length(rows)).as_py() or 0]
 
 

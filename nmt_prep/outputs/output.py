@@ -21,8 +21,13 @@ from nmt_prep.subwords import Tokenizer
 
 Options = TypeVar("Options", bound=OutputOptions)
 
-Form: TypeAlias = Literal["ids", "text"]
-"""The form in which an output gets its pairs: the ids of the records, or the text that is encoded to them."""
+Form: TypeAlias = Literal["ids", "text", "linked_text", "linked_tsv", "linked_pieces"]
+"""The form in which an output gets its pairs: the ids of the records, or the text that is encoded to them.
+
+The others have links of pieces too, if the split has links: ``linked_text`` is text with the links of the pieces that
+it is encoded to, ``linked_tsv`` is the same for a trainer that reads spaces for tabs, and ``linked_pieces`` are lines
+of pieces.
+"""
 
 
 class VocabularyFile(Protocol):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
 from nmt_prep.records import Layout, ShardIndex, ShardPlan, shard_buckets
@@ -44,11 +45,13 @@ class TextBatch:
         sources: lines of the source side, a ``large_string`` array.
         targets: lines of the target side, likewise.
         corpora: int32, shape ``[pairs]``: number of each pair's corpus.
+        links: links of the pieces of each pair, such as ``0-0 1-2``, likewise; None if the pairs have no links.
     """
 
     sources: pa.Array
     targets: pa.Array
     corpora: npt.NDArray[np.int32]
+    links: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -86,17 +89,19 @@ class IdPairs:
 
 @dataclass(frozen=True)
 class TextPairs:
-    """The pairs of a shard as text.
+    """The pairs of a shard as text, or as lines of pieces with links.
 
     Attributes:
         plan: plan that the spill files were written with.
         shard: number of the shard.
         spills: the spill files of the split.
+        linked: True if the lines of the target side have the links of the pair behind them, as of :func:`with_links`.
     """
 
     plan: ShardPlan
     shard: int
     spills: tuple[Path, ...]
+    linked: bool = False
 
     def batches(self, path: Path) -> Iterator[TextBatch]:
         """Yields the pairs in batches of a few MiB; ``path`` is the file made of them, for messages.
@@ -108,7 +113,10 @@ class TextPairs:
             first = 0
             while first < len(bucket):
                 sources, source_offsets, targets, target_offsets, corpora = bucket.text(first, _TEXT_BYTES)
-                yield TextBatch(arrow_lines(sources, source_offsets), arrow_lines(targets, target_offsets), corpora)
+                lines, links = arrow_lines(targets, target_offsets), None
+                if self.linked:
+                    lines, links = _without_links(lines)
+                yield TextBatch(arrow_lines(sources, source_offsets), lines, corpora, links)
                 first += len(corpora)
 
 
@@ -122,6 +130,18 @@ def id_pairs(layout: Layout, records: Sequence[tuple[Path, int]], start: int, st
             held.append((path, pairs))
         before += pairs
     return IdPairs(layout, tuple(held), start - first, stop - start)
+
+
+def with_links(lines: pa.Array, links: pa.Array) -> pa.Array:
+    """Returns lines, each with its links behind it, so that they go through spill files together."""
+    return pc.binary_join_element_wise(lines.cast(links.type), links, pa.scalar("\n", links.type))
+
+
+def _without_links(lines: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Returns the lines and the links that :func:`with_links` joined."""
+    parts = pc.list_flatten(pc.split_pattern(lines, "\n"))
+    even = pa.array(np.arange(0, 2 * len(lines), 2))
+    return parts.take(even), parts.take(pc.add(even, 1))
 
 
 def arrow_lines(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> pa.Array:

@@ -13,8 +13,9 @@ from nmt_prep.config import SIDES, Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
-from nmt_prep.outputs.lines import corpus_lines, line_batches
+from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
+from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.outputs.vocabulary import ListFormat, write_lists
 
 
@@ -30,6 +31,10 @@ class TextOptions(OutputOptions):
         description="a list of list, eole, joey and hf_marian: formats in which the vocabularies are written too: "
         "lists for tensorflow/nmt and Marian, for Eole or for JoeyNMT, and the files of a MarianTokenizer",
     )
+    alignments: bool = Field(
+        False,
+        description="true or false: a third file with the links of pieces; needs a section align",
+    )
 
 
 class Text(Output[TextOptions]):
@@ -40,6 +45,8 @@ class Text(Output[TextOptions]):
     holds_corpus = True
 
     def form(self, options: TextOptions, config: Config) -> Form:
+        if options.alignments:
+            return "linked_pieces" if options.pieces else "linked_text"
         return "ids" if options.pieces else "text"
 
     def problems(self, options: TextOptions, config: Config) -> Iterator[tuple[str, str]]:
@@ -47,22 +54,25 @@ class Text(Output[TextOptions]):
             yield "vocab", f"hf_marian needs a vocabulary of kind sentencepiece, vocab.kind is {config.vocab.dialect}"
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
-        if "corpus" in (config.languages.source, config.languages.target) and options.corpus:
-            yield "corpus", "its files would have the suffix of a language, .corpus"
+        if options.alignments:
+            yield from link_problems(config)
 
     def write(self, task: ShardTask[TextOptions], tick: Tick) -> ShardMade:
-        suffixes = [*(task.run.codes[side] for side in SIDES), *(["corpus"] if task.options.corpus else [])]
-        pairs = 0
+        linked = isinstance(task.pairs, TextPairs) and task.pairs.linked
+        suffixes = [*(task.run.codes[side] for side in SIDES), *(["align"] if linked else [])]
+        suffixes += ["corpus"] if task.options.corpus else []
+        pairs = without = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output_file(task.directory, f"{task.label}.{end}")) for end in suffixes]
             for batch in line_batches(task):
-                files[0].write(joined_lines(batch.sources))
-                files[1].write(joined_lines(batch.targets))
-                if task.options.corpus:
-                    files[2].write(joined_lines(corpus_lines(task.run, task.split, batch.corpora)))
-                pairs += len(batch)
+                columns = [batch.sources, batch.targets, *([] if batch.links is None else [batch.links])]
+                columns += [corpus_lines(task.run, task.split, batch.corpora)] if task.options.corpus else []
+                for file, column in zip(files, columns, strict=True):
+                    file.write(joined_lines(column))
+                pairs, without = pairs + len(batch), without + unlinked(batch)
                 tick(len(batch))
-        return ShardMade(pairs, tuple(file.facts for file in files), {})
+        counts = {"without_links": without} if without else {}
+        return ShardMade(pairs, tuple(file.facts for file in files), counts)
 
     def finish(self, made: Made[TextOptions]) -> None:
         write_lists(made.directory, made.run, made.options.vocab)

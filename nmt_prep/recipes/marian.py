@@ -41,15 +41,17 @@ def marian(run: Path) -> str:
     }
     if pieces_of_model(output):
         config["no-spm-encode"] = True
+    if output.facts["options"].get("alignments"):
+        config |= {"guided-alignment": "2", "guided-alignment-cost": "ce", "guided-alignment-weight": 0.1}
     if output.held_out is not None:
         config |= {"valid-sets": ["valid.tsv"], "valid-metrics": ["ce-mean-words"], "valid-freq": 5000}
     lines = [
         "# Trains a transformer with Marian. Lines are shuffled already; Marian shuffles them again in every epoch.",
         "",
     ]
-    for split, name in ((TRAIN, "train.tsv"), (output.held_out, "valid.tsv")):
+    for split, command, name in ((TRAIN, "cat", "train.tsv"), (output.held_out, "cut -f 1,2", "valid.tsv")):
         if split is not None:
-            lines.append(f"cat {shlex.join(map(str, output.shards(split, '.tsv')))} >{name}")
+            lines.append(f"{command} {shlex.join(map(str, output.shards(split, '.tsv')))} >{name}")
     written = here_document("marian.yml", yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     return "\n".join([*lines, "mkdir -p model", written]) + "marian -c marian.yml --devices 0\n"
 

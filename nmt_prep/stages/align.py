@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from nmt_prep.align.links import Links
 from nmt_prep.align.loading import check_known, shared_model
 from nmt_prep.align.model import Model
 from nmt_prep.artefacts import atomic_write, link_or_copy
@@ -138,6 +139,15 @@ def link_part(task: LinkTask, tick: Tick) -> Linked:
     return Linked(pairs, total, without, too_long, sha256_of(task.output))
 
 
+def links_of(batch: pa.RecordBatch) -> Links:
+    """Returns the links in a batch of an aligned part."""
+    columns = [batch.column(name) for name in (SOURCE_WORDS, TARGET_WORDS)]
+    values = [column.flatten().to_numpy(zero_copy_only=False) for column in columns]
+    lengths = columns[0].value_lengths().to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Links(np.column_stack(values).astype(np.int32).reshape(-1, 2), offsets, 0)
+
+
 SAMPLE, LEARN = SampleRounds("align"), LearningRounds("align")
 LINK = Round("align", link_part, Linked, made=lambda task, _: [task.output])
 
@@ -171,7 +181,7 @@ class Align(Stage[AlignOutput, Aligned]):
         settings = section_of(config)
         return {
             "seed": config.seed,
-            "align.splits": list(_splits(config)),
+            "align.splits": list(aligned_splits(config)),
             "align.symmetrize": settings.symmetrize,
             "align.pairs": settings.pairs,
             "align.model": settings.model,
@@ -179,7 +189,7 @@ class Align(Stage[AlignOutput, Aligned]):
             "align.version": LEARNING_VERSION,
             **{
                 f"splits.{split}.{corpus.name}.role": corpus.role
-                for split in _splits(config)
+                for split in aligned_splits(config)
                 for corpus in config.splits[split]
             },
         }
@@ -194,7 +204,7 @@ class Align(Stage[AlignOutput, Aligned]):
 
     def work(self, job: Job) -> Rounds[Aligned]:
         settings = section_of(job.config)
-        parts = {split: listed for split, listed in pair_parts(job).items() if split in _splits(job.config)}
+        parts = {split: listed for split, listed in pair_parts(job).items() if split in aligned_splits(job.config)}
         one_sided = {
             (split, corpus.name) for split in parts for corpus in job.config.splits[split] if corpus.role != "parallel"
         }
@@ -299,7 +309,7 @@ def section_of(config: Config) -> AlignSettings:
     return config.align
 
 
-def _splits(config: Config) -> tuple[str, ...]:
+def aligned_splits(config: Config) -> tuple[str, ...]:
     """Returns the splits to align."""
     return section_of(config).splits or tuple(config.splits)
 

@@ -1,25 +1,26 @@
 """Shuffles pairs as text, for the outputs that hold text, through spill files, by the permutation of the records.
 
-The outputs with the same number of shards share the spill files of a split.
+The outputs with the same form and number of shards share the spill files of a split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
+from nmt_prep.outputs import Form
 from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
 from nmt_prep.stages.encode_tasks import BucketCount, PlanTask, plan_buckets, spill_buffer, spill_name
+from nmt_prep.stages.output_links import Linking, Linkings, tagged
 from nmt_prep.stages.text import PairPart
 
 
@@ -35,6 +36,7 @@ class TextTask:
         plan: assigns pairs to buckets.
         spill: the file to write.
         tags: for each side with a tag, the tag, which becomes the first word of each line.
+        linking: how the lines get links of pieces; None for lines of text without links.
         memory: bytes of memory that the task may use.
     """
 
@@ -45,6 +47,7 @@ class TextTask:
     plan: ShardPlan
     spill: Path
     tags: Mapping[Side, str]
+    linking: Linking | None
     memory: int
 
 
@@ -63,78 +66,111 @@ def spill_text(task: TextTask, tick: Tick) -> Spilled:
         OutputError: the spill file cannot be written.
     """
     row = task.first_row
+    links = iter(()) if task.linking is None else task.linking.batches()
     with SpillWriter(task.spill, task.plan, buffer_bytes=spill_buffer(task.memory)) as writer:
         for batch in iter_pairs(task.part, columns=SIDES):
-            source, target = (_tagged(strip_lines(batch.column(side)), task.tags.get(side)) for side in SIDES)
+            text: dict[Side, pa.Array] = {side: strip_lines(batch.column(side)) for side in SIDES}
+            if task.linking is None:
+                source, target = (tagged(text[side], task.tags.get(side)) for side in SIDES)
+            else:
+                source, target = task.linking.linked(next(links), text, task.tags)
             writer.add_text(row, source, target, task.corpus)
             row += len(batch)
             tick(len(batch))
         return Spilled(writer.close().pairs)
 
 
-def _tagged(lines: pa.Array, tag: str | None) -> pa.Array:
-    if tag is None:
-        return lines
-    return pc.binary_join_element_wise(pa.scalar(tag, lines.type), lines, pa.scalar(" ", lines.type))
-
-
 PLAN_TEXT = Round("plan-text", plan_buckets, BucketCount, by_all=True)
 SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill])
 
 
+_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
+"""Bytes of lines with their links for each byte of text, about. Buckets are planned by them."""
+
+
+@dataclass(frozen=True, order=True)
+class Wanted:
+    """Lines that outputs need.
+
+    Attributes:
+        split: the split.
+        shards: number of shards.
+        form: form of the lines.
+    """
+
+    split: str
+    shards: int
+    form: Form
+
+    @property
+    def name(self) -> str:
+        """Name of its tasks and spill files."""
+        return f"{self.form}-{self.split}-{self.shards}"
+
+
 def shuffled_text(
-    job: Job, parts: Mapping[str, Sequence[PairPart]], wanted: Mapping[str, set[int]]
-) -> Rounds[dict[tuple[str, int], list[TextPairs]]]:
-    """Yields the rounds that shuffle text; returns the pairs of each shard, by split and number of shards.
+    job: Job, parts: Mapping[str, Sequence[PairPart]], wanted: Iterable[Wanted]
+) -> Rounds[dict[Wanted, list[TextPairs]]]:
+    """Yields the rounds that shuffle lines; returns the pairs of each shard.
 
     Args:
         job: job of the stage.
         parts: the parts of each split.
-        wanted: for each split, the numbers of shards that outputs have.
+        wanted: the lines that outputs need.
     """
-    config = job.config
-    memory = job.task_memory if any(wanted.values()) else 0
-    plans = [
-        ShardPlan(GlobalShuffle(sum(part.pairs for part in parts[split]), config.seed, split), shards, 1, "text")
-        for split, counts in wanted.items()
-        for shards in sorted(counts)
-    ]
+    each = sorted(set(wanted))
+    memory = job.task_memory if each else 0
+    plans = {
+        want: ShardPlan(
+            GlobalShuffle(sum(part.pairs for part in parts[want.split]), job.config.seed, want.split),
+            want.shards,
+            1,
+            "text",
+        )
+        for want in each
+    }
     size = {split: sum(part.bytes for part in listed) for split, listed in parts.items()}
-    tasks = [PlanTask(_name(plan), plan, size[plan.shuffle.split], memory) for plan in plans]
+    tasks = [PlanTask(want.name, plans[want], _SIZES[want.form] * size[want.split], memory) for want in each]
     decided = yield from PLAN_TEXT.run(tasks)
-    plans = [replace(plan, buckets_per_shard=buckets.per_shard) for plan, buckets in zip(plans, decided, strict=True)]
-    spills = [task for plan in plans for task in _spill_tasks(job, plan, parts[plan.shuffle.split])]
-    yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans))
+    plans = {
+        want: replace(plans[want], buckets_per_shard=buckets.per_shard)
+        for want, buckets in zip(each, decided, strict=True)
+    }
+    linkings = {form: None if form == "text" else Linkings(job, form) for form in {want.form for want in each}}
+    spills = [
+        task for want in each for task in _spill_tasks(job, want, plans[want], parts[want.split], linkings[want.form])
+    ]
+    yield from SPILL_TEXT.run(spills, sum(plan.rows for plan in plans.values()))
     return {
-        (plan.shuffle.split, plan.shards): [
-            TextPairs(plan, shard, tuple(_spill(job, plan, part) for part in range(len(parts[plan.shuffle.split]))))
-            for shard in range(plan.shards)
+        want: [
+            TextPairs(
+                plan,
+                shard,
+                tuple(job.scratch / spill_name(want.name, part) for part in range(len(parts[want.split]))),
+                want.form != "text",
+            )
+            for shard in range(want.shards)
         ]
-        for plan in plans
+        for want, plan in plans.items()
     }
 
 
-def _spill_tasks(job: Job, plan: ShardPlan, parts: Sequence[PairPart]) -> Iterator[TextTask]:
-    split, row = plan.shuffle.split, 0
-    tags = {corpus.name: corpus.tags for corpus in job.config.splits[split]}
+def _spill_tasks(
+    job: Job, want: Wanted, plan: ShardPlan, parts: Sequence[PairPart], linkings: Linkings | None
+) -> Iterator[TextTask]:
+    row = 0
+    tags = {corpus.name: corpus.tags for corpus in job.config.splits[want.split]}
     numbers: dict[str, int] = {}
     for number, part in enumerate(parts):
         yield TextTask(
-            key=f"{_name(plan)}-{number:05d}",
+            key=f"{want.name}-{number:05d}",
             part=part.path,
             corpus=numbers.setdefault(part.corpus, len(numbers)),
             first_row=row,
             plan=plan,
-            spill=_spill(job, plan, number),
+            spill=job.scratch / spill_name(want.name, number),
             tags=tags[part.corpus],
+            linking=None if linkings is None else linkings.of_part(want.split, number, part.corpus),
             memory=job.task_memory,
         )
         row += part.pairs
-
-
-def _name(plan: ShardPlan) -> str:
-    return f"text-{plan.shuffle.split}-{plan.shards}"
-
-
-def _spill(job: Job, plan: ShardPlan, part: int) -> Path:
-    return job.scratch / spill_name(_name(plan), part)

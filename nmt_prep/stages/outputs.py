@@ -15,15 +15,16 @@ from nmt_prep.artefacts import write_json
 from nmt_prep.config import Config, Side
 from nmt_prep.engines import Tick
 from nmt_prep.errors import RecordsError
-from nmt_prep.outputs import Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
+from nmt_prep.outputs import Form, Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
 from nmt_prep.outputs.pairs import IdPairs, TextPairs, id_pairs
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.records import DatasetInfo, load_dataset_info
+from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.frames import tag_settings
-from nmt_prep.stages.output_text import PLAN_TEXT, SPILL_TEXT, shuffled_text
+from nmt_prep.stages.output_text import PLAN_TEXT, SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.subwords import Tokenizer
@@ -92,7 +93,13 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         return bool(wanted_outputs(config))
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return (*pair_stages(config), Vocabulary, *((Encode,) if _reads_records(config) else ()))
+        linked = any(form not in ("ids", "text") for form in _forms(config))
+        return (
+            *pair_stages(config),
+            *((Align,) if linked else ()),
+            Vocabulary,
+            *((Encode,) if "ids" in _forms(config) else ()),
+        )
 
     def settings(self, config: Config) -> dict[str, object]:
         return {
@@ -109,13 +116,14 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         wanted, parts, run = wanted_outputs(job.config), pair_parts(job), _facts(job)
         for options in wanted.values():
             kind_of(options).check(options, run)
-        texts: dict[str, set[int]] = {split: set() for split in parts}
-        for options in wanted.values():
-            if kind_of(options).form(options, job.config) == "text":
-                for split in parts:
-                    texts[split].add(kind_of(options).shards(options, job.config, split))
+        texts = [
+            Wanted(split, kind_of(options).shards(options, job.config, split), form)
+            for options in wanted.values()
+            for split in parts
+            if (form := form_of(options, job.config, split)) != "ids"
+        ]
         shuffled = yield from shuffled_text(job, parts, texts)
-        records = load_dataset_info(job.directory_of(Encode)) if _reads_records(job.config) else None
+        records = load_dataset_info(job.directory_of(Encode)) if "ids" in _forms(job.config) else None
         tasks = [
             task
             for name, options in wanted.items()
@@ -147,8 +155,16 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         return Result(OutputsOutput(facts), Counts(pairs, pairs, other=counts), digests=digests)
 
 
-def _reads_records(config: Config) -> bool:
-    return any(kind_of(options).form(options, config) == "ids" for options in wanted_outputs(config).values())
+def form_of(options: OutputOptions, config: Config, split: str) -> Form:
+    """Returns the form in which an output gets the pairs of a split; without links if the split has none."""
+    form = kind_of(options).form(options, config)
+    if form in ("ids", "text") or split in aligned_splits(config):
+        return form
+    return "ids" if form == "linked_pieces" else "text"
+
+
+def _forms(config: Config) -> set[Form]:
+    return {form_of(options, config, split) for options in wanted_outputs(config).values() for split in config.splits}
 
 
 def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
@@ -188,22 +204,22 @@ def _shard_tasks(
     run: RunFacts,
     parts: Mapping[str, Sequence[PairPart]],
     records: DatasetInfo | None,
-    shuffled: Mapping[tuple[str, int], Sequence[TextPairs]],
+    shuffled: Mapping[Wanted, Sequence[TextPairs]],
 ) -> Iterator[ShardTask[Any]]:
     kind = kind_of(options)
-    as_text = kind.form(options, job.config) == "text"
     directory = job.directory_of(Encode)
     for split, listed in parts.items():
         shards, rows = kind.shards(options, job.config, split), sum(part.pairs for part in listed)
+        form = form_of(options, job.config, split)
         recorded = () if records is None else records.splits[split].shards
         held = [(directory / shard.file, shard.pairs) for shard in recorded]
         for number in range(shards):
             start, stop = number * rows // shards, (number + 1) * rows // shards
             pairs: IdPairs | TextPairs
-            if records is None or as_text:
-                pairs = shuffled[split, shards][number]
-            else:
+            if records is not None and form == "ids":
                 pairs = id_pairs(records.layout, held, start, stop)
+            else:
+                pairs = shuffled[Wanted(split, shards, form)][number]
             yield ShardTask(
                 key=f"{name}-{split}-{number:05d}",
                 options=options,

@@ -188,7 +188,8 @@ class NativeModel:
             EncodeError: an id is not in the vocabulary.
         """
         if self._tracer is None:
-            return PieceSpans(*np.zeros((2, len(rows.values)), np.int32), np.zeros(len(rows), np.bool_))
+            nowhere = np.zeros(len(rows.values), np.int32)
+            return PieceSpans(nowhere, nowhere, np.zeros(len(rows), np.bool_))
         return PieceSpans(*self._tracer.spans(column.data, column.offsets, rows.values, rows.offsets))
 
     @functools.cached_property

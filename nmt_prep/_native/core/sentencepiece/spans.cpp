@@ -68,7 +68,8 @@ std::size_t PieceTracer::size_at(const Normalizer::Trace& trace, std::size_t at,
                                  const Piece* next) const {
     if (piece.type == PieceType::kByte)
         return at < trace.text.size() && trace.text[at] == static_cast<char>(byte_of_piece(piece.text)) ? 1 : 0;
-    if (piece.type != PieceType::kUnknown) return piece.in_text() && has_at(trace, at, piece.text) ? piece.text.size() : 0;
+    if (piece.type != PieceType::kUnknown)
+        return piece.in_text() && has_at(trace, at, piece.text) ? piece.text.size() : 0;
     std::size_t end = at;
     while (end < trace.text.size()) {
         end += character_size(static_cast<std::uint8_t>(trace.text[end]));

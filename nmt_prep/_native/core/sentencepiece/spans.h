@@ -12,8 +12,8 @@
 
 namespace nmt_prep::sentencepiece {
 
-// The bytes of its line that each piece was made from, [begins[k], ends[k]), and for each line, whether they were found.
-// They are empty in lines where they were not.
+// The bytes of its line that each piece was made from, [begins[k], ends[k]), and for each line, whether they were
+// found. They are empty in lines where they were not.
 struct PieceSpans {
     std::unique_ptr<std::int32_t[]> begins, ends;
     std::unique_ptr<bool[]> found;

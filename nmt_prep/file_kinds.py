@@ -54,9 +54,14 @@ def file_kind(path: Path) -> FileKind | None:
     """Guesses the format of a file; returns None for plain lines of text and for files that cannot be read."""
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+            return kind_of(file.read(_HEAD_BYTES))
     except OSError:
         return None
+
+
+def kind_of(head: bytes) -> FileKind | None:
+    """Guesses the format of a file from its first bytes; returns None for plain lines of text."""
+    head = head[:_HEAD_BYTES]
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind

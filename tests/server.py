@@ -19,7 +19,7 @@ class Answer:
         cut: bytes of the body that are sent before the connection closes; None is all.
         stall: seconds of silence before the connection closes.
         chunked: send the body in chunks; if it is cut, the last chunk is not sent.
-        ranges: honour Range and If-Range, against the ETag or Last-Modified in the headers.
+        ranges: honour Range and If-Range, against the ETag or Last-Modified in the headers, and ranges with an end.
         claim: a false value for Content-Range; empty is no such header.
         slow: seconds between blocks of ``piece`` bytes.
         slow_head: seconds between the bytes of the head.
@@ -42,16 +42,17 @@ class Answer:
 
     def ranged(self, asked: dict[str, str]) -> Answer:
         """Returns the requested part if ranges are honoured."""
-        match = re.fullmatch(r"bytes=(\d+)-", asked.get("Range", ""))
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.get("Range", ""))
         known = (self.headers.get("ETag"), self.headers.get("Last-Modified"))
-        if not self.ranges or match is None or asked.get("If-Range") not in known:
+        if not self.ranges or match is None or (not match[2] and asked.get("If-Range") not in known):
             return self
         start, total = int(match[1]), len(self.body)
         if start >= total:
             return replace(self, status=416, body=b"", headers={"Content-Range": f"bytes */{total}"})
-        claim = f"bytes {start}-{total - 1}/{total}" if self.claim is None else self.claim
+        end = min(int(match[2]) + 1, total) if match[2] else total
+        claim = f"bytes {start}-{end - 1}/{total}" if self.claim is None else self.claim
         headers = {**self.headers, "Content-Range": claim} if claim else self.headers
-        return replace(self, status=206, body=self.body[start:], headers=headers)
+        return replace(self, status=206, body=self.body[start:end], headers=headers)
 
 
 @dataclass

@@ -46,12 +46,14 @@ class Entry:
         refused: why it may not be extracted; empty if it may.
         open: opens its content; call it at most once, before the next entry is requested.
         single: true if the file is not an archive and this is its whole content.
+        size: bytes of its content as the archive states them; None if the file is not an archive.
     """
 
     name: str
     refused: str
     open: Callable[[], Peekable]
     single: bool = False
+    size: int | None = None
 
 
 class DamagedError(ArchiveError):
@@ -61,10 +63,17 @@ class DamagedError(ArchiveError):
 class Budget:
     """Counts the output of an archive, and raises once it exceeds the limits."""
 
-    def __init__(self, archive: Archive, limits: Limits) -> None:
-        self.path = archive.path
+    def __init__(self, path: object, size: int, limits: Limits) -> None:
+        """Sets the limits.
+
+        Args:
+            path: path or address of the archive, for messages.
+            size: its bytes.
+            limits: of the config.
+        """
+        self.path = path
         self.limits = limits
-        self._most = max(ALWAYS_ALLOWED, limits.max_ratio * archive.path.stat().st_size)
+        self._most = max(ALWAYS_ALLOWED, limits.max_ratio * size)
 
     def check_members(self, count: int) -> None:
         """Raises if there are too many entries."""
@@ -92,9 +101,14 @@ class Budget:
 
 
 class Bounded:
-    """A stream that raises once a budget is exceeded."""
+    """A stream that raises once a budget is exceeded.
+
+    Attributes:
+        skip: skips bytes of the stream and returns how many, fewer only at its end; None if they must be read.
+    """
 
     def __init__(self, stream: Readable, budget: Budget) -> None:
+        self.skip: Callable[[int], int] | None = getattr(stream, "skip", None)
         self._stream = stream
         self._budget = budget
         self._total = 0

@@ -9,7 +9,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +19,14 @@ import pyarrow as pa
 
 from nmt_prep.archives.checked import CheckedFile
 from nmt_prep.archives.compression import decompressed
-from nmt_prep.archives.entry import Archive, Bounded, Budget, DamagedError, Entry, Peekable
+from nmt_prep.archives.entry import Archive, Bounded, Budget, DamagedError, Entry, Peekable, Readable
 from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name, nearest, without_suffix
 from nmt_prep.archives.tar import is_tar, tar_entries
 from nmt_prep.archives.zip import STARTS, zip_entries
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError
-from nmt_prep.file_kinds import file_kind
+from nmt_prep.file_kinds import FileKind, file_kind
 
 _CHUNK = 1 << 20
 _NAMES_KEPT = 100_000  # for messages
@@ -116,13 +116,13 @@ def _read_members(
     patterns = {name: matcher(name) for name in wanted}
     for name in patterns:
         if climbs_out(name):
-            raise _refused(archive, name, "not inside the archive")
+            raise refused_member(archive.path, name, "not inside the archive")
     found: dict[str, Extracted] = {}
     names: list[str] = []
     single = False
     total = 0
     with _reading(archive):
-        budget = Budget(archive, limits)
+        budget = Budget(archive.path, archive.path.stat().st_size, limits)
         raw = CheckedFile(archive.path)
         buffered: io.BufferedReader = io.BufferedReader(raw, _CHUNK)
     with buffered as file, closing(_entries(archive, file, budget, patterns)) as entries:
@@ -138,14 +138,16 @@ def _read_members(
             if name in found:
                 raise ArchiveError(f"{archive.path}: {name!r} occurs twice, so the member is ambiguous")
             if climbs_out(name) or entry.refused:
-                raise _refused(archive, name, entry.refused or "not inside the archive")
+                raise refused_member(archive.path, name, entry.refused or "not inside the archive")
             found[name] = keep(name, _chunks(entry, archive, budget))
             total += found[name].size
             budget.check_total(total)
         result = {name: _matches(pattern, found) for name, pattern in patterns.items()}
         for name, matched in result.items():
             if not matched:
-                raise _missing(name, names, archive, single)
+                raise missing_member(
+                    name, names, archive.path, file_kind(archive.path) if single else None, single=single
+                )
         with _reading(archive):
             raw.check(archive.sha256)
     return result
@@ -162,13 +164,24 @@ def _entries(
     archive: Archive, file: io.BufferedReader, budget: Budget, wanted: Iterable[str]
 ) -> Generator[Entry, None, None]:
     with _reading(archive):
-        yield from entries_of(archive, file, budget, wanted)
+        yield from entries_of(archive.name, file, budget, wanted)
 
 
 def entries_of(
-    archive: Archive, file: io.BufferedReader, budget: Budget, wanted: Iterable[str]
+    name: str,
+    file: io.BufferedReader,
+    budget: Budget,
+    wanted: Iterable[str],
+    within: Callable[[Peekable], Readable] = decompressed,
 ) -> Generator[Entry, None, None]:
     """Yields the entries in the order of the archive; a tar's entry is skipped when the next is requested.
+
+    Args:
+        name: original name of the file.
+        file: the archive, or a single file.
+        budget: limits of the entries.
+        wanted: requested members; a single file gets the name by which it is requested.
+        within: returns the stream of a tar, decompressed.
 
     Raises:
         ArchiveError: an entry is refused.
@@ -177,11 +190,11 @@ def entries_of(
     if file.peek(4)[:4] in STARTS:
         yield from zip_entries(file, budget)
     elif _is_tar(file):
-        yield from tar_entries(Bounded(decompressed(file), budget), budget)
+        yield from tar_entries(Bounded(within(file), budget), budget)
     else:
-        names = {WHOLE_FILE, archive.name, without_suffix(archive.name)}
-        name = next((name for name in wanted if name in names), without_suffix(archive.name))
-        yield Entry(name, "", lambda: cast(Peekable, file), single=True)
+        names = {WHOLE_FILE, name, without_suffix(name)}
+        asked = next((each for each in wanted if each in names), without_suffix(name))
+        yield Entry(asked, "", lambda: cast(Peekable, file), single=True)
 
 
 def _is_tar(file: io.BufferedReader) -> bool:
@@ -224,27 +237,38 @@ def _reading(archive: Archive) -> Iterator[None]:
         raise DamagedError(f"{archive.path} is damaged or cut short ({error or type(error).__name__})") from error
 
 
-def _refused(archive: Archive, name: str, why: str) -> ArchiveError:
+def refused_member(path: object, name: str, why: str) -> ArchiveError:
+    """Returns the error for a requested member that may not be extracted."""
     return ArchiveError(
-        f"{archive.path}: the member {name!r} is refused: it is {why}; only regular files inside the archive are read"
+        f"{path}: the member {name!r} is refused: it is {why}; only regular files inside the archive are read"
     )
 
 
-def _missing(name: str, names: list[str], archive: Archive, single: bool) -> ArchiveError:
+def missing_member(
+    name: str, names: Sequence[str], path: object, kind: FileKind | None, *, single: bool
+) -> ArchiveError:
+    """Returns the error for a requested member that an archive lacks.
+
+    Args:
+        name: the requested name, pattern, or :data:`WHOLE_FILE`.
+        names: the names of its members.
+        path: path or address of the archive.
+        kind: what the file looks like if it is no archive; None for plain text.
+        single: true if it is no archive.
+    """
     if name == WHOLE_FILE:
         listed = ", ".join(map(repr, names[:5]))
-        return ArchiveError(f"{archive.path} is an archive ({listed}, …); name the members to use in the config")
+        return ArchiveError(f"{path} is an archive ({listed}, …); name the members to use in the config")
     if single:
-        kind = file_kind(archive.path)
         return MissingMemberError(
             name,
-            f"{archive.path} has no member {name!r}, since it is no archive: it looks like "
+            f"{path} has no member {name!r}, since it is no archive: it looks like "
             f"{kind.words if kind else 'plain text'}; check url, or where the file is the corpus itself, leave the "
             "member out",
         )
     what = f"no member that matches {name!r}" if is_pattern(name) else f"no member {name!r}"
     return MissingMemberError(
-        name, f"{archive.path} has {what}; {nearest(name, names)}: correct the member's name in the config"
+        name, f"{path} has {what}; {nearest(name, names)}: correct the member's name in the config"
     )
 
 
@@ -261,11 +285,10 @@ def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str
         limits: of the decompressed content; content beyond them is not tested.
         advance: called with the number of bytes decompressed; it may end the test by raising.
     """
-    archive = Archive(path, path.name, "")
-    budget = Budget(archive, limits)
+    budget = Budget(path, path.stat().st_size, limits)
     total = 0
     try:
-        with path.open("rb") as file, closing(entries_of(archive, file, budget, ())) as entries:
+        with path.open("rb") as file, closing(entries_of(path.name, file, budget, ())) as entries:
             for entry in entries:
                 if entry.refused:
                     continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable
@@ -57,6 +57,7 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
             info.name,
             kind or ("a sparse file" if sparse else ""),
             lambda section=section: cast(Peekable, io.BufferedReader(section, _CHUNK)),  # type: ignore[misc]
+            size=section.size,
         )
         section.skip()
         tar.skip(-section.size % _BLOCK)
@@ -65,10 +66,11 @@ def tar_entries(stream: Readable, budget: Budget) -> Iterator[Entry]:
 
 
 class _Tar:
-    """The blocks of a tar."""
+    """The blocks of a tar. Content that is not wanted is skipped without reading it if the stream has ``skip``."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
+        self._skip: Callable[[int], int] | None = getattr(stream, "skip", None)
         self._position = 0
 
     def read(self, size: int) -> bytes:
@@ -76,9 +78,16 @@ class _Tar:
         self._position += len(data)
         return data
 
-    def skip(self, size: int) -> None:
-        if len(self.read(size)) < size:
-            raise tarfile.ReadError("it ends within an entry")
+    def skip(self, size: int, what: str = "an entry") -> None:
+        while size:
+            if self._skip is None:
+                skipped = len(self.read(min(size, _CHUNK)))
+            else:
+                skipped = self._skip(size)
+                self._position += skipped
+            if not skipped:
+                raise tarfile.ReadError(f"it ends within {what}")
+            size -= skipped
 
     def next_header(self) -> tarfile.TarInfo | None:
         """Returns the next entry's header, updated from its extended headers; None at the end of the archive."""
@@ -157,11 +166,8 @@ class _Section(io.RawIOBase):
 
     def skip(self) -> None:
         """Skips the rest of the content."""
-        while self._left:
-            data = self._tar.read(min(_CHUNK, self._left))
-            if not data:
-                raise tarfile.ReadError(f"it ends within {self._name!r}")
-            self._left -= len(data)
+        self._tar.skip(self._left, repr(self._name))
+        self._left = 0
 
 
 def _pax_fields(data: bytes) -> dict[str, str]:

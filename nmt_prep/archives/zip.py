@@ -37,7 +37,7 @@ def zip_entries(file: BufferedReader, budget: Budget) -> Iterator[Entry]:
         infos = zipped.infolist()
         _refuse_overlaps(infos, zipped.start_dir, budget)
         for info in infos:
-            yield Entry(info.filename, _refused(info), partial(_open, zipped, info))
+            yield Entry(info.filename, _refused(info), partial(_open, zipped, info), size=info.file_size)
 
 
 def _open(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Peekable:

@@ -51,7 +51,7 @@ def print_pairs(
     else:
         cleaned = stage == "clean" or (stage is None and config.cleans(wanted.split))
         rows = chosen_texts(outputs, Clean if cleaned else Compile, wanted)
-    console = _console()
+    console = table_console()
     held = list(rows) if not as_json else []
     if held:
         console.print(_table(held))
@@ -82,7 +82,7 @@ def print_trace(path: Path, overrides: Iterable[str], split: str, where: str, *,
         for side in SIDES:
             tokenizer = tokenizers[side]
             found[f"{side}_pieces"] = [tokenizer.pieces[number] for number in tokenizer.encode(found[side])]
-    console = _console()
+    console = table_console()
     if as_json:
         console.print(json_line(found), soft_wrap=True)
         return
@@ -99,11 +99,14 @@ def print_trace(path: Path, overrides: Iterable[str], split: str, where: str, *,
     console.print(table)
 
 
-def shown(text: str) -> str:
-    """Returns a text for a cell of a table, cut if it is long. Control characters, tabs and line ends are escaped."""
+def shown(text: str, most: int = _CUT) -> str:
+    """Returns a text for a cell of a table, cut if it takes more than ``most`` cells.
+
+    Control characters, tabs and line ends are escaped.
+    """
     safe = printable(text).replace("\t", "\\t").replace("\n", "\\n")
     safe = safe.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    return safe if cell_len(safe) <= _CUT else f"{set_cell_size(safe, _CUT - 1).rstrip()}…"
+    return safe if cell_len(safe) <= most else f"{set_cell_size(safe, most - 1).rstrip()}…"
 
 
 def _table(rows: list[Row]) -> Table:
@@ -131,7 +134,8 @@ def _joined(text: str | list[str]) -> str:
     return text if isinstance(text, str) else " ".join(text)
 
 
-def _console() -> SafeConsole:
+def table_console() -> SafeConsole:
+    """Returns a console on standard output, with 80 columns if that is not a terminal."""
     console = open_console()
     if not console.is_terminal:
         console.width = _WIDTH

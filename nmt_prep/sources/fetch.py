@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -247,18 +247,35 @@ def opened_object(url: str) -> Iterator[Answer]:
         ConfigError: the extra is not installed.
         DownloadError: it cannot be read.
     """
-    fsspec = needed_extra("fsspec", "cloud", shown(url))
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-        facts = system.info(path)
+    with object_errors(url), object_file(url) as (file, facts):
         etag = facts.get("ETag") or facts.get("etag")
-        with system.open(path, "rb") as file:
-            chunks = _chunks(file, url)
-            yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=chunks)
-    except ImportError as error:
-        raise ConfigError(f"{shown(url)} needs {error.name}: pip install 'nmt-prep[cloud]'") from error
+        yield Answer(url, 0, facts["size"], delimited=True, etag=etag, modified=None, chunks=_chunks(file, url))
+
+
+@contextmanager
+def object_file(url: str) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """Opens an object as a file, with what its storage says of it, such as ``size``; use :func:`object_errors` too."""
+    fsspec = needed_extra("fsspec", "cloud", shown(url))
+    system, path = fsspec.core.url_to_fs(url)
+    facts = system.info(path)
+    with system.open(path, "rb") as file:
+        yield file, facts
+
+
+@contextmanager
+def object_errors(url: str) -> Iterator[None]:
+    """Converts the errors of storage libraries.
+
+    Raises:
+        ConfigError: a library is not installed.
+        DownloadError: the object cannot be read.
+    """
+    try:
+        yield
     except NmtPrepError:
         raise
+    except ImportError as error:
+        raise ConfigError(f"{shown(url)} needs {error.name}: pip install 'nmt-prep[cloud]'") from error
     except FileNotFoundError as error:
         raise DownloadError(f"{shown(url)}: there is no such object; check the url in the config") from error
     except PermissionError as error:

@@ -35,6 +35,7 @@ class Answer:
         etag: ETag header, strong or weak.
         modified: Last-Modified header.
         chunks: the body as served; compressed archives are not decompressed.
+        part: true if the body was sent as a part of the file.
     """
 
     url: str
@@ -44,6 +45,7 @@ class Answer:
     etag: str | None
     modified: str | None
     chunks: Iterator[bytes]
+    part: bool = False
 
 
 @dataclass(frozen=True)

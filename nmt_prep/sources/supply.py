@@ -45,6 +45,11 @@ class DownloadCache:
             return False
         return True
 
+    def find(self, sha256: str) -> Path | None:
+        """Returns the path of a file in the cache, unverified; None if the cache does not have it."""
+        kept = self._path(sha256)
+        return kept if kept.is_file() else None
+
     def offer(self, path: Path, sha256: str) -> None:
         """Adds a file for other runs; errors are ignored, since the cache is optional."""
         kept = self._path(sha256)

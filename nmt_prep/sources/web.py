@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -47,23 +47,75 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
         RestartError: a retry from the first byte may work.
         DownloadError: a retry will not help.
     """
+    headers = {} if resume is None else {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
+
+    def place(response: requests.Response) -> tuple[int, int | None]:
+        if resume is None:
+            raise DownloadError(
+                f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
+            )
+        return resume.size, _checked_total(response, resume, url)
+
+    with _answered(url, headers, place, limits, clock, stop) as answer:
+        yield answer
+
+
+@contextmanager
+def asked_for_part(url: str, start: int, size: int, limits: Limits, clock: Clock, stop: Stop) -> Iterator[Answer]:
+    """Requests a part of a file from a server.
+
+    A server that does not send parts sends the whole file. Then ``start`` of the answer is 0, and the caller reads only
+    as much of the body as it needs.
+
+    Args:
+        url: an http or https URL.
+        start: offset of the first byte.
+        size: number of bytes, 1 or more.
+        limits: timeouts.
+        clock: source of time, for dates in Retry-After and for stalls.
+        stop: interrupts the request.
+
+    Raises:
+        TransientError: a retry may work.
+        DownloadError: a retry will not help.
+    """
+
+    def place(response: requests.Response) -> tuple[int, int | None]:
+        found = response.headers.get("Content-Range", "")
+        match = _CONTENT_RANGE.fullmatch(found)
+        if match is None or int(match[1]) != start or match[3] == "*":
+            raise DownloadError(f"{shown(url)}: asked for bytes from {start}, got {found!r}; use another mirror")
+        return start, int(match[3])
+
+    try:
+        with _answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, place, limits, clock, stop) as answer:
+            yield answer
+    except RestartError as error:  # status 416
+        raise DownloadError(
+            f"{shown(url)}: the file there has no byte {start}; check the url, or use another mirror"
+        ) from error
+
+
+@contextmanager
+def _answered(
+    url: str,
+    headers: dict[str, str],
+    place: Callable[[requests.Response], tuple[int, int | None]],
+    limits: Limits,
+    clock: Clock,
+    stop: Stop,
+) -> Iterator[Answer]:
+    """Sends a request; ``place`` returns the offset of a part in its file, and the size of the file."""
     from nmt_prep.sources.route import Route  # noqa: PLC0415  (loads requests)
 
-    headers = dict(_HEADERS)
-    if resume is not None:
-        headers |= {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
-    with Route(url, stop) as route, _get(route, url, headers, limits) as response:
+    with Route(url, stop) as route, _get(route, url, {**_HEADERS, **headers}, limits) as response:
         with route.watch.within(limits.stall_seconds):
             fault = _fault(response, url, clock)
         if fault is not None:
             raise fault
         start, total = 0, _length(response)
         if response.status_code == requests.codes.partial_content:
-            if resume is None:
-                raise DownloadError(
-                    f"{shown(url)}: sent only a part of the file without being asked to; use another mirror"
-                )
-            start, total = resume.size, _checked_total(response, resume, url)
+            start, total = place(response)
         yield Answer(
             url=route.url,
             start=start,
@@ -72,6 +124,7 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
             etag=response.headers.get("ETag"),
             modified=response.headers.get("Last-Modified"),
             chunks=_chunks(route, response, limits, clock, stop),
+            part=response.status_code == requests.codes.partial_content,
         )
 
 

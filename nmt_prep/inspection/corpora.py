@@ -1,0 +1,197 @@
+"""Looks at all corpora of a config."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from nmt_prep.archives.contents import Beginning
+from nmt_prep.cleaning.languages import LanguageIdentifier
+from nmt_prep.config import SIDES, Config, Corpus, Languages
+from nmt_prep.corpora import format_of, parts_of
+from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
+from nmt_prep.inspection.files import Looked, Looker
+from nmt_prep.inspection.languages import installed_identifier, language_warning, side_facts
+from nmt_prep.inspection.pairs import SMALL, first_pairs
+from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.sources.parts import BEGINNING
+from nmt_prep.sources.timing import Stop
+from nmt_prep.stages.compile_health import observed_sides
+from nmt_prep.stages.download import Needed, fetched_corpora, needed_vocabularies
+from nmt_prep.stages.extract import Wanted, config_key, wanted_by
+
+_MOST_TEMPORARY = 1 << 30
+"""Bytes of all temporary files together."""
+
+
+def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = None, pairs: int = 3) -> Inspection:
+    """Looks at the corpora and vocabularies that a config names, without fetching them.
+
+    Args:
+        config: a checked config.
+        base_dir: directory that its paths are relative to.
+        lock_file: the lock file; None without one. It is only read.
+        pairs: number of pairs of each corpus to return.
+
+    Raises:
+        ConfigError: the lock file cannot be used.
+        OutputError: the directory of temporary files cannot be written.
+    """
+    corpora = list(fetched_corpora(config))
+    wanted = [list(wanted_by(split, corpus)) for split, corpus in corpora]
+    vocabularies = list(needed_vocabularies(config))
+    containers = {each.container.mirrors: each.container for own in wanted for each in own}
+    containers |= {needed.mirrors: needed for needed in vocabularies}
+    members = {
+        mirrors: list(dict.fromkeys(each.member for own in wanted for each in own if each.container.mirrors == mirrors))
+        or [""]
+        for mirrors in containers
+    }
+    most = max(BEGINNING, min(SMALL, _MOST_TEMPORARY // max(1, sum(map(len, members.values())))))
+    identified = installed_identifier()
+    with tempfile.TemporaryDirectory(prefix="nmt-prep-") as directory:
+        looker = Looker(config, base_dir, LockFile(lock_file), Stop(), most)
+        looked = _look_at_all(looker, list(containers.values()), members, Path(directory))
+        facts = tuple(
+            _Examined(split, corpus, own, looked, config.languages).facts(identified and identified[1], pairs)
+            for (split, corpus), own in zip(corpora, wanted, strict=True)
+        )
+    existing = [(needed, looked[needed.mirrors]) for needed in vocabularies]
+    return Inspection(
+        facts,
+        tuple(_file_facts(needed.key, each) for needed, each in existing),
+        tuple(f"{needed.key}: {problem}" for needed, each in existing for problem in each.problems),
+        identified and identified[0],
+    )
+
+
+def _look_at_all(
+    looker: Looker,
+    containers: Sequence[Needed],
+    members: Mapping[tuple[str, ...], Sequence[str]],
+    directory: Path,
+) -> dict[tuple[str, ...], Looked]:
+    """Looks into all files, several at once."""
+
+    def look(numbered: tuple[int, Needed]) -> Looked:
+        number, needed = numbered
+        own = directory / str(number)
+        own.mkdir()
+        return looker.look(needed, members[needed.mirrors], own)
+
+    with ThreadPoolExecutor(looker.config.download.parallel) as pool:
+        try:
+            found = list(pool.map(look, enumerate(containers)))
+        except BaseException:
+            looker.stop.now()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return {needed.mirrors: each for needed, each in zip(containers, found, strict=True)}
+
+
+def _file_facts(part: str, looked: Looked) -> FileFacts:
+    contents = looked.contents
+    if contents is None:
+        return FileFacts(part, looked.address, looked.place, looked.size)
+    seen = len(contents.names) if contents.kind != "file" else 0
+    return FileFacts(part, looked.address, looked.place, looked.size, contents.kind, seen, contents.complete)
+
+
+@dataclass(frozen=True)
+class _Examined:
+    """A corpus, and what was seen of its files.
+
+    Attributes:
+        split: its split.
+        corpus: its entry in the config.
+        wanted: the files that its reader needs.
+        looked: what was seen of files, by their mirrors.
+        languages: of the config.
+    """
+
+    split: str
+    corpus: Corpus
+    wanted: Sequence[Wanted]
+    looked: Mapping[tuple[str, ...], Looked]
+    languages: Languages
+
+    def facts(self, identifier: LanguageIdentifier | None, pairs: int) -> CorpusFacts:
+        """Returns what was found about the corpus; ``pairs`` is the number of pairs to return."""
+        facts = CorpusFacts(self.split, self.corpus.name, format_of(self.corpus))
+        found = self._found(facts)
+        groups = self._groups(facts, found)
+        if not groups:
+            return facts
+        complete = not any(self._unseen(each) for each in self.wanted)
+        first = first_pairs(self.split, self.corpus, groups, self._names(found), self.languages, complete=complete)
+        facts.pairs = first.pairs
+        facts.problems += filter(None, [first.problem])
+        facts.unseen += filter(None, [first.unseen])
+        facts.first = list(islice(zip(*(first.lines[side].to_pylist() for side in SIDES), strict=True), pairs))
+        if identifier is not None:
+            tags = {"source": self.languages.source, "target": self.languages.target}
+            for side in observed_sides(self.corpus):
+                other = tags["target" if side == "source" else "source"]
+                facts.languages[side] = side_facts(first.lines[side], identifier, tags[side], other)
+            for side, own in facts.languages.items():
+                others = [each for name, each in facts.languages.items() if name != side]
+                facts.warnings += filter(None, [language_warning(side, own, others[0] if others else None)])
+        return facts
+
+    def _found(self, facts: CorpusFacts) -> dict[str, list[Beginning]]:
+        """Returns the beginnings of the files by part, and notes the files and what is wrong with them."""
+        found: dict[str, list[Beginning]] = {}
+        noted: set[tuple[str, ...]] = set()
+        for wanted in self.wanted:
+            part, mirrors = wanted.key.rpartition("/")[2], wanted.container.mirrors
+            looked = self.looked[mirrors]
+            if mirrors not in noted:
+                facts.files.append(_file_facts(wanted.container.key.rpartition("/")[2], looked))
+                facts.problems += looked.problems
+            if looked.contents is not None:
+                for member, fault in looked.contents.faults:
+                    if member == wanted.member:
+                        facts.problems.append(f"{config_key(wanted.key)}: {fault}")
+                    elif member is None and mirrors not in noted:
+                        facts.problems.append(str(fault))
+                found[part] = looked.contents.found[wanted.member]
+            noted.add(mirrors)
+            members = [(each.member, each.size) for each in found.get(part, ()) if each.member]
+            if members:
+                facts.members[part] = members
+            if self._unseen(wanted):
+                what = f"other members that match {wanted.member!r}" if members else f"the member {wanted.member!r}"
+                facts.unseen.append(f"{what} of {looked.address}: {looked.unseen}")
+        return found
+
+    def _unseen(self, wanted: Wanted) -> bool:
+        """Returns true if a requested member, or one that a pattern matches, may not have been seen."""
+        looked = self.looked[wanted.container.mirrors]
+        return bool(looked.unseen) and looked.contents is not None and wanted.member in looked.contents.unseen()
+
+    def _groups(self, facts: CorpusFacts, found: Mapping[str, list[Beginning]]) -> list[dict[str, Beginning]]:
+        """Returns the files of the corpus by part, for each group of files; none if some are missing."""
+        parts = parts_of(self.corpus)
+        counts = {part: len(found.get(part, ())) for part in parts}
+        if len(set(counts.values())) > 1 and all(counts.values()) and not facts.unseen:
+            facts.problems.append(
+                f"splits.{self.split}.{self.corpus.name}: {self.corpus.source!r} matches {counts['source']} members, "
+                f"but {self.corpus.target!r} matches {counts['target']}; both must match the same number"
+            )
+        return [
+            dict(zip(parts, group, strict=True))
+            for group in zip(*(found.get(part, ()) for part in parts), strict=False)
+        ]
+
+    def _names(self, found: Mapping[str, list[Beginning]]) -> dict[Path, str]:
+        """Returns what the config calls the files, for messages."""
+        names = {}
+        for wanted in self.wanted:
+            container = self.looked[wanted.container.mirrors].address
+            for each in found.get(wanted.key.rpartition("/")[2], ()):
+                names[each.path] = f"{each.member} (in {container})" if each.member else container
+        return names

@@ -1,0 +1,150 @@
+"""Opens the files that a config names, wherever they are, and looks into them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nmt_prep.archives.contents import Contents, Opened, contents_of
+from nmt_prep.archives.zip import STARTS
+from nmt_prep.config import Config
+from nmt_prep.digests import check_regular
+from nmt_prep.errors import DownloadError, NmtPrepError
+from nmt_prep.inspection.facts import Place
+from nmt_prep.sources.address import local_path, shown
+from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.sources.parts import BEGINNING, opened_remote
+from nmt_prep.sources.supply import DownloadCache
+from nmt_prep.sources.timing import Stop
+from nmt_prep.stages.download import Download, Needed
+
+
+@dataclass
+class Looked:
+    """What was seen of a file.
+
+    Attributes:
+        address: its path or address, without secrets.
+        place: where it is.
+        size: its bytes; None if they are not known.
+        contents: what is in it; None if it could not be opened.
+        problems: why not.
+        unseen: why some of its members cannot be seen; empty if all can.
+    """
+
+    address: str
+    place: Place
+    size: int | None = None
+    contents: Contents | None = None
+    problems: list[str] = field(default_factory=list)
+    unseen: str = ""
+
+
+@dataclass(frozen=True)
+class Looker:
+    """Looks into files. Safe to use from threads.
+
+    Attributes:
+        config: the config.
+        base_dir: directory of the config.
+        lock: the lock file, whose digests tell which files were fetched before.
+        stop: interrupts requests.
+        most: bytes to read of each member of a file that is on this machine.
+    """
+
+    config: Config
+    base_dir: Path
+    lock: LockFile
+    stop: Stop
+    most: int
+
+    def look(self, needed: Needed, wanted: Sequence[str], directory: Path) -> Looked:
+        """Looks into a file: a local or fetched copy, or its first mirror that works.
+
+        Args:
+            needed: the file.
+            wanted: the requested members.
+            directory: an empty directory for the beginnings of members.
+        """
+        address = shown(needed.mirrors[0])
+        path = needed.local(self.base_dir)
+        if path is not None and needed.manual and not path.exists():
+            fault = f"{path} is missing; it must be fetched by hand: {needed.manual}"
+            return Looked(address, "local", problems=[fault])
+        if path is not None:
+            return self._into(Looked(address, "local"), _opened_local(path, path.name), wanted, directory)
+        fetched = self._fetched(needed)
+        if fetched is not None:
+            return self._into(Looked(address, "fetched"), _opened_local(fetched, needed.name), wanted, directory)
+        faults: list[str] = []
+        for mirror in needed.mirrors:
+            here = local_path(mirror, self.base_dir)
+            looked = Looked(shown(mirror), "local" if here else "remote")
+            opening = _opened_local(here, needed.name) if here else self._opened_remote(mirror, needed.name)
+            self._into(looked, opening, wanted, directory)
+            if looked.contents is not None:
+                return looked
+            faults += looked.problems
+        return Looked(address, "remote", problems=faults)
+
+    def _fetched(self, needed: Needed) -> Path | None:
+        """Returns the path of a remote file that was fetched before, if its digest is known."""
+        locked = self.lock.find(needed.mirrors)
+        sha256 = needed.sha256 or (locked.sha256 if locked else None)
+        if sha256 is None:
+            return None
+        stored = self.config.run_dir / Download.directory / sha256 / needed.name
+        return stored if stored.is_file() else DownloadCache().find(sha256)
+
+    def _into(
+        self, looked: Looked, opening: AbstractContextManager[Opened], wanted: Sequence[str], directory: Path
+    ) -> Looked:
+        """Looks into a file; adds what is seen to ``looked`` and returns it."""
+        places = (directory / str(number) for number in range(1 << 30))
+        try:
+            with opening as opened:
+                looked.size = opened.size
+                most = BEGINNING if looked.place == "remote" else self.most
+                contents = contents_of(opened, wanted, lambda _: next(places), self.config.extract, most)
+        except NmtPrepError as error:
+            looked.problems.append(str(error))
+            return looked
+        looked.contents = contents
+        if not contents.complete and not contents.faults:
+            looked.unseen = _why_unseen(contents, looked)
+        return looked
+
+    @contextmanager
+    def _opened_remote(self, address: str, name: str) -> Iterator[Opened]:
+        with opened_remote(address, self.config.download, self.stop) as remote:
+            beginning = remote.beginning
+            seekable = beginning.startswith(STARTS) and (remote.whole or remote.parts is not None)
+            file = remote.open() if seekable else io.BufferedReader(io.BytesIO(beginning))
+            with file:
+                yield Opened(remote.address, name, remote.size, file, whole=remote.whole or seekable)
+
+
+def _why_unseen(contents: Contents, looked: Looked) -> str:
+    if looked.place != "remote":
+        return "the archive is large, and was not read to its end"
+    if contents.kind == "zip":
+        return "the server does not send parts of files, and the members of a zip are listed at its end"
+    return "the members of a tar are not listed anywhere, and only its first megabyte was read"
+
+
+@contextmanager
+def _opened_local(path: Path, name: str) -> Iterator[Opened]:
+    """Opens a local file.
+
+    Raises:
+        DownloadError: it cannot be read.
+    """
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            yield Opened(path, name, path.stat().st_size, file, whole=True, path=path)
+    except OSError as error:
+        raise DownloadError(f"cannot read {path}: {error.strerror or error}; check the url in the config") from error

@@ -1,0 +1,87 @@
+"""Identifies the languages of the first lines of a side."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+from _nmt_prep_core import Lines, script_weights
+
+from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier
+from nmt_prep.cleaning.languages.loading import ELDC, LID_176
+from nmt_prep.cleaning.languages.rivals import Expected
+from nmt_prep.cleaning.languages.tags import languages_of_labels
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import CleaningError
+from nmt_prep.inspection.facts import SideFacts
+
+_LEAST_LETTERS = 20
+"""Letters of a line whose language is told; a Han character counts as four."""
+
+_LEAST_OF_SCRIPT = 0.1
+
+_LEAST_SHARE = 0.01
+"""Languages of fewer lines are not reported."""
+
+_LEAST_LINES = 5
+_LEAST_FITTING = 0.5
+
+
+def installed_identifier() -> tuple[str, LanguageIdentifier] | None:
+    """Returns the first model of language identification that is installed, and its name; None if there is none."""
+    for model in (LID_176, ELDC):
+        try:
+            return model, load_identifier(model)
+        except CleaningError:
+            continue
+    return None
+
+
+def side_facts(lines: pa.Array, identifier: LanguageIdentifier, tag: str, other: str) -> SideFacts:
+    """Returns the languages of lines.
+
+    Args:
+        lines: Arrow ``large_string`` array without nulls.
+        identifier: the model.
+        tag: the language of the side in the config.
+        other: that of the other side.
+    """
+    column = TextColumn.from_arrow(lines)
+    letters, _ = script_weights(Lines(column.data, column.offsets), [])
+    column = TextColumn.from_arrow(lines.filter(pa.array(letters >= _LEAST_LETTERS)))
+    best = identifier.top(column)[0][:, 0]
+    expected = Expected(identifier.labels, tag, other, accept_similar=True)
+    fits = np.isin(best, expected.own)
+    for scripts, rivals in expected.needing_scripts(best):  # Japanese without kana is Chinese
+        fits |= rivals & (script_weights(Lines(column.data, column.offsets), scripts)[1] < _LEAST_OF_SCRIPT)
+    spoken = languages_of_labels(identifier.labels)
+    counts = Counter(
+        tag if fit and expected.own else _name(spoken[label], identifier.labels[label])
+        for label, fit in zip(best.tolist(), fits.tolist(), strict=True)
+        if label >= 0
+    )
+    told = counts.total()
+    found = {name: count / told for name, count in counts.most_common() if count >= _LEAST_SHARE * told}
+    return SideFacts(tag, told, found, counts[tag] / max(told, 1) if expected.own else None)
+
+
+def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> str | None:
+    """Returns a warning if most of the lines of a side are not in its language; else None.
+
+    Args:
+        side: the side.
+        facts: of the side.
+        other: of the other side; None if it has no lines.
+    """
+    if facts.lines < _LEAST_LINES or facts.fitting is None or facts.fitting >= _LEAST_FITTING:
+        return None
+    name, share = next(iter(facts.found.items()))
+    advice = "check languages, and what the corpus names as this side"
+    if other is not None and name == other.language:
+        advice = "the sides may be the wrong way round: exchange what names them, or set swap"
+    return f"{share:.0%} of the first {side} lines look like {name}, not {facts.language}; {advice}"
+
+
+def _name(spoken: tuple[str, str | None] | None, label: str) -> str:
+    return label.removeprefix("__label__") if spoken is None else spoken[0]

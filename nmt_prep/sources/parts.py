@@ -1,0 +1,178 @@
+"""Reads parts of remote files, to look at them without fetching them."""
+
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nmt_prep.config import DownloadSettings as Limits
+from nmt_prep.errors import DownloadError
+from nmt_prep.sources.address import scheme_of, shown
+from nmt_prep.sources.catalogues import resolve
+from nmt_prep.sources.fetch import object_errors, object_file
+from nmt_prep.sources.partial import Answer, check_size
+from nmt_prep.sources.timing import Clock, Stop, TransientError
+from nmt_prep.sources.web import asked_for_part, first_words, looks_like_html
+
+BEGINNING = 1 << 20
+"""Bytes that are read of a remote file at first."""
+
+_BLOCK = 1 << 18
+_BLOCKS_KEPT = 32
+_MOST_REQUESTS = 256
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file on a server or in a cloud, of which the beginning was read.
+
+    Attributes:
+        address: its address without secrets.
+        size: its bytes; None if the server does not say.
+        beginning: the first :data:`BEGINNING` bytes, or all of a smaller file.
+        parts: reads bytes from an offset; None if the server does not send parts.
+    """
+
+    address: str
+    size: int | None
+    beginning: bytes
+    parts: Callable[[int, int], bytes] | None
+
+    @property
+    def whole(self) -> bool:
+        """True if the beginning is the whole file."""
+        return self.size == len(self.beginning) or (self.size is None and len(self.beginning) < BEGINNING)
+
+    def open(self) -> io.BufferedReader[Any]:
+        """Opens the file for reading at any offset.
+
+        Raises:
+            DownloadError: the server does not send parts.
+        """
+        if self.whole:
+            return io.BufferedReader(io.BytesIO(self.beginning))
+        if self.parts is None or self.size is None:
+            raise DownloadError(f"{self.address}: the server does not send parts of the file")
+        return io.BufferedReader(_Parts(self.address, self.size, self.parts), _BLOCK)
+
+
+class _HasSeek(Protocol):
+    def seek(self, offset: int, /) -> int: ...
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@contextmanager
+def opened_remote(address: str, limits: Limits, stop: Stop) -> Iterator[RemoteFile]:
+    """Opens a remote file and reads its beginning; parts can be read until the context ends.
+
+    Args:
+        address: an http, https, s3 or gs URL, or an id of OPUS.
+        limits: timeouts, and the largest size.
+        stop: interrupts the requests.
+
+    Raises:
+        ConfigError: an extra is not installed.
+        DownloadError: the file cannot be read, is empty, too large, or a web page.
+    """
+    clock = Clock(sleep=stop.wait)
+    scheme = scheme_of(address)
+    if scheme in {"http", "https", "opus"}:
+        url = resolve(address, limits, clock, stop) if scheme == "opus" else address
+        yield _on_server(url, limits, clock, stop)
+        return
+    with object_errors(address), object_file(address) as (file, facts):
+        yield _checked(RemoteFile(shown(address), facts["size"], file.read(BEGINNING), _reading(file)), limits)
+
+
+def _on_server(url: str, limits: Limits, clock: Clock, stop: Stop) -> RemoteFile:
+    def part(start: int, size: int) -> bytes:
+        with asked_for_part(url, start, size, limits, clock, stop) as answer:
+            if answer.start != start:
+                raise DownloadError(f"{shown(url)}: the server does not send parts of the file")
+            return _body(answer, url, size)
+
+    with asked_for_part(url, 0, BEGINNING, limits, clock, stop) as answer:
+        beginning = _body(answer, url, BEGINNING)
+        return _checked(RemoteFile(shown(url), answer.total, beginning, part if answer.part else None), limits)
+
+
+def _body(answer: Answer, url: str, size: int) -> bytes:
+    """Returns the first bytes of an answer, fewer only at the end of the file."""
+    data = bytearray()
+    for chunk in answer.chunks:
+        data += chunk
+        if len(data) >= size:
+            break
+    wanted = size if answer.total is None else min(size, answer.total - answer.start)
+    if len(data) < wanted and (answer.total is not None or not answer.delimited):
+        raise TransientError(f"{shown(url)}: the connection ended after {len(data)} of {wanted} bytes; try again later")
+    return bytes(data[:size])
+
+
+def _reading(file: _HasSeek) -> Callable[[int, int], bytes]:
+    def part(start: int, size: int) -> bytes:
+        file.seek(start)
+        return file.read(size)
+
+    return part
+
+
+def _checked(file: RemoteFile, limits: Limits) -> RemoteFile:
+    if file.size is not None:
+        check_size(file.address, file.size, limits)
+    if not file.beginning:
+        raise DownloadError(f"{file.address}: the file there is empty; check the url, or use another mirror")
+    if looks_like_html(file.beginning):
+        raise DownloadError(f"{file.address}: an HTML page, not a corpus{first_words(file.beginning)}; check the url")
+    return file
+
+
+class _Parts(io.RawIOBase):
+    """A remote file for reading at any offset, in blocks of which some are kept."""
+
+    def __init__(self, address: str, size: int, parts: Callable[[int, int], bytes]) -> None:
+        self._address = address
+        self._size = size
+        self._parts = parts
+        self._position = 0
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._requests = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, base + offset)
+        return self._position
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if self._position >= self._size:
+            return 0
+        number, begin = divmod(self._position, _BLOCK)
+        data = self._block(number)[begin : begin + len(buffer)]
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def _block(self, number: int) -> bytes:
+        if number not in self._blocks:
+            self._requests += 1
+            if self._requests > _MOST_REQUESTS:
+                raise DownloadError(f"{self._address}: more than {_MOST_REQUESTS} parts are needed")
+            start = number * _BLOCK
+            self._blocks[number] = self._parts(start, min(_BLOCK, self._size - start))
+            if len(self._blocks) > _BLOCKS_KEPT:
+                self._blocks.popitem(last=False)
+        return self._blocks[number]

@@ -126,7 +126,8 @@ def where_records_are(config: Config) -> str:
         first, last = info.shards[0].file, info.shards[-1].file
         names = first if first == last else f"{first} … {last}"
         shards = "1 shard" if first == last else f"{len(info.shards)} shards"
-        lines.append(f"  {split}: {info.pairs:,} pairs in {shards}: {names}")
+        pairs = "1 pair" if info.pairs == 1 else f"{info.pairs:,} pairs"
+        lines.append(f"  {split}: {pairs} in {shards}: {names}")
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -49,7 +50,9 @@ def view(
             show_default=False,
         ),
     ] = None,
-    number: Annotated[int, typer.Option("-n", min=1, metavar="N", help="The number of pairs to show.")] = 10,
+    number: Annotated[
+        int | None, typer.Option("-n", min=1, metavar="N", help="The number of pairs to show.", show_default="10")
+    ] = None,
     choice: Annotated[
         int | None,
         typer.Option("--random", min=1, metavar="N", help="Show N pairs at random instead.", show_default=False),
@@ -80,18 +83,37 @@ def view(
     from nmt_prep.cli.view_print import print_pairs, print_trace  # noqa: PLC0415  (loads pyarrow)
 
     if trace is not None:
-        for option, value in (("--stage", stage), ("--corpus", corpus), ("--grep", pattern), ("--random", choice)):
-            if value is not None:
-                raise typer.BadParameter(f"{option} does not go with --trace, which shows one pair")
-        if row is not None:
-            raise typer.BadParameter("--row does not go with --trace; give --trace CORPUS:ROW")
+        _check_trace(
+            {
+                "--stage": stage,
+                "--corpus": corpus,
+                "--row": row,
+                "--grep": pattern,
+                "-n": number,
+                "--random": choice,
+                "--seed": seed,
+            }
+        )
         print_trace(config, overrides or (), split, trace, pieces=pieces, as_json=as_json)
         return
     if seed is not None and choice is None:
         raise typer.BadParameter("--seed goes with --random")
     if row is not None and (pattern is not None or choice is not None):
         raise typer.BadParameter("--row does not go with --grep and --random")
-    wanted = Wanted(split, corpus, row, pattern, choice or number, (seed or 0) if choice else None, pieces)
+    wanted = Wanted(split, corpus, row, pattern, choice or number or 10, (seed or 0) if choice else None, pieces)
     print_pairs(
         config, overrides or (), None if stage is None else stage.value, wanted, as_json=as_json, own_seed=seed is None
     )
+
+
+def _check_trace(given: Mapping[str, object]) -> None:
+    """Checks that no option is given that chooses pairs; a value is None for those that are not.
+
+    Raises:
+        BadParameter: one is.
+    """
+    for option, value in given.items():
+        if value is None:
+            continue
+        instead = "; give --trace CORPUS:ROW" if option == "--row" else ", which shows one pair"
+        raise typer.BadParameter(f"{option} does not go with --trace{instead}")

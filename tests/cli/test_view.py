@@ -192,6 +192,8 @@ def test_trace_in_words_and_as_json(config: Path) -> None:
         (["--trace", "3", "--set", "seed=2"], 1, "the records are not those of"),
         (["--trace", "3", "--row", "2"], 2, "--row does not go with --trace"),
         (["--trace", "3", "--grep", "a"], 2, "--grep does not go with --trace"),
+        (["--trace", "3", "-n", "1"], 2, "-n does not go with --trace"),
+        (["--trace", "3", "--seed", "1"], 2, "--seed does not go with --trace"),
         (["--seed", "3"], 2, "--seed goes with --random"),
         (["--row", "3", "--random", "2"], 2, "--row does not go with --grep and --random"),
         (["--stage", "sample"], 2, "'sample' is not one of"),

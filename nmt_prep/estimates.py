@@ -40,6 +40,7 @@ BYTES_PER_PAIR = 150
 """Assumed bytes of both sides of a pair, line ends included, for a given number of pairs."""
 
 _UNPACKED_RATIO = 4
+_PARQUET_RATIO = 2
 _GZIP = b"\x1f\x8b"
 _GZIP_WRAPS = 2**32  # the trailer counts bytes modulo this
 _PACKED_HEADS = (_GZIP, b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK")
@@ -88,6 +89,11 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
 
     def sizes(file: Needed) -> tuple[float, float]:
         """Returns the bytes of a file before and after decompression."""
+        if file.is_repository:
+            chosen = [entry.size for key, entry in downloaded.items() if key.startswith(f"{file.key}/")]
+            if not chosen:
+                unknown.append(file.mirrors[0])
+            return sum(chosen), sum(chosen) * _PARQUET_RATIO
         path = file.local(base_dir)
         if path is None and (entry := downloaded.get(file.key)) is not None:
             path = outputs.directory_of(Download) / entry.sha256 / entry.name

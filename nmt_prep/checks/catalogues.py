@@ -1,6 +1,6 @@
 """Checks corpora against the readers of their formats, and fills in the keys of corpora named by a catalogue id.
 
-Nothing is fetched: OPUS ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
+Nothing is fetched: OPUS and hf: ids are resolved at download; ids of mtdata and sacrebleu become URLs here.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from nmt_prep.config import Config, Corpus
+from nmt_prep.config.corpus import Fields
 from nmt_prep.config.problems import problems_of
 from nmt_prep.config.section import ConfigLanguages, Languages
 from nmt_prep.corpora.registry import format_of, option_keys, reader_of, score_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
+from nmt_prep.sources.hub import repository_address
 
 
 def check_format(name: str) -> None:
@@ -42,6 +44,11 @@ def check_corpus(corpus: Corpus) -> None:
 
 def _file_problems(corpus: Corpus) -> Iterator[str]:
     kind, sides = format_of(corpus), corpus.sides
+    if corpus.url.hub_id is not None:
+        if kind != "parquet":
+            yield f"format {kind} does not go with an hf: id, which stands for Parquet files; name files as hf://…"
+        if corpus.source or corpus.target or corpus.member:
+            yield "an hf: id stands for the files of a split: choose them with split, not source, target or member"
     if reader_of(kind).parts == ("both",):
         if corpus.source or corpus.target or corpus.url.both is None:
             yield f"format {kind} holds both sides in one file: name it with member, not source and target"
@@ -70,7 +77,7 @@ def _option_problems(corpus: Corpus) -> Iterator[str]:
     reader = reader_of(kind)
     for option in sorted(option_keys() & corpus.model_fields_set - reader.options):
         yield f"{option} does not belong to format {kind}, which takes {', '.join(sorted(reader.options))}"
-    if "fields" in reader.options and corpus.fields is None:
+    if "fields" in reader.options and corpus.fields is None and corpus.url.hub_id is None:
         yield f"format {kind} needs fields, such as {{source: translation.en, target: translation.zh}}"
     if corpus.columns is not None and corpus.columns.source == corpus.columns.target:
         yield "columns.source and columns.target are the same column"
@@ -93,8 +100,9 @@ def _score_problems(corpus: Corpus) -> Iterator[str]:
         at = corpus.scores[name].at
         if isinstance(at, int):
             yield f"scores.{name}: format {kind} has no columns: {_SCORE_FILE}"
-        elif place.url is None and corpus.url.both is None:
-            yield f"scores.{name}: the corpus has one file per side, and no archive with a member for the scores"
+        elif place.url is None and (corpus.url.both is None or corpus.url.hub_id is not None):
+            what = "is a data set" if corpus.url.hub_id else "has one file per side"
+            yield f"scores.{name}: the corpus {what}, and no archive with a member for the scores"
         elif isinstance(at, str) and at.startswith("prop:"):
             yield f"scores.{name}: only format tmx has properties: {_SCORE_FILE}"
 
@@ -147,6 +155,8 @@ def _filled(corpus: Corpus, languages: Languages, split: str, checks: Checks) ->
             keys of the corpus do not fit.
     """
     address, where = corpus.url.catalogue_id, f"splits.{split}.{corpus.name}"
+    if corpus.url.hub_id is not None:
+        return _with_fields(corpus, languages, where)
     if address is None:
         return corpus
     try:
@@ -169,6 +179,20 @@ def _filled(corpus: Corpus, languages: Languages, split: str, checks: Checks) ->
     except ValueError as error:
         raise ConfigError(f"{where}: {address} conflicts with the other keys: {error}") from None
     return filled
+
+
+def _with_fields(corpus: Corpus, languages: Languages, where: str) -> Corpus:
+    """Returns a data set of the Hugging Face Hub with its fields; by default those of its feature Translation.
+
+    Raises:
+        ConfigError: its id is malformed.
+    """
+    try:
+        repository_address(corpus.url.hub_id or "", "datasets")
+    except ConfigError as error:
+        raise ConfigError(f"{where}.url: {error}") from error
+    usual = Fields(source=f"translation.{languages.source}", target=f"translation.{languages.target}")
+    return corpus if corpus.fields is not None else corpus.model_copy(update={"fields": usual})
 
 
 def _opus(address: str, languages: Languages) -> dict[str, Any]:

@@ -38,9 +38,11 @@ from nmt_prep.config.file import read_file
 from nmt_prep.config.outputs import OutputOptions, outputs_of
 from nmt_prep.config.problems import UNKNOWN_NAME, located, problems_of
 from nmt_prep.config.section import ConfigLanguages, checked_above
+from nmt_prep.config.url import is_hub_id
 from nmt_prep.config.vocab import VocabOptions, any_of
 from nmt_prep.config.yaml_text import KeyPath
 from nmt_prep.errors import ArgumentError, ConfigError, NmtPrepError
+from nmt_prep.sources.hub import repository_address
 from nmt_prep.stages.publish import PUBLISHABLE, published
 from nmt_prep.subwords import dialect_of
 
@@ -51,11 +53,21 @@ def check_vocab(options: Vocab) -> None:
     Raises:
         ValueError: the dialect refuses them.
     """
-    if isinstance(options, ExistingVocab):
-        return  # the stage checks the files
+    if isinstance(options, ExistingVocab):  # the stage checks the files
+        for sides in options.keys.values():
+            for address in filter(is_hub_id, options.files.of(sides[0])):
+                _check_model_id(address)
+        return
     try:
         dialect_of(options).check(options)
     except NmtPrepError as error:
+        raise ValueError(str(error)) from error
+
+
+def _check_model_id(address: str) -> None:
+    try:
+        repository_address(address, "models")
+    except ConfigError as error:
         raise ValueError(str(error)) from error
 
 

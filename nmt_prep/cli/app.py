@@ -24,6 +24,7 @@ from nmt_prep.cli.common import (
     print_new_directory,
 )
 from nmt_prep.cli.console import plan_table, share_line
+from nmt_prep.cli.downloads import print_hub_sources
 from nmt_prep.cli.estimate import (
     CoresOption,
     EstimateOption,
@@ -239,6 +240,7 @@ def plan(
     )
     print_new_directory(console, checked)
     console.print(plan_table(steps))
+    print_hub_sources(console, checked, config)
 
 
 @app.command()

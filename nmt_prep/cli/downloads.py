@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import filesize
 
 from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, assignments, interruptible, listeners_for
-from nmt_prep.cli.terminal import open_console
+from nmt_prep.cli.terminal import SafeConsole, open_console
+from nmt_prep.config import Config
 from nmt_prep.errors import DownloadError, NmtPrepError
 from nmt_prep.progress import Progress
-from nmt_prep.sources.lockfile import lock_path
+from nmt_prep.sources.lockfile import LockFile, lock_path
+
+if TYPE_CHECKING:
+    from nmt_prep.stages.hub_sources import HubSource
 
 _ENDPOINT = "endpoint_url=http://localhost:9000"
 
@@ -80,6 +85,26 @@ def _run_download(
         lock_file=lock_path(path),
         renew_lock=renew,
     )
+
+
+def print_hub_sources(console: SafeConsole, config: Config, path: Path) -> None:
+    """Prints what the repositories on the Hugging Face Hub stand for that a config names."""
+    from nmt_prep.stages.hub_sources import hub_sources  # noqa: PLC0415  (loads pyarrow)
+
+    for source in hub_sources(config, path.parent, LockFile(lock_path(path))):
+        console.print(f"{source.key}: {source.address} {_known(source)}", soft_wrap=True)
+
+
+def _known(source: HubSource) -> str:
+    if source.commit is None:
+        return "(its commit is looked up when it is downloaded)"
+    if not source.files:
+        return f"at commit {source.commit}"
+    names = [file.name for file in source.files]
+    shown = f"{names[0]} to {names[-1]}, {len(names)} files" if len(names) > 1 else names[0]
+    licence = "" if source.licence is None else f", licence {source.licence} (as its card says)"
+    size = filesize.decimal(sum(file.size for file in source.files))
+    return f"at commit {source.commit}: {shown}, {size}{licence}"
 
 
 def fetch(

@@ -81,8 +81,8 @@ class Corpus(Section):
         description="letters, digits, dots, dashes and underscores: the name of the corpus, recorded with every pair"
     )
     url: Annotated[Urls, BeforeValidator(per_side)] = Field(
-        description="a URL (http, https, s3, gs, file), a path relative to the config file, an id (opus:…, mtdata:…, "
-        "sacrebleu:…), a list of mirrors, or {source: …, target: …}: where the files are"
+        description="a URL (http, https, s3, gs, hf, file), a path relative to the config file, an id (opus:…, "
+        "mtdata:…, sacrebleu:…, hf:…), a list of mirrors, or {source: …, target: …}: where the files are"
     )
     manual: str | None = Field(
         None,
@@ -92,6 +92,12 @@ class Corpus(Section):
     sha256: Annotated[Checksums, BeforeValidator(per_side)] = Field(
         default_factory=lambda: Checksums(),
         description="64 hexadecimal digits, or {source: …, target: …} like url: the digest that the file must have",
+    )
+    split: str | None = Field(
+        None,
+        min_length=1,
+        description="a name, or null for the one that fits the split of this config: the split of the data set that "
+        "url names by an hf: id",
     )
     format: Annotated[str, checked_above("format")] | None = Field(
         None,
@@ -182,6 +188,10 @@ class Corpus(Section):
             yield "manual is for a file that is fetched by hand: url must be the path of that file"
         if self.member is not None and (self.source or self.target):
             yield "give either member (both sides in one file) or source and target, not both"
+        if self.split is not None and self.url.hub_id is None:
+            yield "split is for a data set that url names by an hf: id"
+        if self.url.hub_id is not None and self.sha256.both is not None:
+            yield "sha256 is for one file; the lock file, or a commit after @ in url, keeps a data set as it is"
         if self.awaits_catalogue:
             return
         if self.sha256.both is not None and self.url.both is None:

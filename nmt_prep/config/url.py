@@ -11,11 +11,17 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from nmt_prep.config.section import Location, Section
 
 _CATALOGUE = re.compile(r"(opus|mtdata|sacrebleu):")
+_HUB_ID = re.compile(r"hf:(?!//)")
 
 
 def one_or_more(value: object) -> object:
     """Returns a single string as a tuple of one."""
     return (value,) if isinstance(value, str) else value
+
+
+def is_hub_id(address: str) -> bool:
+    """Returns True for an id of the Hugging Face Hub, which names a whole repository, unlike an ``hf://`` address."""
+    return _HUB_ID.match(address) is not None
 
 
 def per_side(value: object) -> object:
@@ -44,6 +50,8 @@ class Urls(Section):
     def _fits(self) -> Urls:
         if (self.both is None) == (self.source is None and self.target is None):
             raise ValueError("give one url for both sides, or {source: …, target: …}")
+        if any(map(is_hub_id, self._addresses())) and (self.hub_id is None or [*self._addresses()] != [self.hub_id]):
+            raise ValueError("an hf: id names a whole data set: give it as the only url")
         ids = [address for address in self._addresses() if _CATALOGUE.match(address)]
         if ids and ids != [self.catalogue_id]:
             raise ValueError(f"{ids[-1]} names a whole corpus: give it as the only url, or as the first mirror")
@@ -56,9 +64,15 @@ class Urls(Section):
         return first if _CATALOGUE.match(first) else None
 
     @property
+    def hub_id(self) -> str | None:
+        """The ``hf:`` id of the data set that is the corpus; None for any other address."""
+        first = self.both[0] if self.both else ""
+        return first if is_hub_id(first) else None
+
+    @property
     def remote(self) -> bool:
         """True if any address is not a plain path."""
-        return any("://" in address or _CATALOGUE.match(address) for address in self._addresses())
+        return any("://" in address or _CATALOGUE.match(address) or is_hub_id(address) for address in self._addresses())
 
     def _addresses(self) -> Iterator[str]:
         for mirrors in (self.both, self.source, self.target):

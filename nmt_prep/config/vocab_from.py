@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, model_validator
 
 from nmt_prep.config.section import SIDES, Section, Side
-from nmt_prep.config.url import Mirrors, per_side
+from nmt_prep.config.url import Mirrors, is_hub_id, per_side
 from nmt_prep.config.vocab_frame import FrameTexts
 
 _BY_SUFFIX = {".model": "sentencepiece", ".spm": "sentencepiece", ".json": "byte_bpe", ".tiktoken": "byte_bpe"}
 _TRAINING = ("size", "shared", "reserved")
 
-_MEANING = "a path relative to the config file, a URL, or a list of mirrors: the vocabulary file"
+_MEANING = "a path relative to the config file, a URL, an id (hf:…), or a list of mirrors: the vocabulary file"
 
 
 class VocabFiles(Section):
@@ -30,6 +30,9 @@ class VocabFiles(Section):
         sides = (self.source is not None) + (self.target is not None)
         if sides != (0 if self.both is not None else 2):
             raise ValueError("give one file for both sides, or {source: …, target: …}")
+        for mirrors in filter(None, (self.both, self.source, self.target)):
+            if len(mirrors) > 1 and any(map(is_hub_id, mirrors)):
+                raise ValueError("an hf: id names a whole repository, and has no mirrors")
         return self
 
     def of(self, side: Side) -> Mirrors:
@@ -47,8 +50,8 @@ class ExistingVocab(Section):
     )
     files: Annotated[VocabFiles, BeforeValidator(per_side)] = Field(
         alias="from",
-        description="a path relative to the config file, a URL, a list of mirrors, or {source: …, target: …}: existing "
-        "vocabulary files, used instead of training",
+        description="a path relative to the config file, a URL, an id of a model (hf:owner/name), a list of mirrors, "
+        "or {source: …, target: …}: existing vocabulary files, used instead of training",
     )
     id_layout: Literal["sentencepiece", "fairseq"] | None = Field(
         None, description="sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from nmt_prep.config.corpus import Corpus, Fields
 from nmt_prep.corpora.lines import Fault, Faults
 from nmt_prep.corpora.reader import PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
 from nmt_prep.corpora.scores import score_column
@@ -36,12 +38,8 @@ class ParquetReader(Reader):
             raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")
         try:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                columns = [fields.source, fields.target]
-                for name in columns:
-                    self._check(file.schema_arrow, name)
-                for name, place in self.scores.items():
-                    self._check(file.schema_arrow, str(place), name)
-                    columns.append(str(place))
+                _check_schema(file.schema_arrow, path, fields, self.scores)
+                columns = [fields.source, fields.target, *map(str, self.scores.values())]
                 row = 0
                 for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
                     source, source_faults = self._column(batch, fields.source)
@@ -64,27 +62,6 @@ class ParquetReader(Reader):
     def has_score_at(cls, place: int | str) -> bool:
         """Returns True for a path of field names."""
         return isinstance(place, str)
-
-    def _check(self, schema: pa.Schema, field: str, score: str = "") -> None:
-        """Raises if a field is missing or does not hold text, or for a score numbers or text."""
-        key = f"scores.{score}" if score else "fields"
-        names, kind = list(schema.names), pa.struct(list(schema))
-        for part in field.split("."):
-            at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
-            if at < 0:
-                raise CorpusError(
-                    f"{self.files['both']}: there is no field {field!r} (at this level there is "
-                    f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct {key} in the config"
-                )
-            kind = kind.field(at).type
-            names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
-        value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
-        if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (score and is_number)):
-            what = "numbers" if score else "text"
-            raise CorpusError(
-                f"{self.files['both']}: the field {field!r} is {kind}, not {what}; correct {key} in the config"
-            )
 
     def _score(self, batch: pa.RecordBatch, field: str, name: str, row: int) -> pa.Array:
         values = _values(batch, field)
@@ -112,6 +89,51 @@ class ParquetReader(Reader):
         if missing is not None:
             faults[missing.to_numpy(zero_copy_only=False)] = Fault.MISSING_SIDE
         return texts, faults if faults.any() else None
+
+
+def check_fields(path: Path, corpus: Corpus) -> None:
+    """Checks that a file has the fields that a corpus names, with texts in them; reads only its footer.
+
+    Raises:
+        CorpusError: it lacks one of them, or is damaged.
+    """
+    assert corpus.fields is not None
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+    _check_schema(schema, path, corpus.fields, ParquetReader.scores_inside(corpus))
+
+
+def _check_schema(schema: pa.Schema, path: Path, fields: Fields, scores: Mapping[str, int | str]) -> None:
+    for field in (fields.source, fields.target):
+        _check_field(schema, path, field)
+    for name, place in scores.items():
+        _check_field(schema, path, str(place), name)
+
+
+def _check_field(schema: pa.Schema, path: Path, field: str, score: str = "") -> None:
+    """Raises if a field is missing or does not hold text, or for a score numbers or text."""
+    key = f"scores.{score}" if score else "fields"
+    names, kind = list(schema.names), pa.struct(list(schema))
+    found: list[str] = []
+    for part in field.split("."):
+        at = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
+        if at < 0:
+            near = get_close_matches(part, names, n=1)
+            meant = f"did you mean {'.'.join([*found, near[0]])!r}? " if near else ""
+            raise CorpusError(
+                f"{path}: there is no field {field!r} ({meant}at this level there is "
+                f"{', '.join(map(repr, names[:20])) or 'nothing'}); correct {key} in the config"
+            )
+        kind = kind.field(at).type
+        names = [inner.name for inner in kind] if pa.types.is_struct(kind) else []
+        found.append(part)
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
+    if not (pa.types.is_string(value) or pa.types.is_large_string(value) or (score and is_number)):
+        what = "numbers" if score else "text"
+        raise CorpusError(f"{path}: the field {field!r} is {kind}, not {what}; correct {key} in the config")
 
 
 def _values(batch: pa.RecordBatch, field: str) -> pa.Array:

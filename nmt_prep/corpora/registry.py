@@ -52,10 +52,13 @@ def reader_of(name: str) -> type[Reader]:
 def format_of(corpus: Corpus) -> str:
     """Returns the format of a corpus: as given, else the one that claims the suffix of a file name, else ``plain``.
 
-    Suffixes of compression do not count. Formats of nmt_prep's own come before those of other packages.
+    A data set of the Hugging Face Hub is Parquet. Suffixes of compression do not count. Formats of nmt_prep's own come
+    before those of other packages.
     """
     if corpus.format is not None:
         return corpus.format
+    if corpus.url.hub_id is not None:
+        return "parquet"
     names = [corpus.source, corpus.target, corpus.member]
     names += [*(corpus.url.both or ()), *(corpus.url.source or ()), *(corpus.url.target or ())]
     for name in filter(None, names):

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from nmt_prep.errors import ConfigError
+from nmt_prep.sources.hub import hub_address
 
 CLOUD_SCHEMES = {"s3", "gs"}
 """Schemes that fsspec opens."""
@@ -19,17 +20,26 @@ _HIDDEN = "***"
 def scheme_of(address: str) -> str:
     """Returns the scheme of a URL in lower case, ``opus`` for an OPUS id, ``file`` for a path.
 
+    ``hf`` is the scheme of files and of whole repositories (see :mod:`nmt_prep.sources.hub`), but not of ``hf:`` ids.
+
     Raises:
         ConfigError: the scheme is not supported, or the address is not a URL.
     """
     match = _SCHEME.match(address)
+    if match is None and address.startswith("hf:"):
+        raise ConfigError(
+            f"{address} names a whole repository of the Hugging Face Hub; name a file of it: hf://datasets/<owner>/"
+            "<name>/<path>"
+        )
     if match is None:
         return "opus" if address.startswith("opus:") else "file"
     scheme = match[1].lower()
+    if hub_address(address) is not None:
+        return "hf"
     if scheme not in {"http", "https", "file", *CLOUD_SCHEMES}:
         raise ConfigError(
-            f"cannot fetch {shown(address)}: a url is http://, https://, s3://, gs://, file:///path, a path, "
-            "or an id of opus:, mtdata: or sacrebleu:"
+            f"cannot fetch {shown(address)}: a url is http://, https://, s3://, gs://, hf://, file:///path, a path, "
+            "or an id of opus:, mtdata:, sacrebleu: or hf:"
         )
     if scheme != "file" and not _has_host(address):
         raise ConfigError(f"cannot fetch {shown(address)}: this is not a URL; correct it in the config")
@@ -57,6 +67,8 @@ def file_name(address: str) -> str:
     if address.startswith("opus:"):
         corpus, _, pair = address.removeprefix("opus:").partition("/")
         path = f"{corpus}-{pair.replace('/', '-')}.txt.zip"
+    elif (hub := hub_address(address)) is not None:
+        path = hub.path or f"{hub.repository.replace('/', '-')}.json"
     else:
         path = _path_of(address) if "://" in address else address
     return re.sub(r"[^A-Za-z0-9._+-]", "_", path.rstrip("/").rpartition("/")[2]).lstrip(".")[-100:] or "download"

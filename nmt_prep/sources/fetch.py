@@ -1,10 +1,13 @@
-"""Fetches one file, from a server, a cloud (through fsspec) or a path: mirrors, retries, and the checks at the end."""
+"""Fetches one file, from a server, the Hugging Face Hub, a cloud (through fsspec) or a path.
+
+It tries mirrors, retries after errors, and checks what arrived.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,10 @@ from nmt_prep.progress import Progress
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.catalogues import resolve
+from nmt_prep.sources.hub import HubAddress, hub_address, refusal, token
+from nmt_prep.sources.hub_listing import fetch_listing
 from nmt_prep.sources.partial import Answer, Partial, check_size
-from nmt_prep.sources.timing import Clock, Pace, RestartError, Stop, TransientError, pause_before
+from nmt_prep.sources.timing import Clock, Pace, RefusedError, RestartError, Stop, TransientError, pause_before
 from nmt_prep.sources.web import asked, first_words, looks_like_html
 
 _CHUNK = 1 << 20
@@ -47,10 +52,15 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Expected:
-    """The expected SHA-256, if known, and the advice for a mismatch."""
+    """The expected SHA-256, if known, and the advice for a mismatch.
+
+    Attributes:
+        commit: for a repository of the Hugging Face Hub, the commit that it stood for at the first fetch.
+    """
 
     sha256: str
     advice: str
+    commit: str | None = None
 
 
 class Fetcher:
@@ -141,7 +151,7 @@ class Fetcher:
                 self._clock.sleep(pause)
 
     def _once(self, address: str, partial: Partial, label: str, expected: Expected | None) -> Fetched:
-        with self._opened(address, partial) as answer:
+        with self._opened(address, partial, expected.commit if expected else None) as answer:
             if answer.total is not None:
                 check_size(shown(address), answer.total, self._limits)
             if not answer.delimited and expected is None:
@@ -160,7 +170,7 @@ class Fetcher:
         return Fetched(partial.path, sha256, partial.size, shown(answer.url), etag, time)
 
     @contextmanager
-    def _opened(self, address: str, partial: Partial) -> Iterator[Answer]:
+    def _opened(self, address: str, partial: Partial, commit: str | None) -> Iterator[Answer]:
         scheme, path = scheme_of(address), local_path(address, self._base_dir)
         if path is not None:
             with _opened_file(path) as answer:
@@ -169,9 +179,27 @@ class Fetcher:
             url = resolve(address, self._limits, self._clock, self._stop) if scheme == "opus" else address
             with asked(url, partial.resume(), self._limits, self._clock, self._stop) as answer:
                 yield answer
+        elif (hub := hub_address(address)) is not None:
+            with self._opened_on_hub(hub, partial, commit) as answer:
+                yield answer
         else:
             with opened_object(address) as answer:
                 yield answer
+
+    @contextmanager
+    def _opened_on_hub(self, hub: HubAddress, partial: Partial, commit: str | None) -> Iterator[Answer]:
+        """Opens a file of the Hugging Face Hub, or the list of the files of a repository."""
+        if not hub.path:
+            listing = fetch_listing(hub, commit, self._limits, self._clock, self._stop)
+            content, url = listing.as_bytes(), f"{hub.page}/tree/{listing.commit}"
+            yield Answer(url, 0, len(content), delimited=True, etag=None, modified=None, chunks=iter((content,)))
+            return
+        url = hub.file_url()
+        try:
+            with asked(url, partial.resume(), self._limits, self._clock, self._stop, token()) as answer:
+                yield replace(answer, url=url)
+        except RefusedError as error:
+            raise refusal(hub, str(hub), error) from error
 
     def _check_size(self, address: str, partial: Partial, answer: Answer) -> None:
         if answer.total is None or partial.size == answer.total:

@@ -20,6 +20,7 @@ from nmt_prep.artefacts import parse_json, parse_json_as, write_json
 from nmt_prep.digests import cache_directory, digest_of
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.sources.address import shown
+from nmt_prep.sources.hub import files_of, is_repository
 
 _VERSION = 1
 
@@ -35,6 +36,7 @@ class Locked:
         address: as in the config, without secrets; the first of its mirrors.
         url: final URL of the download; None if the file was already available locally.
         time: when it was fetched, in UTC, such as 2026-01-31T23:59:59Z.
+        commit: for a repository of the Hugging Face Hub, the commit that its address stands for from now on.
     """
 
     address: str
@@ -43,6 +45,7 @@ class Locked:
     url: str | None = None
     etag: str | None = None
     time: str | None = None
+    commit: str | None = None
 
 
 def lock_path(config: Path) -> Path:
@@ -107,9 +110,14 @@ class LockFile:
                 _write(self.path, {**kept, **self._known}.values())
 
     def _kept(self, path: Path) -> dict[str, Locked]:
-        """Returns the records of the file, without the addresses to renew."""
+        """Returns the records of the file, without the addresses to renew, and the files of repositories to renew."""
         renewed = frozenset() if isinstance(self._renew, bool) else self._renew
-        return {address: locked for address, locked in _read(path).items() if address not in renewed}
+        below = tuple(files_of(address) for address in renewed if is_repository(address))
+        return {
+            address: locked
+            for address, locked in _read(path).items()
+            if address not in renewed and not address.startswith(below)
+        }
 
     @staticmethod
     def _merge(path: Path, new: Iterable[Locked]) -> None:

@@ -36,6 +36,7 @@ class Answer:
         modified: Last-Modified header.
         chunks: the body as served; compressed archives are not decompressed.
         part: true if the body was sent as a part of the file.
+        following: URL of the next page of a list, from the Link header; None at the end of the list.
     """
 
     url: str
@@ -46,6 +47,7 @@ class Answer:
     modified: str | None
     chunks: Iterator[bytes]
     part: bool = False
+    following: str | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
+from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -24,9 +25,15 @@ MAX_REDIRECTS = 10
 
 
 class Route:
-    """A chain of redirects from a URL to the server that has the file; use it in a ``with`` statement."""
+    """A chain of redirects from a URL to the server that has the file; use it in a ``with`` statement.
 
-    def __init__(self, url: str, stop: Stop) -> None:
+    Args:
+        url: the URL.
+        stop: interrupts the requests.
+        token: bearer token for the server of the URL; it is sent to no other one.
+    """
+
+    def __init__(self, url: str, stop: Stop, token: str | None = None) -> None:
         self.url = url
         """The current URL."""
         self.given = url
@@ -34,6 +41,7 @@ class Route:
         self.watch = Watch(stop)
         """Watches the connections."""
         self._stop = stop
+        self._bearer = None if token is None else _Bearer(token)
         self._session = _Session()
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, _Adapter(self.watch.add))
@@ -63,7 +71,13 @@ class Route:
         for _ in range(MAX_REDIRECTS + 1):
             with self.watch.within(timeout[1]):
                 response = self._session.get(
-                    self.url, headers=headers, timeout=timeout, stream=True, allow_redirects=False, verify=True
+                    self.url,
+                    headers=headers,
+                    auth=self._bearer if _same_server(self.url, self.given) else None,
+                    timeout=timeout,
+                    stream=True,
+                    allow_redirects=False,
+                    verify=True,
                 )
             if self.watch.overdue:  # a head that is cut off between two lines or within a header still parses
                 response.close()
@@ -79,7 +93,7 @@ class Route:
         try:
             target = urljoin(self.url, location)
             before, after = urlsplit(self.url), urlsplit(target)
-            same = (before.scheme, before.hostname, before.port) == (after.scheme, after.hostname, after.port)
+            same = _same_server(self.url, target)
         except ValueError:
             raise self._refusal("redirects to something that is not a URL") from None
         if after.scheme not in {"http", "https"} or not after.hostname:
@@ -92,6 +106,17 @@ class Route:
 
     def _refusal(self, reason: str) -> DownloadError:
         return DownloadError(f"{shown(self.given)}: {reason}; refused: use another mirror")
+
+
+class _Bearer(AuthBase):
+    """Adds a bearer token to a request; it takes precedence over a password in the user's ``.netrc``."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
 
 
 class _Session(requests.Session):
@@ -127,6 +152,12 @@ class _Adapter(HTTPAdapter):
             ConnectionCls = Secure
 
         self.poolmanager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+
+
+def _same_server(url: str, other: str) -> bool:
+    """Returns True if two URLs have the same scheme, host and port."""
+    one, two = urlsplit(url), urlsplit(other)
+    return (one.scheme, one.hostname, one.port) == (two.scheme, two.hostname, two.port)
 
 
 def _told(connection: socket.socket, connected: Callable[[socket.socket], None]) -> socket.socket:

@@ -20,6 +20,8 @@ from nmt_prep.digests import cache_directory, sha256_of
 from nmt_prep.errors import OutputError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.fetch import Expected, Fetched, Fetcher
+from nmt_prep.sources.hub import is_repository
+from nmt_prep.sources.hub_listing import read_listing
 from nmt_prep.sources.lockfile import Locked, LockFile
 from nmt_prep.store import Store, Stored
 
@@ -84,14 +86,16 @@ class WantedFile:
     Attributes:
         mirrors: addresses of the file.
         name: the file's name in the store.
-        sha256: expected digest from the config; None if the config has none.
+        sha256: expected digest from the config, or from the list of a repository; None without one.
         corpus: name of a corpus that needs it, for messages.
+        advice: what to do if the file has another digest than ``sha256``.
     """
 
     mirrors: tuple[str, ...]
     name: str
     sha256: str | None
     corpus: str
+    advice: str = "use another mirror"
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,8 @@ class Supply:
             fetched = self.fetcher.fetch(file.mirrors, expected)
             stored = self._keep(fetched, file.name)
             locked = Locked(address, fetched.sha256, fetched.size, fetched.url, fetched.etag, fetched.time)
+        if is_repository(file.mirrors[0]):
+            locked = replace(locked, commit=read_listing(self.store.directory / stored.file).commit)
         stored = self._named(stored, file.name)
         if self.cache is not None:
             self.cache.offer(self.store.directory / stored.file, stored.sha256)
@@ -138,7 +144,7 @@ class Supply:
 
     def _expected(self, file: WantedFile) -> Expected | None:
         if file.sha256 is not None:
-            return Expected(file.sha256, "correct sha256 in the config, or use another mirror")
+            return Expected(file.sha256, file.advice)
         locked = self.lock.find(file.mirrors)
         if locked is None or self.lock.path is None:
             return None
@@ -146,6 +152,7 @@ class Supply:
             locked.sha256,
             f"{self.lock.path} has its first digest; use another mirror, or if the change is intended, "
             f"renew the lock with `nmt-prep lock CONFIG --update {file.corpus}`",
+            locked.commit,
         )
 
     def _at_hand(self, key: list[str], file: WantedFile, expected: Expected | None) -> Stored | None:

@@ -16,7 +16,7 @@ from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.partial import Answer, Resume
-from nmt_prep.sources.timing import Clock, RestartError, Stop, TransientError, retry_after
+from nmt_prep.sources.timing import Clock, RefusedError, RestartError, Stop, TransientError, retry_after
 
 if TYPE_CHECKING:
     from nmt_prep.sources.route import Route
@@ -32,7 +32,9 @@ _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)
 
 
 @contextmanager
-def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: Stop) -> Iterator[Answer]:
+def asked(
+    url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: Stop, token: str | None = None
+) -> Iterator[Answer]:
     """Requests a file, or the rest of it, from a server.
 
     Args:
@@ -41,10 +43,12 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
         limits: timeouts.
         clock: source of time, for dates in Retry-After and for stalls.
         stop: interrupts the request.
+        token: bearer token for the server of the URL; other servers, to which it redirects, do not get it.
 
     Raises:
         TransientError: a retry may work.
         RestartError: a retry from the first byte may work.
+        RefusedError: the server answered with another status; a retry will not help.
         DownloadError: a retry will not help.
     """
     headers = {} if resume is None else {"Range": f"bytes={resume.size}-", "If-Range": resume.validator}
@@ -56,7 +60,7 @@ def asked(url: str, resume: Resume | None, limits: Limits, clock: Clock, stop: S
             )
         return resume.size, _checked_total(response, resume, url)
 
-    with _answered(url, headers, place, limits, clock, stop) as answer:
+    with _answered(url, headers, place, limits, clock, stop, token) as answer:
         yield answer
 
 
@@ -104,11 +108,12 @@ def _answered(
     limits: Limits,
     clock: Clock,
     stop: Stop,
+    token: str | None = None,
 ) -> Iterator[Answer]:
     """Sends a request; ``place`` returns the offset of a part in its file, and the size of the file."""
     from nmt_prep.sources.route import Route  # noqa: PLC0415  (loads requests)
 
-    with Route(url, stop) as route, _get(route, url, {**_HEADERS, **headers}, limits) as response:
+    with Route(url, stop, token) as route, _get(route, url, {**_HEADERS, **headers}, limits) as response:
         with route.watch.within(limits.stall_seconds):
             fault = _fault(response, url, clock)
         if fault is not None:
@@ -123,6 +128,7 @@ def _answered(
             delimited=total is not None or "chunked" in response.headers.get("Transfer-Encoding", "").lower(),
             etag=response.headers.get("ETag"),
             modified=response.headers.get("Last-Modified"),
+            following=response.links.get("next", {}).get("url"),
             chunks=_chunks(route, response, limits, clock, stop),
             part=response.status_code == requests.codes.partial_content,
         )
@@ -179,7 +185,7 @@ def _fault(response: requests.Response, url: str, clock: Clock) -> DownloadError
         message = f"{shown(url)}: status {status} {response.reason}{_page(response)}; check the url, or add a mirror"
         if status in _TRANSIENT:
             return TransientError(message, retry_after(response.headers.get("Retry-After"), clock.today()))
-        return DownloadError(message)
+        return RefusedError(message, status, response.headers)
     if response.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml")):
         return DownloadError(f"{shown(url)}: an HTML page, not a corpus{_page(response)}; check the url")
     return None

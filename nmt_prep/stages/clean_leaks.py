@@ -167,7 +167,7 @@ def decontamination_settings(config: Config) -> dict[str, object]:
     if not is_active(config):
         return {}
     settings = section_of(config).decontaminate
-    corpora = (corpus.model_dump(mode="json") for corpus in evaluation_corpora(config))
+    corpora = (corpus.model_dump(mode="json", exclude={"split"}) for corpus in evaluation_corpora(config))
     return {
         "clean.decontaminate.against": [*against_of(config)],
         "clean.decontaminate.coverage": settings.coverage,

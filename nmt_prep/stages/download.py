@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,15 +12,19 @@ from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
+from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import score_files
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.fetch import Fetcher
+from nmt_prep.sources.hub import Kind, is_repository, repository_address
+from nmt_prep.sources.hub_listing import HubFile, Listing, read_listing
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
+from nmt_prep.stages.download_hub import check_first_files, choose_files
 from nmt_prep.store import Store, Stored
 
 
@@ -28,17 +32,22 @@ from nmt_prep.store import Store, Stored
 class Needed:
     """A file that a corpus needs, or an existing vocabulary.
 
+    A repository of the Hugging Face Hub stands for some of its files; the file itself is then the list of all of them.
+
     Attributes:
-        key: ``<split>/<corpus>/<both|source|target|scores.name>``, or the key of a vocabulary, ``vocab.from``.
+        key: ``<split>/<corpus>/<both|source|target|scores.name>``, or the key of a vocabulary, ``vocab.from``. A file
+            of a repository adds its number, such as ``/00000``.
         mirrors: URLs and paths of the file, of which the first gives its name.
-        sha256: expected SHA-256 from the config; None if the config has none.
+        sha256: expected SHA-256 from the config, or from the list of a repository; None without one.
         manual: instructions for fetching the file by hand; None if it can be downloaded.
+        advice: what to do if the file has another digest than ``sha256``.
     """
 
     key: str
     mirrors: tuple[str, ...]
     sha256: str | None
     manual: str | None = None
+    advice: str = "correct sha256 in the config, or use another mirror"
 
     def local(self, base_dir: Path) -> Path | None:
         """Returns the first mirror that exists if all are local, else None. Local files are not copied."""
@@ -51,12 +60,22 @@ class Needed:
     @property
     def corpus(self) -> str:
         """Name of the corpus; the key of a vocabulary."""
-        return self.key.split("/")[1] if "/" in self.key else self.key
+        first, _, rest = self.key.partition("/")
+        return first if first.startswith("vocab.") else rest.partition("/")[0]
+
+    @property
+    def is_repository(self) -> bool:
+        """True for a repository of the Hugging Face Hub, which stands for some of its files."""
+        return is_repository(self.mirrors[0])
 
     @property
     def name(self) -> str:
         """Name of the file; the same for all mirrors."""
         return file_name(self.mirrors[0])
+
+    def wanted(self) -> WantedFile:
+        """Returns the file as it is asked for."""
+        return WantedFile(self.mirrors, self.name, self.sha256, self.corpus, self.advice)
 
 
 @dataclass(frozen=True)
@@ -78,7 +97,7 @@ class Downloaded:
 
 @dataclass(frozen=True)
 class DownloadOutput:
-    """The files by :attr:`Needed.key`."""
+    """The files by :attr:`Needed.key`; those that were chosen in a repository follow its list of files."""
 
     files: dict[str, Downloaded]
 
@@ -102,6 +121,8 @@ class Download(Stage[DownloadOutput, None]):
             key = f"splits.{split}.{corpus.name}"
             urls = corpus.url.model_dump(exclude_none=True)
             settings[f"{key}.url"] = {part: [*map(shown, mirrors)] for part, mirrors in urls.items()}
+            if corpus.url.hub_id is not None:
+                settings[f"{key}.split"] = corpus.split or split
             if checksums := corpus.sha256.model_dump(exclude_none=True):
                 settings[f"{key}.sha256"] = checksums
             for needed in needed_by(split, corpus):
@@ -143,8 +164,8 @@ class Download(Stage[DownloadOutput, None]):
         needed = list(needed_files(job.config))
         local = self.local_files(job.config, job.base_dir)
         found = {file.key: _local_entry(file, local[file.key], job) for file in needed if file.key in local}
-        remote = [file for file in needed if file.key not in local]
-        fetched = _fetch_all(_distinct(remote), job)
+        fetched: dict[str, Stored] = {}
+        remote = _fetch_remote([file for file in needed if file.key not in local], fetched, job)
         for file in remote:
             stored = fetched[file.mirrors[0]]
             found[file.key] = Downloaded(stored.sha256, stored.size, file.name, local=False)
@@ -176,7 +197,7 @@ def needed_vocabularies(config: Config) -> Iterator[Needed]:
     """Yields the existing vocabularies that a config names."""
     if isinstance(config.vocab, ExistingVocab):
         for key, sides in config.vocab.keys.items():
-            yield Needed(key, config.vocab.files.of(sides[0]), None)
+            yield Needed(key, _addresses(config.vocab.files.of(sides[0]), "models"), None)
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:
@@ -201,17 +222,77 @@ def needed_by(split: str, corpus: Corpus) -> Iterator[Needed]:
         mirrors = getattr(corpus.url, part)
         if mirrors is not None:
             key = f"{split}/{corpus.name}/{part}"
-            yield Needed(key, mirrors, getattr(corpus.sha256, part), corpus.manual)
+            yield Needed(key, _addresses(mirrors, "datasets"), getattr(corpus.sha256, part), corpus.manual)
     for name, place in score_files(corpus).items():
         if place.url is not None:
             yield Needed(f"{split}/{corpus.name}/scores.{name}", place.url, place.sha256)
 
 
 def downloaded_file(outputs: Outputs, file: Needed) -> tuple[Path, Downloaded]:
-    """Returns the path and the entry of a needed file, for later stages."""
-    entry = outputs.read(Download).files[file.key]
+    """Returns the path and the entry of a needed file, for later stages; of a repository, of its one chosen file."""
+    [found] = downloaded_files(outputs, file)
+    return found
+
+
+def downloaded_files(outputs: Outputs, file: Needed) -> list[tuple[Path, Downloaded]]:
+    """Returns the path and the entry of a needed file; of a repository, those of all chosen files in their order."""
+    files = outputs.read(Download).files
+    keys = [file.key]
+    if file.is_repository:
+        keys = sorted(key for key in files if key.startswith(f"{file.key}/"))
     local = file.local(outputs.base_dir)
-    return outputs.directory_of(Download) / entry.sha256 / entry.name if local is None else local, entry
+    places = [outputs.directory_of(Download) / files[key].sha256 / files[key].name for key in keys]
+    return [(local or place, files[key]) for place, key in zip(places, keys, strict=True)]
+
+
+def _addresses(mirrors: Sequence[str], kind: Kind) -> tuple[str, ...]:
+    """Returns addresses with each ``hf:`` id as the address of its repository."""
+    return tuple(str(repository_address(each, kind)[0]) if is_hub_id(each) else each for each in mirrors)
+
+
+def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> list[Needed]:
+    """Fetches files, and those that are chosen in repositories; returns all of them.
+
+    The lists of repositories come first, and then the first file of each corpus in one, so that mistakes in the config
+    are found before most of the work.
+
+    Args:
+        files: the files.
+        fetched: receives the stored files by their first mirror.
+        job: job of the stage.
+    """
+
+    def fetch(wanted: Iterable[Needed]) -> None:
+        new = [file for file in _distinct(wanted) if file.mirrors[0] not in fetched]
+        fetched.update(_fetch_all(new, job))
+
+    def place(file: Needed) -> Path:
+        return job.directory / fetched[file.mirrors[0]].file
+
+    repositories = [file for file in files if file.is_repository]
+    fetch(repositories)
+    lists = {file.key: read_listing(place(file)) for file in repositories}
+    chosen = {
+        key: [_of_repository(file, number, key, lists[key]) for number, file in enumerate(listed)]
+        for key, listed in choose_files(job.config, lists.items()).items()
+    }
+    fetch(listed[0] for listed in chosen.values())
+    check_first_files(job.config, {key: place(listed[0]) for key, listed in chosen.items()})
+    everything = [*files, *(file for listed in chosen.values() for file in listed)]
+    fetch(everything)
+    job.lock.finish()
+    remove_partials(job.directory / _INCOMING)
+    return everything
+
+
+def _of_repository(file: HubFile, number: int, key: str, listing: Listing) -> Needed:
+    address = f"{listing.repository}@{listing.commit}/{file.path}"
+    advice = "or the hub's list of files is wrong: run again later"
+    return Needed(f"{key}/{number:05d}", (address,), file.sha256, advice=advice)
+
+
+_INCOMING = ".incoming"
+"""The directory of partial files."""
 
 
 def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
@@ -220,25 +301,22 @@ def _fetch_all(files: list[Needed], job: Job) -> dict[str, Stored]:
     With any engine, threads of this process fetch them, because they share one speed limit and one lock file.
     """
     options = job.config.download
-    incoming = job.directory / ".incoming"
 
     def damage(path: Path, advance: Callable[[int], None]) -> str:
         return damage_of(path, job.config.extract, advance)
 
     supply = Supply(
         store=Store(job.directory, job.digests),
-        fetcher=Fetcher(incoming, job.base_dir, options, job.progress, damage=damage),
+        fetcher=Fetcher(job.directory / _INCOMING, job.base_dir, options, job.progress, damage=damage),
         cache=DownloadCache() if options.cache else None,
         lock=job.lock,
     )
-    wanted = [WantedFile(file.mirrors, file.name, file.sha256, file.corpus) for file in files]
+    wanted = [file.wanted() for file in files]
     results = get_all(supply, wanted, options.parallel)
-    job.lock.finish()
-    remove_partials(incoming)
     return {file.mirrors[0]: results[file] for file in wanted}
 
 
-def _distinct(files: list[Needed]) -> list[Needed]:
+def _distinct(files: Iterable[Needed]) -> list[Needed]:
     """Merges the entries of files with the same first mirror."""
     merged: dict[str, Needed] = {}
     for file in files:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from nmt_prep.archives import (
     WHOLE_FILE,
@@ -32,7 +33,7 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.supply import DownloadCache
-from nmt_prep.stages.download import SACREBLEU, Download, Needed, downloaded_file, fetched_corpora, needed_by
+from nmt_prep.stages.download import SACREBLEU, Download, Needed, downloaded_files, fetched_corpora, needed_by
 from nmt_prep.store import Store, Stored
 
 
@@ -147,28 +148,35 @@ class ExtractedMembers:
     files: dict[str, tuple[Stored, ...]]
 
 
-def _places(outputs: Outputs) -> dict[str, tuple[Archive, str]]:
-    """Returns the archive and the member (or pattern) of each file that a reader needs, by :attr:`Wanted.key`."""
-    places: dict[str, tuple[Archive, str]] = {}
+_Places: TypeAlias = "dict[str, tuple[list[Archive], str]]"
+
+
+def _places(outputs: Outputs) -> _Places:
+    """Returns the archives and the member (or pattern) of each file that a reader needs, by :attr:`Wanted.key`.
+
+    There are several archives for the files of a repository on the Hugging Face Hub, each of which is taken whole.
+    """
+    places: _Places = {}
     for split, corpus in fetched_corpora(outputs.config):
         for wanted in wanted_by(split, corpus):
-            path, entry = downloaded_file(outputs, wanted.container)
-            places[wanted.key] = Archive(path, entry.name, entry.sha256), wanted.member
+            files = downloaded_files(outputs, wanted.container)
+            places[wanted.key] = [Archive(path, entry.name, entry.sha256) for path, entry in files], wanted.member
     return places
 
 
-def _origins(job: Job, places: Mapping[str, tuple[Archive, str]]) -> dict[Archive, Origin]:
+def _origins(job: Job, places: _Places) -> dict[Archive, Origin]:
     """Returns the origin of each archive."""
     origins: dict[Archive, Origin] = {}
     for split, corpus in fetched_corpora(job.config):
         for wanted in wanted_by(split, corpus):
             file = wanted.container
-            origins[places[wanted.key][0]] = Origin(
+            origin = Origin(
                 corpus=file.corpus,
                 local=file.local(job.base_dir) is not None,
                 in_config=file.sha256 is not None,
                 lock=job.lock.path,
             )
+            origins |= dict.fromkeys(places[wanted.key][0], origin)
     return origins
 
 
@@ -202,8 +210,10 @@ def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
         container = shown(wanted.container.mirrors[0])
         for stored in extracted[wanted.key]:
             path = directory / stored.file
+            if wanted.container.is_repository:
+                names[path] = f"{path.name[17:]} (of {corpus.url.hub_id})"
             # The file name is the start of the digest of the member's path, a dash, and the name of the member.
-            if is_pattern(wanted.member):
+            elif is_pattern(wanted.member):
                 names[path] = f"{path.name[17:]} ({wanted.member} in {container})"
             else:
                 names[path] = f"{wanted.member} (in {container})" if wanted.member else container
@@ -276,8 +286,10 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
     def misnamed(self, outputs: Outputs) -> str:
         extracted = outputs.read(Extract).files
         archives: dict[Archive, dict[str, tuple[Stored, ...]]] = {}
-        for key, (archive, member) in _places(outputs).items():
-            archives.setdefault(archive, {})[member] = extracted[key]
+        for key, (listed, member) in _places(outputs).items():
+            for number, archive in enumerate(listed):
+                files = extracted[key] if len(listed) == 1 else extracted[key][number : number + 1]
+                archives.setdefault(archive, {})[member] = files
         for archive, members in archives.items():
             try:
                 digests = digest_members(archive, members, outputs.config.extract)
@@ -292,8 +304,9 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
     def work(self, job: Job) -> Rounds[ExtractOutput]:
         places = _places(job)
         members: dict[Archive, dict[str, str]] = {}
-        for key, (archive, member) in places.items():
-            members.setdefault(archive, {}).setdefault(member, config_key(key))
+        for key, (archives, member) in places.items():
+            for archive in archives:
+                members.setdefault(archive, {}).setdefault(member, config_key(key))
         origins = _origins(job, places)
         tasks = [
             ExtractTask(
@@ -308,7 +321,12 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         ]
         results = yield from EXTRACT.run(tasks, valid=partial(_are_whole, job.directory))
         extracted = {task.archive: result.files for task, result in zip(tasks, results, strict=True)}
-        return ExtractOutput({key: extracted[archive][member] for key, (archive, member) in places.items()})
+        return ExtractOutput(
+            {
+                key: tuple(file for archive in archives for file in extracted[archive][member])
+                for key, (archives, member) in places.items()
+            }
+        )
 
     def finish(self, job: Job, made: ExtractOutput) -> Result[ExtractOutput]:
         _check_counts(job.config, made.files)

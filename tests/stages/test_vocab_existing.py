@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import nmt_prep
-from nmt_prep.errors import ConfigError, VocabularyError
+from nmt_prep.errors import ConfigError, DownloadError, VocabularyError
 from nmt_prep.records import load_dataset_info, read_shard
 from tests.corpus import corpus_config, pair, write_corpus
+from tests.hub import running_hub
 from tests.server import web_server
 
 LINES = [text for number in range(300) for text in pair(number)]
@@ -208,3 +209,52 @@ def test_published_files_give_the_ids_of_their_library(tmp_path: Path, shared: P
     texts = [pair(number) for number in range(300)]
     expected = {tuple((*peer.encode(text, add_special_tokens=False), end) for text in both) for both in texts}
     assert rows(tmp_path / "run") == expected
+
+
+def test_a_model_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    tokenizer = save_vocabulary(tmp_path / "tokenizer.json", "byte_bpe")
+    with running_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        content = (tmp_path / "tokenizer.json").read_bytes()
+        model = hub.model("owner/name", {"tokenizer.json": content, "config.json": b"{}"})
+        lock = tmp_path / "c.lock"
+        for name in ("a", "b"):
+            write_corpus(tmp_path)
+            config = corpus_config(tmp_path / name, vocab={"from": "hf:owner/name"}, download={"cache": False})
+            nmt_prep.run(config, base_dir=tmp_path, until="encode", workers=1, lock_file=lock)
+            info = load_dataset_info(tmp_path / name / "records")
+            assert (info.vocab.source.file, info.vocab.source.fingerprint) == (
+                "../vocab/tokenizer.json",
+                tokenizer.fingerprint,
+            )
+            model.commit({"tokenizer.json": b"{}"})  # the second run has the commit of the first
+        locked = json.loads(lock.read_text())["files"]
+        assert [name.partition("@")[2] for name in locked] == ["", f"{next(iter(model.commits))}/tokenizer.json"]
+        assert hub.downloads() == ["tokenizer.json", "tokenizer.json"]
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [
+        ("hf:owner", "hf:owner: an id on the Hugging Face Hub is hf:<owner>/<name>[@<revision>], such as"),
+        (
+            "hf:o/n/config",
+            "hf:o/n/config: an id on the Hugging Face Hub is hf:<owner>/<name>[@<revision>], such as hf:",
+        ),
+        (["hf:o/n", "x.json"], "an hf: id names a whole repository, and has no mirrors"),
+    ],
+)
+def test_bad_ids_of_models(tmp_path: Path, address: Any, error: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        corpus_config(tmp_path / "run", vocab={"from": address})
+    assert error in str(caught.value)
+
+
+def test_a_repository_without_a_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    with running_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        hub.model("owner/name", {"config.json": b"{}"})
+        with pytest.raises(DownloadError, match=r"^vocab.from: hf:owner/name: the repository has no tokenizer.json"):
+            run(tmp_path, until="download", vocab={"from": "hf:owner/name"})

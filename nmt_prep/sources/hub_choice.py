@@ -1,0 +1,221 @@
+"""Chooses the files of a repository on the Hugging Face Hub: the Parquet files of a split, or a vocabulary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+
+from nmt_prep.errors import DownloadError
+from nmt_prep.sources.hub_listing import CONVERTED, HubConfig, HubFile, Listing
+
+_SPLIT_WORDS = {
+    "train": ("train", "training"),
+    "validation": ("validation", "valid", "val", "dev", "development"),
+    "test": ("test", "testing", "eval", "evaluation"),
+}
+"""The words that the hub finds in the paths of files, by split."""
+
+_SHARD = re.compile(r"data/(?P<split>\w+(\.\w+)*)-\d{5}-of-\d+[^/]*")
+_CONVERTED_FILE = re.compile(r"(?P<config>[^/]+)/(?P<split>[^/]+)/\d+\.parquet")
+_PARTIAL = "partial-"
+
+
+def files_of_split(listing: Listing, config: str | None, split: str, address: str) -> list[HubFile]:
+    """Returns the Parquet files of a split, in the order of its rows.
+
+    A card that lists files decides. Without one, the splits are found in the paths, as the library datasets does.
+
+    Args:
+        listing: the files of the data set.
+        config: name of the config; None for the default one.
+        split: name of the split. ``dev`` also stands for the split validation, and so on for the usual words.
+        address: address of the data set as the user wrote it, for messages.
+
+    Raises:
+        DownloadError: there is no such config or split, or its files are not Parquet.
+    """
+    splits = _splits(listing, config, address)
+    name = next((each for each in _spellings(split) if each in splits), None)
+    if name is None:
+        if f"{_PARTIAL}{split}" in splits:
+            raise DownloadError(
+                f"{address}: the hub has converted only the beginning of the split {split} to Parquet; to use it, set "
+                f"split: {_PARTIAL}{split}, or name files of the data set as hf://datasets/…"
+            )
+        raise DownloadError(
+            f"{address}: there is no split {split!r}{_meant(split, splits)}; set the key split of the corpus"
+        )
+    files = splits[name]
+    others = [file.path for file in files if not file.path.endswith(".parquet")]
+    if others or not files:
+        what = f"{others[0]}, which is not Parquet" if others else "no file"
+        raise DownloadError(
+            f"{address}: the split {name} has {what}; use the hub's conversion, {_plain(address)}@{CONVERTED}, or name "
+            f"files as {listing.repository}/<path>"
+        )
+    return files
+
+
+def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, list[HubFile]]:
+    """Returns the files of a config by split."""
+    if listing.configs:
+        return _card_splits(_named(listing.configs, config, address), listing)
+    parquet = [file for file in listing.files if file.path.endswith(".parquet")]
+    if not parquet:
+        paths = [file.path for file in listing.files if not file.path.startswith(".")]
+        raise DownloadError(
+            f"{address}: the data set has no Parquet file, and the hub has not converted it; name files of it as "
+            f"{listing.repository}/<path> (there is {', '.join(paths[:5]) or 'none'})"
+        )
+    converted = [_CONVERTED_FILE.fullmatch(file.path) for file in parquet]
+    if all(converted):
+        configs: dict[str, dict[str, list[HubFile]]] = {}
+        for file, match in zip(parquet, converted, strict=True):
+            assert match is not None
+            configs.setdefault(match["config"], {}).setdefault(match["split"], []).append(file)
+        return configs[_name_among(list(configs), config, address)]
+    if config is None:
+        return _splits_by_path(parquet)
+    folders = sorted({file.path.partition("/")[0] for file in parquet if "/" in file.path})
+    if config not in folders:
+        raise DownloadError(f"{address}: there is no config {config!r}{_meant(config, folders)}")
+    return _splits_by_path(file for file in parquet if file.path.startswith(f"{config}/"))
+
+
+def _named(configs: Sequence[HubConfig], name: str | None, address: str) -> HubConfig:
+    marked = next((config.name for config in configs if config.default), None)
+    chosen = _name_among([config.name for config in configs], marked if name is None else name, address)
+    return next(config for config in configs if config.name == chosen)
+
+
+def _name_among(names: Sequence[str], name: str | None, address: str) -> str:
+    """Returns the name of a config; without one, the only one, or the one that is called ``default``."""
+    if name is None:
+        if len(names) == 1 or "default" in names:
+            return names[0] if len(names) == 1 else "default"
+        raise DownloadError(
+            f"{address}: the data set has {len(names)} configs; name one, such as {_with_config(address, names[0])} "
+            f"(there is {_some(names)})"
+        )
+    if name not in names:
+        raise DownloadError(f"{address}: there is no config {name!r}{_meant(name, names)}")
+    return name
+
+
+def _card_splits(config: HubConfig, listing: Listing) -> Mapping[str, list[HubFile]]:
+    below = f"{config.folder}/" if config.folder else ""
+    if config.files is None:
+        return _splits_by_path(file for file in listing.files if file.path.startswith(below))
+    splits: dict[str, list[HubFile]] = {}
+    for split, patterns in config.files.items():
+        matchers = [_glob(below + pattern.removeprefix("./")) for pattern in patterns]
+        found = (file for matcher in matchers for file in listing.files if matcher.fullmatch(file.path))
+        splits[split] = list(dict.fromkeys(found))
+    return splits
+
+
+def _splits_by_path(files: Iterable[HubFile]) -> Mapping[str, list[HubFile]]:
+    """Returns files by the splits that their paths name; all are train if none names one."""
+    listed = [file for file in files if file.path.endswith(".parquet")]
+    splits: dict[str, list[HubFile]] = {}
+    for file in listed:
+        if match := _SHARD.fullmatch(file.path):
+            splits.setdefault(match["split"], []).append(file)
+    for find in (_folder_split, _name_split):
+        for file in listed if not splits else ():
+            if (split := find(PurePosixPath(file.path))) is not None:
+                splits.setdefault(split, []).append(file)
+    return splits or {"train": listed}
+
+
+def _folder_split(path: PurePosixPath) -> str | None:
+    return next((split for part in path.parts[:-1] if (split := _split_in(part)) is not None), None)
+
+
+def _name_split(path: PurePosixPath) -> str | None:
+    return _split_in(path.name)
+
+
+def _split_in(name: str) -> str | None:
+    """Returns the split that a word of a name stands for; words end at ``-``, ``_``, dots, spaces and digits."""
+    words = re.split(r"[-._ 0-9]+", name)
+    return next((split for split, spelled in _SPLIT_WORDS.items() if any(word in spelled for word in words)), None)
+
+
+def _spellings(split: str) -> list[str]:
+    """Returns a split's name, and others that stand for it."""
+    canonical = next((name for name, words in _SPLIT_WORDS.items() if split in words), split)
+    return list(dict.fromkeys((split, canonical, *_SPLIT_WORDS.get(canonical, ()))))
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """Returns a pattern with ``*`` and ``?`` (within a level), ``**`` (over levels) and ``[…]`` as an expression."""
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
+    try:
+        return re.compile("".join(known.get(part) or _literal_or_set(part) for part in parts))
+    except re.error:  # such as a range that ends before it begins
+        return re.compile(re.escape(pattern))
+
+
+def _literal_or_set(part: str) -> str:
+    if not (part.startswith("[") and part.endswith("]")):
+        return re.escape(part)
+    inverted = part.startswith("[!")
+    characters = re.escape(part[2 if inverted else 1 : -1]).replace(r"\-", "-")
+    return f"[{'^' if inverted else ''}{characters}]"
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    known = sorted(names)
+    near = get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f" ({meant}there is {_some(known)})"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:20])
+    return f"{shown}, and {len(names) - 20} more" if len(names) > 20 else shown or "none"
+
+
+def _plain(address: str) -> str:
+    return address.partition("@")[0]
+
+
+def _with_config(address: str, config: str) -> str:
+    plain, at, revision = address.partition("@")
+    return f"{plain}/{config}{at}{revision}"
+
+
+VOCABULARY_NAMES = (
+    "tokenizer.json",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "tokenizer.model",
+    "sentencepiece.model",
+    "spm.model",
+)
+"""The names of vocabulary files in a model's repository; the first that is there is taken."""
+
+
+def vocabulary_file(listing: Listing, address: str) -> HubFile:
+    """Returns the vocabulary file of a model: the first of :data:`VOCABULARY_NAMES`, or else the only ``.model`` file.
+
+    Raises:
+        DownloadError: there is none, or more than one.
+    """
+    files = {file.path: file for file in listing.files}
+    for name in VOCABULARY_NAMES:
+        if name in files:
+            return files[name]
+    models = [path for path in files if path.endswith((".model", ".spm")) and "/" not in path]
+    if len(models) == 1:
+        return files[models[0]]
+    there = ", ".join(models or [path for path in files if not path.startswith(".")][:10]) or "nothing"
+    problem = "several vocabulary files" if models else f"no {VOCABULARY_NAMES[0]} and no .model file"
+    raise DownloadError(
+        f"{address}: the repository has {problem} (there is {there}); name the file, such as "
+        f"{listing.repository}/{models[0] if models else VOCABULARY_NAMES[0]}"
+    )

@@ -62,11 +62,12 @@ def _file_lines(corpus: CorpusFacts) -> Iterator[str]:
     for file in corpus.files:
         part = "" if file.part == "both" else f"{file.part}: "
         yield f"{part}{_file_line(file)}"
+    repository = any(file.kind == "repository" for file in corpus.files)
     for part, members in corpus.members.items():
         for name, size in members[:_SHOWN_MEMBERS]:
             yield f"  {'' if part == 'both' else f'{part}: '}{name}{'' if size is None else f', {_bytes(size)}'}"
         if len(members) > _SHOWN_MEMBERS:
-            yield f"  {part}: and {len(members) - _SHOWN_MEMBERS} more members"
+            yield f"  {part}: and {len(members) - _SHOWN_MEMBERS} more {'files' if repository else 'members'}"
 
 
 def _file_line(file: FileFacts) -> str:
@@ -76,6 +77,8 @@ def _file_line(file: FileFacts) -> str:
         many = f"{file.members:,} member{'s' * (file.members != 1)}"
         seen = f"{file.kind} with {many} seen" if file.members else file.kind
         facts.append(f"{file.kind} of {many}" if file.complete else seen)
+    if file.kind == "repository":
+        facts.append(f"{file.members:,} file{'s' * (file.members != 1)} of a repository")
     facts += ["remote"] if file.place == "remote" else ["fetched before"] if file.place == "fetched" else []
     return ", ".join(facts)
 

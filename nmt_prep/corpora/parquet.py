@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ class ParquetReader(Reader):
             raise CorpusError(f"corpus {self.corpus.name}: format parquet needs fields in the config")
         try:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-                _check_schema(file.schema_arrow, path, fields, self.scores)
+                _check_schema(file.schema_arrow, str(path), fields, self.scores)
                 columns = [fields.source, fields.target, *map(str, self.scores.values())]
                 row = 0
                 for batch in file.iter_batches(PAIRS_PER_BATCH, columns=columns, use_threads=False):
@@ -91,28 +91,33 @@ class ParquetReader(Reader):
         return texts, faults if faults.any() else None
 
 
-def check_fields(path: Path, corpus: Corpus) -> None:
+def check_fields(file: Path | BinaryIO, name: str, corpus: Corpus) -> None:
     """Checks that a file has the fields that a corpus names, with texts in them; reads only its footer.
+
+    Args:
+        file: the file.
+        name: its name in messages.
+        corpus: the corpus.
 
     Raises:
         CorpusError: it lacks one of them, or is damaged.
     """
     assert corpus.fields is not None
     try:
-        schema = pq.read_schema(path)
+        schema = pq.read_schema(file)
     except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
-    _check_schema(schema, path, corpus.fields, ParquetReader.scores_inside(corpus))
+        raise _damaged(name, error) from error
+    _check_schema(schema, name, corpus.fields, ParquetReader.scores_inside(corpus))
 
 
-def _check_schema(schema: pa.Schema, path: Path, fields: Fields, scores: Mapping[str, int | str]) -> None:
+def _check_schema(schema: pa.Schema, path: str, fields: Fields, scores: Mapping[str, int | str]) -> None:
     for field in (fields.source, fields.target):
         _check_field(schema, path, field)
     for name, place in scores.items():
         _check_field(schema, path, str(place), name)
 
 
-def _check_field(schema: pa.Schema, path: Path, field: str, score: str = "") -> None:
+def _check_field(schema: pa.Schema, path: str, field: str, score: str = "") -> None:
     """Raises if a field is missing or does not hold text, or for a score numbers or text."""
     key = f"scores.{score}" if score else "fields"
     names, kind = list(schema.names), pa.struct(list(schema))
@@ -143,5 +148,5 @@ def _values(batch: pa.RecordBatch, field: str) -> pa.Array:
     return pc.struct_field(column, inner) if inner else column
 
 
-def _damaged(path: Path, error: Exception) -> CorpusError:
+def _damaged(path: Path | str, error: Exception) -> CorpusError:
     return CorpusError(f"cannot read {path} as Parquet: {error}; it is damaged: fetch it again")

@@ -44,12 +44,12 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
     corpora = list(fetched_corpora(config))
     wanted = [list(wanted_by(split, corpus)) for split, corpus in corpora]
     vocabularies = list(needed_vocabularies(config))
-    containers = {each.container.mirrors: each.container for own in wanted for each in own}
-    containers |= {needed.mirrors: needed for needed in vocabularies}
+    containers = {_identity(each.container): each.container for own in wanted for each in own}
+    containers |= {_identity(needed): needed for needed in vocabularies}
     members = {
-        mirrors: list(dict.fromkeys(each.member for own in wanted for each in own if each.container.mirrors == mirrors))
+        file: list(dict.fromkeys(each.member for own in wanted for each in own if _identity(each.container) == file))
         or [""]
-        for mirrors in containers
+        for file in containers
     }
     most = max(BEGINNING, min(SMALL, _MOST_TEMPORARY // max(1, sum(map(len, members.values())))))
     identified = installed_identifier()
@@ -60,13 +60,18 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
             _Examined(split, corpus, own, looked, config.languages).facts(identified and identified[1], pairs)
             for (split, corpus), own in zip(corpora, wanted, strict=True)
         )
-    existing = [(needed, looked[needed.mirrors]) for needed in vocabularies]
+    existing = [(needed, looked[_identity(needed)]) for needed in vocabularies]
     return Inspection(
         facts,
         tuple(_file_facts(needed.key, each) for needed, each in existing),
         tuple(f"{needed.key}: {problem}" for needed, each in existing for problem in each.problems),
         identified and identified[0],
     )
+
+
+def _identity(needed: Needed) -> tuple[str, ...]:
+    """Returns what tells files apart: their mirrors, and for a repository its key, which decides the files in it."""
+    return (needed.key,) if needed.is_repository else needed.mirrors
 
 
 def _look_at_all(
@@ -81,7 +86,7 @@ def _look_at_all(
         number, needed = numbered
         own = directory / str(number)
         own.mkdir()
-        return looker.look(needed, members[needed.mirrors], own)
+        return looker.look(needed, members[_identity(needed)], own)
 
     with ThreadPoolExecutor(looker.config.download.parallel) as pool:
         try:
@@ -90,11 +95,13 @@ def _look_at_all(
             looker.stop.now()
             pool.shutdown(cancel_futures=True)
             raise
-    return {needed.mirrors: each for needed, each in zip(containers, found, strict=True)}
+    return {_identity(needed): each for needed, each in zip(containers, found, strict=True)}
 
 
 def _file_facts(part: str, looked: Looked) -> FileFacts:
     contents = looked.contents
+    if looked.files:
+        return FileFacts(part, looked.address, looked.place, looked.size, "repository", len(looked.files))
     if contents is None:
         return FileFacts(part, looked.address, looked.place, looked.size)
     seen = len(contents.names) if contents.kind != "file" else 0
@@ -109,7 +116,7 @@ class _Examined:
         split: its split.
         corpus: its entry in the config.
         wanted: the files that its reader needs.
-        looked: what was seen of files, by their mirrors.
+        looked: what was seen of files, by what tells them apart.
         languages: of the config.
     """
 
@@ -147,7 +154,7 @@ class _Examined:
         found: dict[str, list[Beginning]] = {}
         noted: set[tuple[str, ...]] = set()
         for wanted in self.wanted:
-            part, mirrors = wanted.key.rpartition("/")[2], wanted.container.mirrors
+            part, mirrors = wanted.key.rpartition("/")[2], _identity(wanted.container)
             looked = self.looked[mirrors]
             if mirrors not in noted:
                 facts.files.append(_file_facts(wanted.container.key.rpartition("/")[2], looked))
@@ -160,6 +167,9 @@ class _Examined:
                         facts.problems.append(str(fault))
                 found[part] = looked.contents.found[wanted.member]
             noted.add(mirrors)
+            if looked.files:
+                facts.members[part] = [(file.path, file.size) for file in looked.files]
+                facts.unseen.append("the pairs, before the files are fetched")
             members = [(each.member, each.size) for each in found.get(part, ()) if each.member]
             if members:
                 facts.members[part] = members
@@ -170,7 +180,7 @@ class _Examined:
 
     def _unseen(self, wanted: Wanted) -> bool:
         """Returns true if a requested member, or one that a pattern matches, may not have been seen."""
-        looked = self.looked[wanted.container.mirrors]
+        looked = self.looked[_identity(wanted.container)]
         return bool(looked.unseen) and looked.contents is not None and wanted.member in looked.contents.unseen()
 
     def _groups(self, facts: CorpusFacts, found: Mapping[str, list[Beginning]]) -> list[dict[str, Beginning]]:
@@ -191,7 +201,7 @@ class _Examined:
         """Returns what the config calls the files, for messages."""
         names = {}
         for wanted in self.wanted:
-            container = self.looked[wanted.container.mirrors].address
+            container = self.looked[_identity(wanted.container)].address
             for each in found.get(wanted.key.rpartition("/")[2], ()):
                 names[each.path] = f"{each.member} (in {container})" if each.member else container
         return names

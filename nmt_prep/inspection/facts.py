@@ -21,8 +21,8 @@ class FileFacts:
         address: its path or address, without secrets.
         place: where it is; ``fetched`` for a remote file that an earlier run has fetched.
         size: its bytes; None if they are not known.
-        kind: ``tar``, ``zip`` or ``file``; None if it could not be opened.
-        members: the number of members of an archive that were seen.
+        kind: ``tar``, ``zip``, ``file`` or ``repository``; None if it could not be opened.
+        members: the number of members of an archive that were seen, or of files of a repository that are used.
         complete: true if the archive has no other members.
     """
 

@@ -14,7 +14,9 @@ from nmt_prep.config import Config
 from nmt_prep.digests import check_regular
 from nmt_prep.errors import DownloadError, NmtPrepError
 from nmt_prep.inspection.facts import Place
+from nmt_prep.inspection.repositories import files_used, listing_of
 from nmt_prep.sources.address import local_path, shown
+from nmt_prep.sources.hub_listing import HubFile
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.parts import BEGINNING, opened_remote
 from nmt_prep.sources.supply import DownloadCache
@@ -33,6 +35,7 @@ class Looked:
         contents: what is in it; None if it could not be opened.
         problems: why not.
         unseen: why some of its members cannot be seen; empty if all can.
+        files: the files of a repository that are used.
     """
 
     address: str
@@ -41,6 +44,7 @@ class Looked:
     contents: Contents | None = None
     problems: list[str] = field(default_factory=list)
     unseen: str = ""
+    files: list[HubFile] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class Looker:
         if path is not None:
             return self._into(Looked(address, "local"), _opened_local(path, path.name), wanted, directory)
         fetched = self._fetched(needed)
+        if needed.is_repository:
+            return self._into_repository(needed, fetched)
         if fetched is not None:
             return self._into(Looked(address, "fetched"), _opened_local(fetched, needed.name), wanted, directory)
         faults: list[str] = []
@@ -98,6 +104,16 @@ class Looker:
             return None
         stored = self.config.run_dir / Download.directory / sha256 / needed.name
         return stored if stored.is_file() else DownloadCache().find(sha256)
+
+    def _into_repository(self, needed: Needed, fetched: Path | None) -> Looked:
+        address = shown(needed.mirrors[0])
+        try:
+            listing = listing_of(needed, fetched, self.config, self.lock, self.stop)
+        except NmtPrepError as error:
+            return Looked(address, "remote", problems=[str(error)])
+        files, problems = files_used(needed, listing, self.config, self.stop)
+        size = sum(file.size for file in files) if files else None
+        return Looked(f"{address} at commit {listing.commit}", "remote", size, problems=problems, files=files)
 
     def _into(
         self, looked: Looked, opening: AbstractContextManager[Opened], wanted: Sequence[str], directory: Path

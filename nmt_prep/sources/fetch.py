@@ -18,10 +18,10 @@ from nmt_prep.progress import Progress
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import file_name, local_path, scheme_of, shown
 from nmt_prep.sources.catalogues import resolve
-from nmt_prep.sources.hub import HubAddress, hub_address, refusal, token
+from nmt_prep.sources.hub import HubAddress, hub_address, refusals_worded, token
 from nmt_prep.sources.hub_listing import fetch_listing
 from nmt_prep.sources.partial import Answer, Partial, check_size
-from nmt_prep.sources.timing import Clock, Pace, RefusedError, RestartError, Stop, TransientError, pause_before
+from nmt_prep.sources.timing import Clock, Pace, RestartError, Stop, TransientError, pause_before
 from nmt_prep.sources.web import asked, first_words, looks_like_html
 
 _CHUNK = 1 << 20
@@ -195,11 +195,11 @@ class Fetcher:
             yield Answer(url, 0, len(content), delimited=True, etag=None, modified=None, chunks=iter((content,)))
             return
         url = hub.file_url()
-        try:
-            with asked(url, partial.resume(), self._limits, self._clock, self._stop, token()) as answer:
-                yield replace(answer, url=url)
-        except RefusedError as error:
-            raise refusal(hub, str(hub), error) from error
+        with (
+            refusals_worded(hub, str(hub)),
+            asked(url, partial.resume(), self._limits, self._clock, self._stop, token()) as answer,
+        ):
+            yield replace(answer, url=url)
 
     def _check_size(self, address: str, partial: Partial, answer: Answer) -> None:
         if answer.total is None or partial.size == answer.total:

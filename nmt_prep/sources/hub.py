@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
 
-from nmt_prep.errors import ConfigError, DownloadError
+from nmt_prep.errors import ConfigError
 from nmt_prep.sources.timing import RefusedError
 
 ENDPOINT = "https://huggingface.co"
@@ -152,29 +154,39 @@ def token() -> str | None:
         return None
 
 
-def refusal(hub: HubAddress, shown: str, error: RefusedError) -> DownloadError:
-    """Returns the error for a refused request, in terms of the hub.
+@contextmanager
+def refusals_worded(hub: HubAddress, shown: str) -> Iterator[None]:
+    """Converts the errors of refused requests to those that say in terms of the hub what to do.
 
     Args:
         hub: the requested repository or file.
         shown: the address in the message.
-        error: the refusal.
+
+    Raises:
+        RefusedError: a request was refused.
     """
+    try:
+        yield
+    except RefusedError as error:
+        raise RefusedError(_refusal(hub, shown, error), error.status, error.headers) from error
+
+
+def _refusal(hub: HubAddress, shown: str, error: RefusedError) -> str:
     what = "data set" if hub.kind == "datasets" else "model"
     code = error.headers.get("X-Error-Code", "")
     if code == "GatedRepo":
-        return DownloadError(
+        return (
             f"{shown}: access to this {what} is granted on request: accept its conditions at {hub.page}, and set "
             "HF_TOKEN to a token of that account"
         )
     if code == "RevisionNotFound":
-        return DownloadError(f"{shown}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them")
+        return f"{shown}: the {what} has no revision {hub.revision or 'main'}; {hub.page} lists them"
     if code == "EntryNotFound" or (error.status == 404 and hub.path and not code):
-        return DownloadError(f"{shown}: there is no such file; {hub.page} lists those of the {what}")
+        return f"{shown}: there is no such file; {hub.page} lists those of the {what}"
     if error.status in {401, 403, 404}:
         private = "the token of this machine gives no access to it" if token() else "it is private: set HF_TOKEN"
-        return DownloadError(f"{shown}: there is no {what} {hub.repository} on {endpoint()}, or {private}")
-    return error
+        return f"{shown}: there is no {what} {hub.repository} on {endpoint()}, or {private}"
+    return str(error)
 
 
 def _quoted_revision(revision: str) -> str:

@@ -22,7 +22,7 @@ from nmt_prep.artefacts import parse_json, parse_json_as
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
-from nmt_prep.sources.hub import HubAddress, is_commit, refusal, token
+from nmt_prep.sources.hub import HubAddress, is_commit, refusals_worded, token
 from nmt_prep.sources.timing import Clock, RefusedError, Stop
 from nmt_prep.sources.web import asked
 
@@ -129,7 +129,7 @@ def _has_parquet(listing: Listing) -> bool:
 
 
 def _listing(hub: HubAddress, address: str, ask: Ask) -> Listing:
-    with _worded(hub, address):
+    with refusals_worded(hub, address):
         info, _ = ask(hub.info_url())
         with _well_formed(address):
             commit, card = str(info["sha"]), info.get("cardData")
@@ -202,15 +202,6 @@ def _asked_json(url: str, hub: HubAddress, limits: Limits, clock: Clock, stop: S
                 raise DownloadError(f"{shown(url)}: more than {_MOST_BYTES:,} bytes, too long for a list of files")
     with _well_formed(str(hub)):
         return parse_json(bytes(content)), answer.following
-
-
-@contextmanager
-def _worded(hub: HubAddress, address: str) -> Iterator[None]:
-    try:
-        yield
-    except RefusedError as error:
-        refused = refusal(hub, address, error)
-        raise RefusedError(str(refused), error.status, error.headers) from error
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import scheme_of, shown
 from nmt_prep.sources.catalogues import resolve
 from nmt_prep.sources.fetch import object_errors, object_file
+from nmt_prep.sources.hub import hub_address, refusals_worded, token
 from nmt_prep.sources.partial import Answer, check_size
 from nmt_prep.sources.timing import Clock, Stop, TransientError
 from nmt_prep.sources.web import asked_for_part, first_words, looks_like_html
@@ -71,7 +72,7 @@ def opened_remote(address: str, limits: Limits, stop: Stop) -> Iterator[RemoteFi
     """Opens a remote file and reads its beginning; parts can be read until the context ends.
 
     Args:
-        address: an http, https, s3 or gs URL, or an id of OPUS.
+        address: an http, https, hf, s3 or gs URL, or an id of OPUS.
         limits: timeouts, and the largest size.
         stop: interrupts the requests.
 
@@ -85,18 +86,22 @@ def opened_remote(address: str, limits: Limits, stop: Stop) -> Iterator[RemoteFi
         url = resolve(address, limits, clock, stop) if scheme == "opus" else address
         yield _on_server(url, limits, clock, stop)
         return
+    if (hub := hub_address(address)) is not None:
+        with refusals_worded(hub, address):
+            yield _on_server(hub.file_url(), limits, clock, stop, token())
+        return
     with object_errors(address), object_file(address) as (file, facts):
         yield _checked(RemoteFile(shown(address), facts["size"], file.read(BEGINNING), _reading(file)), limits)
 
 
-def _on_server(url: str, limits: Limits, clock: Clock, stop: Stop) -> RemoteFile:
+def _on_server(url: str, limits: Limits, clock: Clock, stop: Stop, token: str | None = None) -> RemoteFile:
     def part(start: int, size: int) -> bytes:
-        with asked_for_part(url, start, size, limits, clock, stop) as answer:
+        with asked_for_part(url, start, size, limits, clock, stop, token) as answer:
             if answer.start != start:
                 raise DownloadError(f"{shown(url)}: the server does not send parts of the file")
             return _body(answer, url, size)
 
-    with asked_for_part(url, 0, BEGINNING, limits, clock, stop) as answer:
+    with asked_for_part(url, 0, BEGINNING, limits, clock, stop, token) as answer:
         beginning = _body(answer, url, BEGINNING)
         return _checked(RemoteFile(shown(url), answer.total, beginning, part if answer.part else None), limits)
 

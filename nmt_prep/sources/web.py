@@ -65,7 +65,9 @@ def asked(
 
 
 @contextmanager
-def asked_for_part(url: str, start: int, size: int, limits: Limits, clock: Clock, stop: Stop) -> Iterator[Answer]:
+def asked_for_part(
+    url: str, start: int, size: int, limits: Limits, clock: Clock, stop: Stop, token: str | None = None
+) -> Iterator[Answer]:
     """Requests a part of a file from a server.
 
     A server that does not send parts sends the whole file. Then ``start`` of the answer is 0, and the caller reads only
@@ -78,6 +80,7 @@ def asked_for_part(url: str, start: int, size: int, limits: Limits, clock: Clock
         limits: timeouts.
         clock: source of time, for dates in Retry-After and for stalls.
         stop: interrupts the request.
+        token: as for :func:`asked`.
 
     Raises:
         TransientError: a retry may work.
@@ -92,7 +95,8 @@ def asked_for_part(url: str, start: int, size: int, limits: Limits, clock: Clock
         return start, int(match[3])
 
     try:
-        with _answered(url, {"Range": f"bytes={start}-{start + size - 1}"}, place, limits, clock, stop) as answer:
+        part = {"Range": f"bytes={start}-{start + size - 1}"}
+        with _answered(url, part, place, limits, clock, stop, token) as answer:
             yield answer
     except RestartError as error:  # status 416
         raise DownloadError(

@@ -273,7 +273,7 @@ def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> 
     fetch(repositories)
     lists = {file.key: read_listing(place(file)) for file in repositories}
     chosen = {
-        key: [_of_repository(file, number, key, lists[key]) for number, file in enumerate(listed)]
+        key: [file_of_repository(file, number, key, lists[key]) for number, file in enumerate(listed)]
         for key, listed in choose_files(job.config, lists.items()).items()
     }
     fetch(listed[0] for listed in chosen.values())
@@ -285,7 +285,15 @@ def _fetch_remote(files: list[Needed], fetched: dict[str, Stored], job: Job) -> 
     return everything
 
 
-def _of_repository(file: HubFile, number: int, key: str, listing: Listing) -> Needed:
+def file_of_repository(file: HubFile, number: int, key: str, listing: Listing) -> Needed:
+    """Returns a file that was chosen in a repository.
+
+    Args:
+        file: the file.
+        number: its number among those that were chosen, from 0.
+        key: key of the repository.
+        listing: all files of the repository.
+    """
     address = f"{listing.repository}@{listing.commit}/{file.path}"
     advice = "or the hub's list of files is wrong: run again later"
     return Needed(f"{key}/{number:05d}", (address,), file.sha256, advice=advice)

@@ -43,15 +43,15 @@ def check_first_files(config: Config, paths: Mapping[str, Path]) -> None:
         CorpusError: a field is missing; the message names the key of the corpus in the config.
     """
     for key, path in paths.items():
-        if (corpus := _corpus(config, key)) is not None:
+        if (corpus := corpus_of(config, key)) is not None:
             try:
-                check_fields(path, corpus)
+                check_fields(path, f"{corpus.url.hub_id}: {path.name}", corpus)
             except CorpusError as error:
                 raise CorpusError(f"{_config_key(key)}: {error}") from error
 
 
 def _chosen(config: Config, key: str, listing: Listing) -> list[HubFile]:
-    corpus = _corpus(config, key)
+    corpus = corpus_of(config, key)
     if corpus is not None:
         address = corpus.url.hub_id or ""
         _, name = repository_address(address, "datasets")
@@ -61,7 +61,7 @@ def _chosen(config: Config, key: str, listing: Listing) -> list[HubFile]:
     return [vocabulary_file(listing, address)]
 
 
-def _corpus(config: Config, key: str) -> Corpus | None:
+def corpus_of(config: Config, key: str) -> Corpus | None:
     """Returns the corpus of a key; None for the key of a vocabulary."""
     split, _, rest = key.partition("/")
     name = rest.partition("/")[0]

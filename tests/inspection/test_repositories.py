@@ -1,0 +1,71 @@
+"""The command ``nmt-prep check`` on repositories of a stand-in for the Hugging Face Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.program import Ended, nmt_prep
+from tests.hub import TOKEN, Hub, running_hub
+from tests.stages.test_hub_corpus import FILES
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with running_hub() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        running.dataset("owner/name", FILES, private=True)
+        yield running
+
+
+def check(place: Path, vocab: str | None = None, **corpus: Any) -> Ended:
+    data: dict[str, Any] = {
+        "name": "t",
+        "languages": {"source": "en", "target": "zh"},
+        "output_dir": str(place / "run"),
+        "seed": 1,
+        "splits": {split: [{"name": "c", "url": "hf:owner/name/en-zh", **corpus}] for split in ("train", "dev")},
+    }
+    config = place / "c.yaml"
+    data |= {"vocab": {"from": vocab}} if vocab else {}
+    config.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    return nmt_prep("check", config)
+
+
+def test_a_data_set_is_looked_at_without_fetching_it(hub: Hub, tmp_path: Path) -> None:
+    hub.model("owner/model", {"tokenizer.json": b"{}"})
+    commit = hub.repositories["datasets/owner/name"].branches["main"]
+    ended = check(tmp_path, vocab="hf:owner/model")
+    sizes = [len(FILES[f"en-zh/{name}"]) for name in ("train-00000-of-00002.parquet", "train-00001-of-00002.parquet")]
+    assert ended.stdout.splitlines()[:5] == [
+        "train/c: parquet",
+        f"  hf://datasets/owner/name at commit {commit}, {sum(sizes) / 1000:.1f} kB, 2 files of a repository, remote",
+        f"    en-zh/train-00000-of-00002.parquet, {sizes[0]} bytes",
+        f"    en-zh/train-00001-of-00002.parquet, {sizes[1]} bytes",
+        "  not seen: the pairs, before the files are fetched",
+    ]
+    assert "dev/c: parquet" in ended.stdout
+    assert "en-zh/validation-00000-of-00001.parquet" in ended.stdout
+    assert "vocab.from: hf://owner/model at commit" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "2 corpora, 0 problems, 0 warnings"
+    assert ended.returncode == 0
+    assert [authorization for _, authorization in hub.stored] == [None, None]
+    assert TOKEN not in ended.stdout + ended.stderr
+
+
+def test_problems(hub: Hub, tmp_path: Path) -> None:
+    ended = check(tmp_path, split="dve", vocab="hf:owner/none")
+    assert ended.stdout.count("hf:owner/name/en-zh: there is no split 'dve' (there is train, validation)") == 2
+    assert "vocab.from: hf://owner/none: there is no model owner/none on" in ended.stdout
+    assert ended.returncode == 1
+    fields = {"source": "translation.en", "target": "translations.zh"}
+    assert (
+        "problem: hf:owner/name/en-zh: en-zh/train-00000-of-00002.parquet: there is no field 'translations.zh' (did "
+        "you mean 'translation'? at this level there is 'translation'); correct fields in the config"
+    ) in check(tmp_path, fields=fields).stdout

@@ -1,4 +1,4 @@
-"""Writes nmt_prep/_native/core/clean/normalization_tables.cpp: the data of Unicode's normal form C.
+"""Writes nmt_prep/_native/core/text/normalization_tables.cpp: the data of Unicode's normal form C.
 
 Run it with the Python whose ``unicodedata`` is the version of the core's other tables. ``--check`` only compares.
 """
@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "clean" / "normalization_tables.cpp"
+_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "normalization_tables.cpp"
 _PAGE = 256
 _VOWELS_AND_FINALS = [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]
 """Conjoining jamo, which may combine with the character before them."""
@@ -60,10 +60,10 @@ def source() -> str:
     pairs = decompositions()
     version = unicodedata.unidata_version
     return f"""// Written by scripts/make_normalization_tables.py from Unicode {version}; do not edit.
-#include "clean/normalization.h"
+#include "text/normalization.h"
 
 // clang-format off
-namespace nmt_prep::clean {{
+namespace nmt_prep {{
 
 const char kNormalizationVersion[] = "{version}";
 
@@ -84,7 +84,7 @@ const Decomposition kDecompositions[] = {{
 {_rows((f"{{0x{p:X}, 0x{a:X}, 0x{b:X}, {str(c).lower()}}}" for p, a, b, c in pairs), 4)}
 }};
 
-}}  // namespace nmt_prep::clean
+}}  // namespace nmt_prep
 """
 
 

@@ -1,18 +1,19 @@
 """Writes nmt_prep/_native/core/text/property_tables.cpp: category, script, letters and white space of code points.
 
 Categories, scripts and Alphabetic are those of the ``regex`` package, white space is that of ``str.isspace``. Run it
-with the version of ``regex`` wanted; a new version of Unicode changes what rules say about new characters. ``--check``
-only compares.
+with the version of ``regex`` wanted; a new version of Unicode changes what rules say about new characters, and is part
+of the fingerprint of every byte-level BPE vocabulary. ``--check`` only compares.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 import regex
-from make_pattern_tables import unicode_version
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "property_tables.cpp"
 _PAGE = 128
@@ -23,6 +24,17 @@ _CATEGORIES = [
 _ALPHABETIC = 1 << 5
 _SPACE = 1 << 6
 _SCRIPT_SHIFT = 8
+
+
+def unicode_version() -> str:
+    """Returns the version of Unicode that the ``regex`` package states in its metadata."""
+    facts = metadata("regex")
+    # Some packages replace the reader of importlib.metadata, and move the text from the payload to a header.
+    text = f"{facts.get('Description')}\n{facts.get_payload()}"
+    found = re.search(r"supports Unicode (\d+\.\d+\.\d+)", text)
+    if found is None:
+        raise SystemExit("the metadata of the regex package does not name a version of Unicode")
+    return found[1]
 
 
 def scripts() -> list[tuple[str, str]]:

@@ -38,15 +38,29 @@ class T2TModel:
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
     def decode(self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], threads: int) -> list[str]: ...
 
-# byte_bpe.cpp
-GPT2_UNICODE_VERSION: str
+# byte_bpe_split.cpp
+class ByteBPEScanner: ...
 
-def gpt2_class(point: int) -> int: ...
-def gpt2_pretoken_ends(line: npt.NDArray[np.uint8]) -> list[int]: ...
+def byte_bpe_scanner(expression: str, of_tiktoken: bool, keep_unmatched: bool) -> ByteBPEScanner | None: ...
+
+class ByteBPESplitter:
+    def __init__(
+        self,
+        scanners: list[ByteBPEScanner],
+        prefix_space: bool,
+        nfc: bool,
+        before: list[tuple[bytes, int]],
+        after: list[tuple[bytes, int]],
+    ) -> None: ...
+    def pretoken_ends(self, line: npt.NDArray[np.uint8]) -> list[int]: ...
+
+# byte_bpe.cpp
 def byte_bpe_rank_merges(tokens: list[bytes]) -> npt.NDArray[np.int32]: ...
 
 class ByteBPEWordCounter:
-    def add(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int, split: bool) -> None: ...
+    def add(
+        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], splitter: ByteBPESplitter, threads: int
+    ) -> None: ...
     def add_counted(
         self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
     ) -> None: ...
@@ -69,14 +83,13 @@ class ByteBPEModel:
         specials: list[tuple[int, bytes]],
         merges: npt.NDArray[np.int32],
         whole_words: bool,
-        prefix_space: bool,
     ) -> None: ...
     def encode(
         self,
         data: npt.NDArray[np.uint8],
         offsets: npt.NDArray[np.int64],
+        splitter: ByteBPESplitter,
         threads: int,
-        split: bool,
         dropout: float,
         seed: int,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...

@@ -14,7 +14,8 @@ Drop = Callable[[int, int], bool]
 
 
 def pretokens(line: str, pattern: str = GPT2) -> list[str]:
-    return [match[0] for match in regex.finditer(pattern, line)]
+    """Returns the matches of a pattern in the syntax of tiktoken, where ``$`` is the end of the text only."""
+    return [match[0] for match in regex.finditer(pattern.replace("$", r"\Z"), line, regex.VERSION1)]
 
 
 class Vocabulary:

@@ -8,10 +8,9 @@
 
 #include "bpe/trainer.h"
 #include "byte_bpe/counts.h"
-#include "byte_bpe/gpt2_classes.h"
-#include "byte_bpe/gpt2_scanner.h"
 #include "byte_bpe/model.h"
 #include "byte_bpe/ranks.h"
+#include "byte_bpe/splitter.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -21,6 +20,7 @@ namespace {
 
 using bpe::PairRule;
 using byte_bpe::Model;
+using byte_bpe::Splitter;
 using byte_bpe::WordCounter;
 
 // Converts merges from Python: left, right and merged id of each in turn.
@@ -56,7 +56,7 @@ std::vector<std::string> read_tokens(const std::vector<nb::bytes>& tokens) {
 
 void make_model(Model* place, const std::vector<nb::bytes>& tokens,
                 const std::vector<std::pair<std::int32_t, nb::bytes>>& specials, const Int32Array& merges,
-                bool whole_words, bool prefix_space) {
+                bool whole_words) {
     std::vector<std::pair<std::int32_t, std::string>> special_texts;
     for (const auto& [id, text] : specials) {
         if (id < 0 || static_cast<std::size_t>(id) >= tokens.size())
@@ -66,16 +66,16 @@ void make_model(Model* place, const std::vector<nb::bytes>& tokens,
     std::vector<std::string> strings = read_tokens(tokens);
     std::vector<PairRule> rules = read_merges(merges, tokens.size());
     nb::gil_scoped_release unlocked;
-    new (place) Model(std::move(strings), special_texts, rules, {whole_words, prefix_space});
+    new (place) Model(std::move(strings), special_texts, rules, whole_words);
 }
 
-auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets, std::size_t threads, bool split,
-            double dropout, std::uint64_t seed) {
+auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets, const Splitter& splitter,
+            std::size_t threads, double dropout, std::uint64_t seed) {
     SignalPoll poll;
     RaggedIds rows;
     {
         nb::gil_scoped_release unlocked;
-        rows = model.encode(text_view(data, offsets), threads, {split, dropout, seed}, poll);
+        rows = model.encode(text_view(data, offsets), splitter, threads, {dropout, seed}, poll);
     }
     return ragged_arrays(std::move(rows));
 }
@@ -129,11 +129,11 @@ NumpyArray<std::int32_t> rank_merges(const std::vector<nb::bytes>& tokens) {
     return merges_array(merges);
 }
 
-void count_column(WordCounter& counter, const ByteArray& data, const Int64Array& offsets, std::size_t threads,
-                  bool split) {
+void count_column(WordCounter& counter, const ByteArray& data, const Int64Array& offsets, const Splitter& splitter,
+                  std::size_t threads) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    counter.add(text_view(data, offsets), split, threads, poll);
+    counter.add(text_view(data, offsets), splitter, threads, poll);
 }
 
 auto counted(WordCounter& counter) { return count_columns(counter.words()); }
@@ -190,32 +190,14 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
     return {std::move(tokens), merges_array(merges)};
 }
 
-int class_of_point(std::uint32_t point) {
-    if (point > 0x10FFFF) throw nb::value_error("code points end at 0x10FFFF");
-    return gpt2::class_of(point);
-}
-
-// Returns the ends of the pretokens of one line.
-std::vector<std::size_t> pretoken_ends(const ByteArray& line) {
-    if (find_invalid_utf8(line.data(), line.size()) != line.size()) throw InvalidTextError("the line is not UTF-8");
-    std::vector<std::size_t> ends;
-    gpt2::for_each_pretoken(line.data(), line.size(), [&](const std::uint8_t* word, std::size_t size) {
-        ends.push_back(static_cast<std::size_t>(word - line.data()) + size);
-    });
-    return ends;
-}
-
 }  // namespace
 
 void bind_byte_bpe(nb::module_& module) {
-    module.attr("GPT2_UNICODE_VERSION") = nb::str(gpt2::kUnicodeVersion);
-    module.def("gpt2_class", &class_of_point, nb::arg("point"));
-    module.def("gpt2_pretoken_ends", &pretoken_ends, nb::arg("line"));
     module.def("byte_bpe_rank_merges", &rank_merges, nb::arg("tokens"));
 
     nb::class_<WordCounter>(module, "ByteBPEWordCounter")
         .def(nb::init<>())
-        .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("split"))
+        .def("add", &count_column, nb::arg("data"), nb::arg("offsets"), nb::arg("splitter"), nb::arg("threads"))
         .def("add_counted", &add_counted, nb::arg("data"), nb::arg("offsets"), nb::arg("counts"))
         .def("columns", &counted)
         .def("places", &places)
@@ -223,9 +205,8 @@ void bind_byte_bpe(nb::module_& module) {
         .def("train", &train, nb::arg("symbols"), nb::arg("forbidden"), nb::arg("size"), nb::arg("min_frequency"),
              nb::arg("progress"));
     nb::class_<Model>(module, "ByteBPEModel")
-        .def("__init__", &make_model, nb::arg("tokens"), nb::arg("specials"), nb::arg("merges"), nb::arg("whole_words"),
-             nb::arg("prefix_space"))
-        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("split"),
+        .def("__init__", &make_model, nb::arg("tokens"), nb::arg("specials"), nb::arg("merges"), nb::arg("whole_words"))
+        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("splitter"), nb::arg("threads"),
              nb::arg("dropout"), nb::arg("seed"))
         .def("decode", &decode_texts, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"), nb::arg("replace"))
         .def("decode_bytes", &decode_bytes, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"))

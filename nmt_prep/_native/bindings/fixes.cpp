@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "clean/fixer.h"
-#include "clean/normalization.h"
+#include "text/normalization.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -47,7 +47,7 @@ auto owned_by_numpy(Container values) {
 }  // namespace
 
 void bind_fixes(nb::module_& module) {
-    module.attr("NORMALIZATION_UNICODE_VERSION") = nb::str(clean::kNormalizationVersion);
+    module.attr("NORMALIZATION_UNICODE_VERSION") = nb::str(kNormalizationVersion);
     nb::class_<clean::Fixer>(module, "TextFixer")
         .def(
             "__init__",

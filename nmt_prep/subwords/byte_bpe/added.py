@@ -77,6 +77,12 @@ class AddedTokenFinder:
         self._tokens = tokens
         self._names = _any_of(tokens)
 
+    def plain_names(self) -> list[tuple[bytes, int]] | None:
+        """Returns the names and ids of the tokens; None if one depends on the text around it."""
+        if any(token.lstrip or token.rstrip or token.single_word for token in self._tokens.values()):
+            return None
+        return [(name.encode(), token.id) for name, token in self._tokens.items()]
+
     def cut(self, text: str) -> Iterator[str | int]:
         """Yields the ids of the tokens and the text between them, in order."""
         at = 0

@@ -219,7 +219,7 @@ def _not_before(vocabulary: ByteBPEVocabulary) -> str | None:
 
 
 def _reachable(vocabulary: ByteBPEVocabulary) -> list[bool]:
-    return ByteBPEModel(list(vocabulary.tokens), [], vocabulary.merges.ravel(), False, False).reachable()
+    return ByteBPEModel(list(vocabulary.tokens), [], vocabulary.merges.ravel(), False).reachable()
 
 
 def _not_by_merges(vocabulary: ByteBPEVocabulary) -> str | None:

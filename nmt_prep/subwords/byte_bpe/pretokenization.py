@@ -1,12 +1,15 @@
-"""Splits lines into pretokens: natively for GPT-2's pattern, otherwise with the library that defines the format.
+"""Splits lines into pretokens: natively where the core implements it, otherwise with the library that defines the format.
 
-``tokenizers`` runs the normalizer and the pre-tokenizer of a ``tokenizer.json``, unless the native core implements the
-pre-tokenizer. The ``tokenizers`` package is imported only when a vocabulary needs it.
+The core implements normal form C, the patterns that it recognises, and added tokens that do not depend on the text
+around them. For other normalizers and pre-tokenizers of a ``tokenizer.json``, ``tokenizers`` does the splitting; it is
+imported only when a vocabulary needs it.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import VocabularyError
@@ -22,7 +26,7 @@ from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finde
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-"""GPT-2's pattern, which the native scanner implements. Each match is a pretoken; no merge crosses its boundaries."""
+"""GPT-2's pattern. Each match is a pretoken; no merge crosses its boundaries."""
 
 # The form that tiktoken uses; it has the same matches.
 _SAME_AS_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
@@ -30,8 +34,8 @@ _SAME_AS_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++
 _NOTHING: frozenset[str] = frozenset()
 
 
-def is_native_pattern(pattern: str) -> bool:
-    """Returns True if the native core implements a pattern: GPT-2's, as OpenAI or as tiktoken writes it."""
+def is_gpt2_pattern(pattern: str) -> bool:
+    """Returns True for GPT-2's pattern, as OpenAI or as tiktoken writes it."""
     return pattern in (GPT2_PATTERN, _SAME_AS_GPT2)
 
 
@@ -46,10 +50,10 @@ class Pretokenization:
 
     Attributes:
         normalizer: the normalizer of a ``tokenizer.json``, as JSON; None leaves text unchanged.
-        pre_tokenizer: its pre-tokenizer, as JSON; None if the native core splits text.
-        gpt2: True if the native core splits text by GPT-2's pattern; False if it does not split its input.
-        add_prefix_space: True if the native core adds a space before a part that does not start with one.
-        ranks_pattern: pattern in tiktoken's syntax, if tiktoken itself encodes; None for other vocabularies.
+        pre_tokenizer: its pre-tokenizer, as JSON; None if it is ByteLevel alone, or equivalent.
+        gpt2: True if GPT-2's pattern splits text.
+        add_prefix_space: True to add a space before a part that does not start with one.
+        ranks_pattern: pattern in tiktoken's syntax; None for GPT-2's, and for other vocabularies.
     """
 
     normalizer: str | None = None
@@ -65,7 +69,7 @@ class Pretokenization:
         Args:
             pattern: regular expression in the syntax of ``tokenizers``, which is Oniguruma's.
         """
-        if is_native_pattern(pattern):
+        if is_gpt2_pattern(pattern):
             return cls()
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
         return cls.by_steps(None, {"type": "Sequence", "pretokenizers": [split, byte_level()]})
@@ -73,11 +77,11 @@ class Pretokenization:
     @classmethod
     def by_ranks(cls, pattern: str) -> Pretokenization:
         """Returns settings that split text by a pattern in tiktoken's syntax."""
-        return cls() if is_native_pattern(pattern) else cls(gpt2=False, ranks_pattern=pattern)
+        return cls() if is_gpt2_pattern(pattern) else cls(gpt2=False, ranks_pattern=pattern)
 
     @classmethod
     def by_steps(cls, normalizer: object, pre_tokenizer: object) -> Pretokenization:
-        """Returns settings for two parts of a ``tokenizer.json``; native if the core implements them."""
+        """Returns settings for two parts of a ``tokenizer.json``."""
         normal = None if normalizer is None or steps_of(normalizer) == [] else _written(normalizer)
         match steps_of(pre_tokenizer):
             case [{"type": "ByteLevel"} as step]:
@@ -86,7 +90,7 @@ class Pretokenization:
             case [
                 {"type": "Split", "pattern": {"Regex": str(pattern)}, "behavior": "Isolated", "invert": False},
                 {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
-            ] if is_native_pattern(pattern):
+            ] if is_gpt2_pattern(pattern):
                 return cls(normal)
         return cls(normal, _written(pre_tokenizer), gpt2=False)
 
@@ -98,16 +102,62 @@ class Pretokenization:
         return bool(steps_of(json.loads(self.pre_tokenizer))[-1].get("type") != "ByteLevel")
 
     @property
+    def scanners(self) -> tuple[ByteBPEScanner, ...] | None:
+        """Native scanners, each of which splits the parts of the previous one; None if a library splits text."""
+        if self.ranks_pattern is not None:
+            return _scanners(((self.ranks_pattern, True, False),))
+        if self.byte_cuts:
+            return None
+        if self.pre_tokenizer is None:
+            return _scanners(((GPT2_PATTERN, False, True),) if self.gpt2 else ())
+        patterns = [_pattern_of(step) for step in steps_of(json.loads(self.pre_tokenizer))]
+        return None if None in patterns else _scanners(tuple(p for p in patterns if p is not None and p[0]))
+
+    @property
+    def nfc(self) -> bool:
+        """True if the native core brings text into normal form C."""
+        return self.normalizer is not None and all(
+            step == {"type": "NFC"} for step in steps_of(json.loads(self.normalizer))
+        )
+
+    @property
     def libraries(self) -> list[str]:
         """Names of the packages that these settings need."""
-        by_tokenizers = self.normalizer is not None or self.pre_tokenizer is not None
-        return ["tokenizers"] * by_tokenizers + ["tiktoken"] * (self.ranks_pattern is not None)
+        is_split = self.scanners is not None
+        by_tokenizers = not (is_split or self.ranks_pattern) or not (self.normalizer is None or self.nfc)
+        return ["tokenizers"] * by_tokenizers + ["tiktoken"] * (self.ranks_pattern is not None and not is_split)
 
     def fingerprint(self) -> bytes:
         """Returns bytes that identify these settings, except for ``add_prefix_space``."""
-        if not self.libraries:
+        if self.normalizer is None and self.pre_tokenizer is None and self.ranks_pattern is None:
             return (GPT2_PATTERN if self.gpt2 else "").encode()
         return repr((self.normalizer, self.pre_tokenizer, self.gpt2, self.ranks_pattern)).encode()
+
+
+@cache
+def _scanners(patterns: tuple[tuple[str, bool, bool], ...]) -> tuple[ByteBPEScanner, ...] | None:
+    """Returns a scanner for each (pattern, is in tiktoken's syntax, keeps the text between matches), or None."""
+    found = tuple(byte_bpe_scanner(*pattern) for pattern in patterns)
+    return None if None in found else tuple(scanner for scanner in found if scanner is not None)
+
+
+def _pattern_of(step: Any) -> tuple[str, bool, bool] | None:
+    """Returns the argument of ``_scanners`` for a step of a pre-tokenizer, with "" for no pattern.
+
+    Returns None if the core does not implement the step.
+    """
+    match step:
+        case {"type": "Split", "pattern": {"Regex": str(pattern)}, "behavior": "Isolated", "invert": False}:
+            return pattern, False, True
+        case {"type": "Split", "pattern": {"Regex": str(pattern)}, "behavior": "Removed", "invert": True}:
+            return pattern, False, False
+        case {"type": "Split", "pattern": {"String": str(text)}, "behavior": "Isolated", "invert": False}:
+            return re.escape(text), False, True
+        case {"type": "Digits", "individual_digits": bool(single)}:
+            return r"\p{N}" if single else r"\p{N}+", False, True
+        case {"type": "ByteLevel", "add_prefix_space": False}:
+            return GPT2_PATTERN if step.get("use_regex", True) else "", False, True
+    return None
 
 
 def steps_of(part: object) -> list[Any]:
@@ -157,32 +207,57 @@ class Pretokenizer:
         Raises:
             VocabularyError: tokenizers is not installed, or does not accept the normalizer or the pre-tokenizer.
         """
+        self._how = how
         self._added = added or {}
-        self._normal: Callable[[str], str] = str
+        self._scanners = how.scanners
+        self._is_native = not how.libraries
+        self._normal: Callable[[str], str] = _nfc if how.nfc else str
         self._pre_tokenize: Callable[[str], list[tuple[str, Any]]] | None = None
         if "tokenizers" in how.libraries:
             peer = _peer(how)
             if how.normalizer is not None:
                 self._normal = peer.normalizer.normalize_str
-            if how.pre_tokenizer is not None:
+            if self._scanners is None:
                 self._pre_tokenize = peer.pre_tokenizer.pre_tokenize_str
-        self._is_plain = not how.libraries
         self._byte_cuts = how.byte_cuts
-        self._finders = cache(self._make_finders)
+        self._plans = cache(self._plan)
 
-    def cut(self, column: TextColumn, allowed: frozenset[str] = _NOTHING) -> Pretokens | None:
-        """Splits lines into parts for the native core; returns None if the core takes whole lines.
+    def cut(
+        self, column: TextColumn, allowed: frozenset[str] = _NOTHING
+    ) -> tuple[TextColumn, ByteBPESplitter, Pretokens | None]:
+        """Prepares lines for the native core.
 
         Args:
             column: the lines.
             allowed: names of special tokens to recognise.
 
+        Returns:
+            The texts that the native core takes, how it splits them, and the parts of lines that these texts are; None
+            for the last if they are the lines.
+
         Raises:
             InvalidTextError: a line is not UTF-8.
         """
-        before, after = self._finders(allowed)
-        if before is None and after is None and self._is_plain:
-            return None
+        splitter, finders = self._plans(allowed)
+        if finders is None:
+            return column, splitter, None
+        pretokens = self._cut_by_library(column, *finders)
+        return pretokens.column, splitter, pretokens
+
+    def _plan(
+        self, allowed: frozenset[str]
+    ) -> tuple[ByteBPESplitter, tuple[AddedTokenFinder | None, AddedTokenFinder | None] | None]:
+        """Returns the native part of the work, and finders of added tokens if Python does the rest."""
+        before, after = (finder(self._added, allowed, late, self._normal) for late in (False, True))
+        first, last = ([] if found is None else found.plain_names() for found in (before, after))
+        how, scanners = self._how, list(self._scanners or [])
+        if self._is_native and first is not None and last is not None:
+            return ByteBPESplitter(scanners, how.add_prefix_space, how.nfc, first, last), None
+        return ByteBPESplitter(scanners, how.add_prefix_space, False, [], []), (before, after)
+
+    def _cut_by_library(
+        self, column: TextColumn, before: AddedTokenFinder | None, after: AddedTokenFinder | None
+    ) -> Pretokens:
         data = bytearray()
         ends, firsts, places, ids = [0], [0], [], []
         for line in column.strings():
@@ -218,8 +293,9 @@ class Pretokenizer:
         pieces = self._pre_tokenize(text)
         return [piece.encode() if self._byte_cuts else unspelled(piece) for piece, _ in pieces]
 
-    def _make_finders(self, allowed: frozenset[str]) -> tuple[AddedTokenFinder | None, AddedTokenFinder | None]:
-        return tuple(finder(self._added, allowed, late, self._normal) for late in (False, True))  # type: ignore[return-value]
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _peer(how: Pretokenization) -> Any:

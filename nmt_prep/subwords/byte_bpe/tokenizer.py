@@ -17,7 +17,7 @@ from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import GPT2_UNICODE_VERSION, ByteBPEModel
+from _nmt_prep_core import PROPERTIES_UNICODE_VERSION, ByteBPEModel
 
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import EncodeError, VocabularyError
@@ -44,8 +44,8 @@ class ByteBPETokenizer(Tokenizer):
     """A byte-level BPE vocabulary."""
 
     dialect = "byte_bpe"
-    unicode_version: str = GPT2_UNICODE_VERSION
-    """Unicode version that defines letters, numbers and white space for GPT-2's pattern."""
+    unicode_version: str = PROPERTIES_UNICODE_VERSION
+    """Unicode version that defines letters, numbers, white space and so on for patterns."""
 
     def __init__(
         self, vocabulary: ByteBPEVocabulary, pad: str | None = None, eos: str | None = None, bos: str | None = None
@@ -65,7 +65,7 @@ class ByteBPETokenizer(Tokenizer):
         """
         how = vocabulary.pretokenization
         self._pretokenizer = Pretokenizer(how, vocabulary.added)
-        self._ranks = None if how.ranks_pattern is None else RankEncoder(vocabulary, how.ranks_pattern)
+        self._ranks = None if how.ranks_pattern is None or how.scanners else RankEncoder(vocabulary, how.ranks_pattern)
         self.vocabulary = vocabulary
         self._pieces = vocabulary.pieces()
         self._fingerprint = vocabulary.fingerprint()
@@ -75,7 +75,6 @@ class ByteBPETokenizer(Tokenizer):
             [(token.id, name.encode()) for name, token in vocabulary.added.items()],
             np.ascontiguousarray(vocabulary.merges, np.int32).ravel(),
             vocabulary.whole_words,
-            how.add_prefix_space,
         )
         self._encoder = spelling_model(vocabulary) if how.byte_cuts else self._model
 
@@ -109,8 +108,8 @@ class ByteBPETokenizer(Tokenizer):
             eos: name of the end-of-sentence token, with id 1.
             bos: name of the start-of-sentence token, with id 2; None for no such token.
             reserved: more special tokens, with the next ids.
-            pattern: regular expression that matches pretokens; for any other than ``GPT2_PATTERN``, ``tokenizers``
-                splits the text, which is slower.
+            pattern: regular expression that matches pretokens; if the native core does not recognise it,
+                ``tokenizers`` splits the text, which is slower.
             progress: called with ``("merges", {"size": …, "target": …})`` at intervals, and at the end.
             threads: native threads to use; None is one per available core.
             memory: bytes of memory that training may use; None means no limit.
@@ -279,7 +278,7 @@ class ByteBPETokenizer(Tokenizer):
             raise ValueError("dropout is not supported for a vocabulary that splits text after the ByteLevel step")
         if dropout > 0 and self._ranks is not None:
             raise ValueError(
-                "dropout is not supported for ranks with a custom pattern, because tiktoken itself encodes with them; "
+                "dropout is not supported for ranks with this pattern, because tiktoken itself encodes with them; "
                 "use the tokenizer.json of the model"
             )
         return (seed or 0) % 2**64
@@ -290,10 +289,8 @@ class ByteBPETokenizer(Tokenizer):
         count = threads or available_cores()
         if self._ranks is not None:
             return self._ranks.encode(column, count, allowed)
-        pretokens = self._pretokenizer.cut(column, allowed)
-        parts = column if pretokens is None else pretokens.column
-        scan = self.vocabulary.pretokenization.gpt2
-        values, offsets = self._encoder.encode(parts.data, parts.offsets, count, scan, dropout, key)
+        texts, splitter, pretokens = self._pretokenizer.cut(column, allowed)
+        values, offsets = self._encoder.encode(texts.data, texts.offsets, splitter, count, dropout, key)
         return Ragged(values, offsets) if pretokens is None else pretokens.joined(values, offsets)
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:

@@ -29,8 +29,8 @@ class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
         """Starts empty.
 
         Args:
-            pattern: regular expression that matches pretokens; for any other than ``GPT2_PATTERN``, ``tokenizers``
-                splits the text, which is slower.
+            pattern: regular expression that matches pretokens; if the native core does not recognise it,
+                ``tokenizers`` splits the text, which is slower.
 
         Raises:
             VocabularyError: tokenizers is not installed, or does not accept the pattern.
@@ -50,9 +50,8 @@ class PretokenCounts(NativeCounts[ByteBPEWordCounter]):
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8; discard the counts then.
         """
         for column in text_columns(lines):
-            cut = self._pretokenizer.cut(column)
-            pretokens = column if cut is None else cut.column
-            self.native.add(pretokens.data, pretokens.offsets, threads or available_cores(), cut is None)
+            texts, splitter, _ = self._pretokenizer.cut(column)
+            self.native.add(texts.data, texts.offsets, splitter, threads or available_cores())
 
     @property
     def training_bytes(self) -> int:

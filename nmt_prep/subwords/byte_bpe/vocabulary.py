@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
-from _nmt_prep_core import GPT2_UNICODE_VERSION, ByteBPEModel
+from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, PROPERTIES_UNICODE_VERSION, ByteBPEModel
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.byte_bpe.added import AddedToken
@@ -67,7 +67,9 @@ class ByteBPEVocabulary:
 
 def _readers(how: Pretokenization) -> str:
     """Returns the versions that the ids depend on: Unicode, or libraries."""
-    native = [] if how.pre_tokenizer or how.ranks_pattern else [f"Unicode {GPT2_UNICODE_VERSION}"]
+    native = [] if how.scanners is None else [f"Unicode {PROPERTIES_UNICODE_VERSION}"]
+    if how.nfc:
+        native.append(f"NFC {NORMALIZATION_UNICODE_VERSION}")
     return " ".join(native + [f"{library} {version(library)}" for library in how.libraries])
 
 
@@ -182,4 +184,4 @@ def spelling_model(vocabulary: ByteBPEVocabulary) -> ByteBPEModel:
         tokens.append(half)
     rules = [(ids[pair[:1]], ids[pair[1:]], ids[pair]) for pair in pairs]
     merges = np.concatenate([np.array(rules, np.int32), vocabulary.merges]).astype(np.int32)
-    return ByteBPEModel(tokens, [], merges.ravel(), vocabulary.whole_words, False)
+    return ByteBPEModel(tokens, [], merges.ravel(), vocabulary.whole_words)

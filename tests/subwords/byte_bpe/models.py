@@ -39,6 +39,19 @@ DEEPSEEK_V3 = [
     ),
 ]
 
+HAN_APART = [part.replace(r"\p{M}]", r"\p{M}&&[^\p{Han}]]") for part in (UPPER, LOWER)]
+KIMI_K2 = r"[\p{Han}]+|" + O200K.replace(UPPER, HAN_APART[0]).replace(LOWER, HAN_APART[1]).replace("/]*", "]*")
+# In the syntax of tiktoken.
+RANKS_PATTERNS = {
+    "GPT-2": GPT2_PATTERN,
+    "cl100k": CL100K_IN_JSON,
+    "o200k": O200K,
+    "Kimi K2": KIMI_K2,
+    "Llama 3": LLAMA3,
+    "Qwen": QWEN2,
+    "Tekken": TEKKEN,
+}
+
 
 def split(pattern: str, behavior: str = "Isolated", *, invert: bool = False, kind: str = "Regex") -> dict[str, Any]:
     return {"type": "Split", "pattern": {kind: pattern}, "behavior": behavior, "invert": invert}

@@ -16,7 +16,7 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
 from nmt_prep.subwords import load_tokenizer
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_native_pattern
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_gpt2_pattern
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.subwords.byte_bpe.models import O200K
@@ -39,7 +39,7 @@ def test_patterns_and_special_tokens_equal_those_of_tiktoken(name: str, monkeypa
     ours = TIKTOKEN_ENCODINGS[f"{name}.tiktoken"]
     assert ours.specials == theirs["special_tokens"]
     same = ours.pattern == theirs["pat_str"]
-    assert same or (is_native_pattern(ours.pattern or "") and is_native_pattern(theirs["pat_str"]))
+    assert same or (is_gpt2_pattern(ours.pattern or "") and is_gpt2_pattern(theirs["pat_str"]))
 
 
 def test_the_pattern_equals_that_of_a_tokenizer_json() -> None:

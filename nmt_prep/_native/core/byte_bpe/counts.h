@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "byte_bpe/splitter.h"
 #include "text/batch.h"
 #include "text/count_table.h"
 
@@ -18,9 +19,8 @@ class WordCounter {
     WordCounter(const WordCounter&) = delete;
     WordCounter& operator=(const WordCounter&) = delete;
 
-    // Splits lines by GPT-2's pattern if `split`, else takes each as one pretoken. Throws InvalidTextError; the column
-    // may then be counted in part.
-    void add(const TextView& text, bool split, std::size_t threads, const Poll& poll);
+    // Counts pretokens, and leaves out added tokens. Throws InvalidTextError; the column may then be counted in part.
+    void add(const TextView& text, const Splitter& splitter, std::size_t threads, const Poll& poll);
 
     // Adds `count` to the count of a pretoken.
     void add_word(std::string_view word, std::int64_t count) { join_tables(tables_).add(word, count); }

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "byte_bpe/gpt2_scanner.h"
 #include "byte_bpe/model.h"
 #include "text/byte_hash.h"
 
@@ -60,18 +59,13 @@ std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t s
     });
 }
 
-std::int32_t* Model::encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable,
-                                 const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const {
-    const auto each_pretoken = [&](const auto& visit) {
-        if (options.split)
-            gpt2::for_each_pretoken(line, size, visit);
-        else if (size > 0)
-            visit(line, size);
-    };
+std::int32_t* Model::encode_part(const Splitter::Part& part, const Splitter& splitter, const EncodeOptions& options,
+                                 Scratch& scratch, std::int32_t* out) const {
+    const std::uint8_t* const text = part.text;
     if (options.dropout > 0) {
-        const std::uint64_t line_key = hash_bytes(line, size);
-        each_pretoken([&](const std::uint8_t* word, std::size_t length) {
-            const std::uint64_t key = draw(line_key, options.seed, static_cast<std::uint64_t>(word - line));
+        const std::uint64_t part_key = hash_bytes(text, part.size);
+        splitter.for_each_pretoken(text, part.size, [&](const std::uint8_t* word, std::size_t length) {
+            const std::uint64_t key = draw(part_key, options.seed, static_cast<std::uint64_t>(word - text));
             out = encode_with_dropout(word, length, options.dropout, key, scratch, out);
         });
         return out;
@@ -80,10 +74,10 @@ std::int32_t* Model::encode_line(const std::uint8_t* line, std::size_t size, std
     constexpr std::size_t kAhead = 16;
     Pretoken waiting[kAhead];
     std::size_t seen = 0;
-    each_pretoken([&](const std::uint8_t* word, std::size_t length) {
+    splitter.for_each_pretoken(text, part.size, [&](const std::uint8_t* word, std::size_t length) {
         Pretoken& place = waiting[seen % kAhead];
         if (seen >= kAhead) out = encode_pretoken(place, scratch, out);
-        place = look_ahead(word, length, readable - static_cast<std::size_t>(word - line), scratch);
+        place = look_ahead(word, length, part.readable - static_cast<std::size_t>(word - text), scratch);
         ++seen;
         const Pretoken& halfway = waiting[(seen + kAhead / 2) % kAhead];
         if (seen >= kAhead / 2 && is_phrase(halfway.size)) scratch.phrases.prefetch_phrase(halfway.key.low);
@@ -93,27 +87,22 @@ std::int32_t* Model::encode_line(const std::uint8_t* line, std::size_t size, std
     return out;
 }
 
-RaggedIds Model::encode(const TextView& text, std::size_t threads, const EncodeOptions& options,
-                        const Poll& poll) const {
+RaggedIds Model::encode(const TextView& text, const Splitter& splitter, std::size_t threads,
+                        const EncodeOptions& options, const Poll& poll) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
     const std::uint8_t* const end = text.data + text.offsets[text.lines];
     const auto encode_one = [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
         if (!scratch[thread]) scratch[thread] = scratch_.borrow([] { return std::make_unique<Scratch>(); });
-        const std::uint8_t* line = text.line(i);
-        std::size_t size = text.size(i);
-        auto readable = static_cast<std::size_t>(end - line);
-        if (options_.prefix_space && size > 0 && *line != ' ') {
-            std::string& prefixed = scratch[thread]->line;
-            prefixed.clear();
-            prefixed.push_back(' ');
-            prefixed.append(reinterpret_cast<const char*>(line), size);
-            line = reinterpret_cast<const std::uint8_t*>(prefixed.data());
-            size = readable = prefixed.size();
-        }
-        // At most one id per byte; entries of caches and tables are copied as a whole, or four at a time.
-        constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
-        std::int32_t* const out = ids.room(size + kPadding);
-        ids.grow(static_cast<std::size_t>(encode_line(line, size, readable, options, *scratch[thread], out) - out));
+        Scratch& own = *scratch[thread];
+        const std::uint8_t* const line = text.line(i);
+        const auto on_part = [&](const Splitter::Part& part) {
+            // At most one id per byte; entries of caches and tables are copied as a whole, or four at a time.
+            constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
+            std::int32_t* const out = ids.room(part.size + kPadding);
+            ids.grow(static_cast<std::size_t>(encode_part(part, splitter, options, own, out) - out));
+        };
+        splitter.for_each_part({line, text.size(i), static_cast<std::size_t>(end - line)}, own.split, on_part,
+                               [&](std::int32_t id) { ids.push(id); });
     };
     RaggedIds rows = encode_lines(text, threads, encode_one, poll);
     for (std::unique_ptr<Scratch>& each : scratch)

@@ -27,7 +27,7 @@ bpe::PairTable pair_table(const std::vector<bpe::PairRule>& merges) {
 }  // namespace
 
 Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
-             const std::vector<bpe::PairRule>& merges, ModelOptions options)
+             const std::vector<bpe::PairRule>& merges, bool whole_words)
     : tokens_(std::move(tokens)),
       texts_(tokens_),
       byte_ids_(ids_of_bytes(tokens_)),
@@ -35,11 +35,10 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       splits_(byte_ids_, merges, tokens_, pairs_),
       cuts_(merged_tokens(tokens_, merges)),
       characters_(byte_ids_, merges, tokens_, pairs_, splits_),
-      of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }),
-      options_(options) {
+      of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
     scratch_.give_back(std::make_unique<Scratch>());  // caches are large, and clearing them is slow
-    if (!options_.whole_words) return;
+    if (!whole_words) return;
     const std::vector<bool> made = reachable();
     for (std::size_t id = 0; id < tokens_.size(); ++id)
         if (!made[id]) unreachable_.emplace(tokens_[id], static_cast<std::int32_t>(id));

@@ -1,4 +1,4 @@
-// A byte-level BPE model: encodes text by GPT-2's pre-tokenisation and merges by rank, and decodes ids.
+// A byte-level BPE model: encodes text by merges by rank, and decodes ids.
 #pragma once
 
 #include <array>
@@ -17,19 +17,14 @@
 #include "bpe/splits.h"
 #include "bpe/tokens.h"
 #include "byte_bpe/search.h"
+#include "byte_bpe/splitter.h"
 #include "text/batch.h"
 #include "text/id_cache.h"
 #include "text/phrase_cache.h"
 
 namespace nmt_prep::byte_bpe {
 
-struct ModelOptions {
-    bool whole_words = false;   // a pretoken that equals a token becomes that token, regardless of the merges
-    bool prefix_space = false;  // a line that does not begin with a space gets one
-};
-
 struct EncodeOptions {
-    bool split = true;  // split lines by GPT-2's pattern; else each line is one pretoken
     double dropout = 0;
     std::uint64_t seed = 0;
 };
@@ -37,12 +32,14 @@ struct EncodeOptions {
 class Model {
    public:
     // `tokens`: bytes by id, empty for ids without text that merges can produce. `specials`: id and text. `merges`: in
-    // the order of their rank; of repeated pairs the last counts.
+    // the order of their rank; of repeated pairs the last counts. `whole_words`: a pretoken that equals a token becomes
+    // that token, regardless of the merges.
     Model(std::vector<std::string> tokens, const std::vector<std::pair<std::int32_t, std::string>>& specials,
-          const std::vector<bpe::PairRule>& merges, ModelOptions options);
+          const std::vector<bpe::PairRule>& merges, bool whole_words);
 
     // Throws InvalidTextError, or EncodeError if the vocabulary lacks a byte.
-    RaggedIds encode(const TextView& text, std::size_t threads, const EncodeOptions& options, const Poll& poll) const;
+    RaggedIds encode(const TextView& text, const Splitter& splitter, std::size_t threads, const EncodeOptions& options,
+                     const Poll& poll) const;
 
     // Decodes ids to bytes. Throws EncodeError for an id that is not in the vocabulary.
     Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
@@ -56,7 +53,7 @@ class Model {
         IdCache words{15};
         PhraseCache phrases{15, std::size_t{1} << 23};
         bpe::Merger merger;
-        std::string line;
+        Splitter::Scratch split;
     };
 
     // A pretoken with its cache key: a key of the word cache, or, for the phrase cache, a hash in `low`.
@@ -66,8 +63,8 @@ class Model {
         IdCache::Key key;
     };
 
-    std::int32_t* encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable,
-                              const EncodeOptions& options, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* encode_part(const Splitter::Part& part, const Splitter& splitter, const EncodeOptions& options,
+                              Scratch& scratch, std::int32_t* out) const;
     Pretoken look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch) const;
     std::int32_t* encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
@@ -86,7 +83,6 @@ class Model {
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;
     bpe::TokenTable of_characters_;  // tokens of whole characters
-    ModelOptions options_;
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not produce
     mutable ScratchPool<Scratch> scratch_;
 };

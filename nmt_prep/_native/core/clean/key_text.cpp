@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "clean/key_tables.h"
-#include "clean/normalization.h"
+#include "text/normalization.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::clean {

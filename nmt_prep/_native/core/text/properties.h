@@ -37,6 +37,7 @@ extern const std::size_t kScripts;
 extern const char* const kScriptNames[][2];
 inline constexpr std::uint8_t kCommonScript = 0;
 inline constexpr std::uint8_t kInheritedScript = 1;
+inline constexpr std::uint8_t kUnknownScript = 2;
 
 // Two-stage table: page of each 128 code points, then the properties of a page.
 extern const std::uint16_t kPropertyPage[0x2200];

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nmt_prep::clean {
+namespace nmt_prep {
 
 // Version of the tables, e.g. "14.0.0".
 extern const char kNormalizationVersion[];
@@ -53,4 +53,4 @@ bool decompose_hangul(char32_t point, std::vector<char32_t>& points);
 // Sorts each run of combining marks by combining class.
 void reorder_marks(std::vector<char32_t>& points);
 
-}  // namespace nmt_prep::clean
+}  // namespace nmt_prep

@@ -1,8 +1,8 @@
 // Written by scripts/make_normalization_tables.py from Unicode 14.0.0; do not edit.
-#include "clean/normalization.h"
+#include "text/normalization.h"
 
 // clang-format off
-namespace nmt_prep::clean {
+namespace nmt_prep {
 
 const char kNormalizationVersion[] = "14.0.0";
 
@@ -1254,4 +1254,4 @@ const Decomposition kDecompositions[] = {
     {0x2FA1D, 0x2A600, 0x0, false},
 };
 
-}  // namespace nmt_prep::clean
+}  // namespace nmt_prep

@@ -1,8 +1,8 @@
-#include "clean/normalization.h"
+#include "text/normalization.h"
 
 #include <algorithm>
 
-namespace nmt_prep::clean {
+namespace nmt_prep {
 
 bool decompose_hangul(char32_t point, std::vector<char32_t>& points) {
     if (point < kSyllables || point >= kSyllables + kSyllableCount) return false;
@@ -26,4 +26,4 @@ void reorder_marks(std::vector<char32_t>& points) {
     }
 }
 
-}  // namespace nmt_prep::clean
+}  // namespace nmt_prep

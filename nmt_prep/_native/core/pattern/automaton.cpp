@@ -1,0 +1,233 @@
+#include "pattern/automaton.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace nmt_prep::pattern {
+namespace {
+
+constexpr std::size_t kMaxInstructions = 4000;
+constexpr std::size_t kMaxClasses = 250;
+constexpr std::size_t kMaxStates = 1000;
+
+// Thrown inside this file only.
+struct TooLarge {};
+
+// An instruction of the nondeterministic automaton. Numbers of instructions are positions in the program.
+struct Instruction {
+    enum Kind { kSet, kAhead, kFork, kMatch };
+    Kind kind;
+    std::size_t set = 0;    // of kSet and kAhead
+    bool at_end = false;    // of kAhead
+    std::size_t next = 0;   // of all but kMatch; the preferred one of kFork
+    std::size_t other = 0;  // of kFork
+};
+
+// Translates an expression from its end to its beginning: each part knows what follows it.
+class Program {
+   public:
+    explicit Program(const Node& expression) {
+        const std::size_t match = add({.kind = Instruction::kMatch});
+        start = place(expression, match);
+    }
+
+    std::vector<Instruction> instructions;
+    std::vector<CodeSet> sets;
+    std::size_t start;
+
+   private:
+    std::size_t add(Instruction instruction) {
+        if (instructions.size() >= kMaxInstructions) throw TooLarge{};
+        instructions.push_back(instruction);
+        return instructions.size() - 1;
+    }
+
+    std::size_t number_of(const CodeSet& set) {
+        const auto found = std::ranges::find(sets, set);
+        if (found != sets.end()) return static_cast<std::size_t>(found - sets.begin());
+        sets.push_back(set);
+        return sets.size() - 1;
+    }
+
+    // Places a part before the instruction `next` and returns its first instruction.
+    std::size_t place(const Node& node, std::size_t next) {
+        switch (node.kind) {
+            case Node::kSet: return add({.kind = Instruction::kSet, .set = number_of(node.set), .next = next});
+            case Node::kAhead:
+                return add({.kind = Instruction::kAhead,
+                            .set = number_of(node.set),
+                            .at_end = node.at_end,
+                            .next = next});
+            case Node::kSequence:
+                for (std::size_t i = node.parts.size(); i-- > 0;) next = place(node.parts[i], next);
+                return next;
+            case Node::kChoice: {
+                std::size_t last = place(node.parts.back(), next);
+                for (std::size_t i = node.parts.size() - 1; i-- > 0;)
+                    last = add({.kind = Instruction::kFork, .next = place(node.parts[i], next), .other = last});
+                return last;
+            }
+            case Node::kRepeat: return place_repeat(node, next);
+        }
+        return next;
+    }
+
+    std::size_t place_repeat(const Node& node, std::size_t next) {
+        const Node& part = node.parts[0];
+        if (node.most == Node::kMany) {
+            if (is_nullable(part)) throw TooLarge{};  // would need the rules of each library for empty repetitions
+            const std::size_t fork = add({.kind = Instruction::kFork, .other = next});
+            instructions[fork].next = place(part, fork);
+            next = fork;
+        } else {
+            const std::size_t after = next;
+            for (unsigned i = node.least; i < node.most; ++i)
+                next = add({.kind = Instruction::kFork, .next = place(part, next), .other = after});
+        }
+        for (unsigned i = 0; i < node.least; ++i) next = place(part, next);
+        return next;
+    }
+
+    static bool is_nullable(const Node& node) {
+        const auto nullable = [](const Node& part) { return is_nullable(part); };
+        switch (node.kind) {
+            case Node::kSet: return false;
+            case Node::kAhead: return true;
+            case Node::kSequence: return std::ranges::all_of(node.parts, nullable);
+            case Node::kChoice: return std::ranges::any_of(node.parts, nullable);
+            case Node::kRepeat: return node.least == 0 || is_nullable(node.parts[0]);
+        }
+        return true;
+    }
+};
+
+// Classes of code points that belong to the same sets.
+struct Classes {
+    explicit Classes(const std::vector<CodeSet>& sets) {
+        std::set<char32_t> starts{0};
+        for (const CodeSet& set : sets) {
+            for (const Range& range : set.ranges()) {
+                starts.insert(range.first);
+                if (range.last < CodeSet::kLast) starts.insert(range.last + 1);
+            }
+        }
+        std::map<std::vector<bool>, std::uint8_t> numbers;
+        std::vector<std::size_t> at(sets.size(), 0);  // the first range of each set that does not end before `first`
+        for (auto start = starts.begin(); start != starts.end();) {
+            const char32_t first = *start++;
+            ranges.push_back({first, start == starts.end() ? CodeSet::kLast : *start - 1});
+            std::vector<bool> in(sets.size());
+            for (std::size_t i = 0; i < sets.size(); ++i) {
+                const std::vector<Range>& all = sets[i].ranges();
+                while (at[i] < all.size() && all[at[i]].last < first) ++at[i];
+                in[i] = at[i] < all.size() && all[at[i]].first <= first;
+            }
+            if (!numbers.contains(in)) {
+                if (numbers.size() == kMaxClasses) throw TooLarge{};
+                numbers.emplace(in, static_cast<std::uint8_t>(numbers.size()));
+                members.push_back(in);
+            }
+            class_of.push_back(numbers.at(in));
+        }
+    }
+
+    std::vector<Range> ranges;
+    std::vector<std::uint8_t> class_of;
+    std::vector<std::vector<bool>> members;  // by class, whether it belongs to each set
+};
+
+class Subsets {
+   public:
+    explicit Subsets(const Program& program, const Classes& classes)
+        : program_(program.instructions), members_(classes.members) {
+        number_of({});
+        List start;
+        add(program.start, start);
+        number_of(start);
+        for (std::size_t state = 0; state < lists_.size(); ++state) {
+            std::vector<Automaton::Step>& row = steps.emplace_back();
+            for (std::size_t symbol = 0; symbol <= members_.size(); ++symbol) row.push_back(step(state, symbol));
+        }
+    }
+
+    std::vector<std::vector<Automaton::Step>> steps;
+
+   private:
+    using List = std::vector<std::size_t>;
+
+    std::uint32_t number_of(const List& list) {
+        const auto [place, is_new] = numbers_.emplace(list, static_cast<std::uint32_t>(lists_.size()));
+        if (is_new) {
+            if (lists_.size() == kMaxStates) throw TooLarge{};
+            lists_.push_back(list);
+        }
+        return place->second;
+    }
+
+    // Adds an instruction, and those that forks lead to, in order of preference.
+    void add(std::size_t at, List& list) const {
+        if (program_[at].kind == Instruction::kFork) {
+            add(program_[at].next, list);
+            add(program_[at].other, list);
+        } else if (std::ranges::find(list, at) == list.end()) {
+            list.push_back(at);
+        }
+    }
+
+    bool allows(const Instruction& instruction, std::size_t symbol) const {
+        if (symbol == members_.size()) return instruction.kind == Instruction::kAhead && instruction.at_end;
+        return members_[symbol][instruction.set];
+    }
+
+    Automaton::Step step(std::size_t state, std::size_t symbol) {
+        // What a look ahead allows continues in its place, before what is less preferred.
+        List pending(lists_[state].rbegin(), lists_[state].rend());
+        std::vector<bool> seen(program_.size());
+        List reached;
+        bool matched = false;
+        while (!pending.empty() && !matched) {
+            const std::size_t at = pending.back();
+            pending.pop_back();
+            if (seen[at]) continue;
+            seen[at] = true;
+            const Instruction& instruction = program_[at];
+            if (instruction.kind == Instruction::kMatch) {
+                matched = true;
+            } else if (allows(instruction, symbol)) {
+                if (instruction.kind == Instruction::kSet) {
+                    add(instruction.next, reached);
+                } else {
+                    List then;
+                    add(instruction.next, then);
+                    pending.insert(pending.end(), then.rbegin(), then.rend());
+                }
+            }
+        }
+        return {number_of(reached), matched};
+    }
+
+    const std::vector<Instruction>& program_;
+    const std::vector<std::vector<bool>>& members_;
+    std::vector<List> lists_;
+    std::map<List, std::uint32_t> numbers_;
+};
+
+}  // namespace
+
+std::optional<Automaton> compile(const Node& expression) {
+    try {
+        const Program program(expression);
+        Classes classes(program.sets);
+        Subsets subsets(program, classes);
+        const auto is_match = [](const Automaton::Step& step) { return step.matched; };
+        if (std::ranges::any_of(subsets.steps[1], is_match)) return std::nullopt;
+        return Automaton{classes.members.size(), std::move(classes.ranges), std::move(classes.class_of),
+                         std::move(subsets.steps)};
+    } catch (const TooLarge&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace nmt_prep::pattern

@@ -1,0 +1,34 @@
+// Compiles a regular expression to a deterministic automaton over classes of characters.
+//
+// Its matches are those of a backtracking engine: of the ways to match at a position, the one that the expression
+// prefers. States are ordered lists of positions in the expression, the preferred first; what comes after a match in
+// the list is dropped. A match is reported one character late, when the character that follows is known, so that
+// expressions may look ahead by one character.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pattern/syntax.h"
+
+namespace nmt_prep::pattern {
+
+struct Automaton {
+    struct Step {
+        std::uint32_t state;  // 0 if no longer match is possible
+        bool matched;         // the text before this character is a match
+    };
+
+    // Classes are numbered from 0; the class after the last one stands for the end of the text.
+    std::size_t classes;
+    std::vector<Range> ranges;           // all code points, ascending
+    std::vector<std::uint8_t> class_of;  // class of each range
+    std::vector<std::vector<Step>> steps;  // by state, then class; state 1 begins a match
+};
+
+// Returns nothing if the expression can match the empty text, or has too many classes or states.
+std::optional<Automaton> compile(const Node& expression);
+
+}  // namespace nmt_prep::pattern

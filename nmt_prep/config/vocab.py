@@ -89,7 +89,7 @@ class ByteBPEVocab(VocabOptions):
     kind: Literal["byte_bpe"] = Field(description="t2t, byte_bpe or sentencepiece: the dialect")
     min_frequency: int = Field(0, ge=0, description="an integer >= 0: pairs that occur less often are not merged")
     pattern: Text | None = Field(
-        None, description="a regular expression, or null for GPT-2's, which is faster: the pattern of a pretoken"
+        None, description="a regular expression, or null for GPT-2's: the pattern of a pretoken"
     )
     pad: Text = Field("<pad>", description="a string: the special token with id 0")
     eos: Text = Field("<EOS>", description="a string: the special token with id 1")

@@ -43,13 +43,13 @@ NameFinder::Names read_names(const std::vector<std::pair<nb::bytes, std::int32_t
 void make_splitter(Splitter* place, const std::vector<std::shared_ptr<Scanner>>& scanners, bool prefix_space, bool nfc,
                    const std::vector<std::pair<nb::bytes, std::int32_t>>& before,
                    const std::vector<std::pair<nb::bytes, std::int32_t>>& after) {
-    new (place) Splitter({read_names(before), nfc, read_names(after), prefix_space, {scanners.begin(), scanners.end()}});
+    new (place)
+        Splitter({read_names(before), nfc, read_names(after), prefix_space, {scanners.begin(), scanners.end()}});
 }
 
 // Returns the ends of the pretokens of one part of a line.
 std::vector<std::size_t> pretoken_ends(const Splitter& splitter, const ByteArray& line) {
-    if (find_invalid_utf8(line.data(), line.size()) != line.size())
-        throw InvalidTextError("the line is not UTF-8");
+    if (find_invalid_utf8(line.data(), line.size()) != line.size()) throw InvalidTextError("the line is not UTF-8");
     std::vector<std::size_t> ends;
     splitter.for_each_pretoken(line.data(), line.size(), [&](const std::uint8_t* word, std::size_t size) {
         ends.push_back(static_cast<std::size_t>(word - line.data()) + size);

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "clean/fixer.h"
-#include "text/normalization.h"
 #include "text.h"
+#include "text/normalization.h"
 
 namespace nb = nanobind;
 

@@ -1,4 +1,4 @@
-"""Splits lines into pretokens: natively where the core implements it, otherwise with the library that defines the format.
+"""Splits lines into pretokens: natively where the core can, otherwise with the library that defines the format.
 
 The core implements normal form C, the patterns that it recognises, and added tokens that do not depend on the text
 around them. For other normalizers and pre-tokenizers of a ``tokenizer.json``, ``tokenizers`` does the splitting; it is
@@ -304,7 +304,7 @@ def _peer(how: Pretokenization) -> Any:
     Raises:
         VocabularyError: ``tokenizers`` is not installed, or does not accept them.
     """
-    what = "a vocabulary that normalises or splits text unlike GPT-2's"
+    what = "a vocabulary whose normalizer or pre-tokenizer is not native"
     tokenizers = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
     normalizer, pre_tokenizer = (
         None if part is None else json.loads(part) for part in (how.normalizer, how.pre_tokenizer)

@@ -1,4 +1,4 @@
-"""Tiktoken's rank files: the published encodings, and encoding with tiktoken itself if the pattern is not native."""
+"""Tiktoken's rank files: the published encodings, and encoding with tiktoken if the pattern is not native."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ TIKTOKEN_ENCODINGS: Mapping[str, RankEncoding] = {
 
 
 class RankEncoder:
-    """Encodes with tiktoken, because no other library is sure to interpret its patterns in the same way."""
+    """Encodes with tiktoken, for patterns that the native core does not recognise."""
 
     def __init__(self, vocabulary: ByteBPEVocabulary, pattern: str) -> None:
         """Prepares the encoding.
@@ -86,9 +86,7 @@ class RankEncoder:
         Raises:
             VocabularyError: tiktoken is not installed, or does not accept the pattern.
         """
-        tiktoken = needed_extra(
-            "tiktoken", "tiktoken", "a rank file with another pattern than GPT-2's", VocabularyError
-        )
+        tiktoken = needed_extra("tiktoken", "tiktoken", "a rank file whose pattern is not native", VocabularyError)
         ranks = {token: number for number, token in enumerate(vocabulary.tokens) if token}
         try:
             self._encoding = tiktoken.Encoding(

@@ -19,7 +19,7 @@ from nmt_prep.subwords import load_tokenizer
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, is_gpt2_pattern
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
-from tests.subwords.byte_bpe.models import O200K
+from tests.subwords.byte_bpe.models import KIMI_K2, O200K
 from tests.subwords.byte_bpe.samples import small_tokenizer
 from tests.subwords.byte_bpe.test_models import TEXTS
 from tests.subwords.byte_bpe.test_published import corpora
@@ -87,7 +87,7 @@ def test_special_tokens_of_ranks_that_tiktoken_encodes() -> None:
 
 def test_refused_for_ranks_that_tiktoken_encodes(tmp_path: Path) -> None:
     _, ours = loaded(r"\w+|\W")
-    with pytest.raises(ValueError, match="dropout is not supported for ranks with a custom pattern"):
+    with pytest.raises(ValueError, match="dropout is not supported for ranks with this pattern"):
         ours.encode("x", dropout=0.1, seed=1)
     with pytest.raises(VocabularyError, match=r"tokenizer.json cannot express the pattern .*tiktoken's syntax"):
         ours.save(tmp_path / "x.json")
@@ -112,19 +112,13 @@ def test_libraries_that_are_not_installed(library: str, tmp_path: Path, monkeypa
         ByteBPETokenizer.load(tmp_path / file, **options)
 
 
-# The pattern of Kimi K2, which separates Chinese from other letters by an intersection of sets.
-KIMI_K2 = "|".join(
-    [
-        r"[\p{Han}]+",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    ]
-)
+def test_ranks_with_a_native_pattern(tmp_path: Path) -> None:
+    peer, ours = loaded(KIMI_K2)
+    text = "the<e>的cat"
+    assert ours.encode(text, allowed_special={"<e>"}) == peer.encode(text, allowed_special={"<e>"})
+    assert ours.vocabulary.pretokenization.libraries == []
+    assert ours.encode("the cat", dropout=1.0, seed=1) == [*b"the cat"]
+    assert ours.encode("the cat", dropout=0.0, seed=1) == peer.encode_ordinary("the cat")
 
 
 def test_published_ranks_with_the_pattern_of_another_model(shared: Path) -> None:

@@ -20,7 +20,7 @@ from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe.models import CL100K_IN_JSON, DEEPSEEK_V3, KIMI_K2, O200K, RANKS_PATTERNS
 
 # Characters of the classes of the patterns, more frequent than in random text.
-TELLING = "''''sstrevmldSLK  \t\n\r\x0b\x1c\x85\u00a0\u2028\u3000aZéßıſǅʰñ\u0301\u0903的中文ひ。，09٣Ⅷ½²_-!/…\u200d👩🏽𠮷𝟘\U0001f1e9\u212a"
+TELLING = "''''sstrevmldSLK  \t\n\r\x0b\x1c\x85\xa0\u2028\u3000aZéßıſǅʰñ\u0301ः的中文ひ。，09٣Ⅷ½²_-!/…\u200d👩🏽𠮷𝟘🇩K"
 LINES = st.text(st.one_of(st.sampled_from(TELLING), st.characters(exclude_categories=["Cs", "Cn"])), max_size=40)
 
 

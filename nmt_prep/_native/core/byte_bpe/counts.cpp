@@ -26,7 +26,8 @@ void WordCounter::add(const TextView& text, const Splitter& splitter, std::size_
         };
         for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
             check_utf8(text, i);
-            splitter.for_each_part({text.line(i), text.size(i), text.size(i)}, scratch, count_part, [](std::int32_t) {});
+            splitter.for_each_part({text.line(i), text.size(i), text.size(i)}, scratch, count_part,
+                                   [](std::int32_t) {});
         }
     });
 }

@@ -82,7 +82,7 @@ class Model {
     bpe::SplitTable splits_;
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;
-    bpe::TokenTable of_characters_;  // tokens of whole characters
+    bpe::TokenTable of_characters_;                                   // tokens of whole characters
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not produce
     mutable ScratchPool<Scratch> scratch_;
 };

@@ -39,7 +39,8 @@ std::pair<std::size_t, std::int32_t> NameFinder::longest(const std::uint8_t* at,
     for (const std::uint8_t* next = at; next != end; ++next) {
         const auto first = edges_.begin() + node->first;
         const auto last = first + node->edges;
-        const auto edge = std::lower_bound(first, last, *next, [](const Edge& e, std::uint8_t b) { return e.byte < b; });
+        const auto edge =
+            std::lower_bound(first, last, *next, [](const Edge& e, std::uint8_t b) { return e.byte < b; });
         if (edge == last || edge->byte != *next) break;
         node = &nodes_[edge->node];
         if (node->id >= 0) found = {static_cast<std::size_t>(next + 1 - at), node->id};

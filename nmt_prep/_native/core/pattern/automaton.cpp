@@ -56,10 +56,8 @@ class Program {
         switch (node.kind) {
             case Node::kSet: return add({.kind = Instruction::kSet, .set = number_of(node.set), .next = next});
             case Node::kAhead:
-                return add({.kind = Instruction::kAhead,
-                            .set = number_of(node.set),
-                            .at_end = node.at_end,
-                            .next = next});
+                return add(
+                    {.kind = Instruction::kAhead, .set = number_of(node.set), .at_end = node.at_end, .next = next});
             case Node::kSequence:
                 for (std::size_t i = node.parts.size(); i-- > 0;) next = place(node.parts[i], next);
                 return next;

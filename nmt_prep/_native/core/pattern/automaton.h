@@ -23,8 +23,8 @@ struct Automaton {
 
     // Classes are numbered from 0; the class after the last one stands for the end of the text.
     std::size_t classes;
-    std::vector<Range> ranges;           // all code points, ascending
-    std::vector<std::uint8_t> class_of;  // class of each range
+    std::vector<Range> ranges;             // all code points, ascending
+    std::vector<std::uint8_t> class_of;    // class of each range
     std::vector<std::vector<Step>> steps;  // by state, then class; state 1 begins a match
 };
 

@@ -87,8 +87,8 @@ CodeSet CodeSet::operator~() const {
 }
 
 const CodeSet& white_space() {
-    static const CodeSet kWhiteSpace =
-        CodeSet(std::vector<Range>{{'\t', '\r'}, {0x85, 0x85}}) | *named_set("Zs") | *named_set("Zl") | *named_set("Zp");
+    static const CodeSet kWhiteSpace = CodeSet(std::vector<Range>{{'\t', '\r'}, {0x85, 0x85}}) | *named_set("Zs") |
+                                       *named_set("Zl") | *named_set("Zp");
     return kWhiteSpace;
 }
 

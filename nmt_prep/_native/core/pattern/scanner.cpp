@@ -46,8 +46,8 @@ void Scanner::place_steps(const Automaton& automaton) {
     for (std::size_t state = 0; state < automaton.steps.size(); ++state) {
         for (std::size_t symbol = 0; symbol <= automaton.classes; ++symbol) {
             const auto [next, matched] = automaton.steps[state][symbol];
-            steps_[stride * state + symbol] = static_cast<Step>(stride * next | (matched ? kMatched : 0) |
-                                                                facts_of(automaton, next));
+            steps_[stride * state + symbol] =
+                static_cast<Step>(stride * next | (matched ? kMatched : 0) | facts_of(automaton, next));
         }
     }
 }

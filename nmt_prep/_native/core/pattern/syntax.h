@@ -22,8 +22,8 @@ struct Node {
     static constexpr unsigned kMany = 0xFFFFFFFF;
 
     Kind kind;
-    CodeSet set = {};             // of kSet: the characters that match; of kAhead: those that may follow
-    bool at_end = false;          // of kAhead: the text may also end here
+    CodeSet set = {};              // of kSet: the characters that match; of kAhead: those that may follow
+    bool at_end = false;           // of kAhead: the text may also end here
     std::vector<Node> parts = {};  // of kSequence in order, of kChoice the preferred first, of kRepeat one
     unsigned least = 0, most = 0;  // of kRepeat
 };

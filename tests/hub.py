@@ -114,6 +114,8 @@ class _Refused(Exception):  # noqa: N818
 class _Handler(BaseHTTPRequestHandler):
     hub: Hub
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
     log_message: Callable[..., None] = lambda *_: None
 
     def do_GET(self) -> None:
@@ -149,6 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
+        self.wfile.flush()
 
     def _note(self) -> None:
         raise NotImplementedError
@@ -242,7 +245,7 @@ class _HubHandler(_Handler):
         if verb == "preupload":
             return self._preupload(repository, revision, json.loads(body))
         if verb == "commit":
-            return self._commit(repository, revision, [json.loads(line) for line in body.splitlines()])
+            return self._commit(repository, name, revision, [json.loads(line) for line in body.splitlines()])
         raise _Refused(404)
 
     def _json(self, value: object, **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -351,7 +354,7 @@ class _HubHandler(_Handler):
         return self._json({"transfer": "basic", "objects": objects})
 
     def _commit(
-        self, repository: Repository, revision: str, lines: list[dict[str, Any]]
+        self, repository: Repository, name: str, revision: str, lines: list[dict[str, Any]]
     ) -> tuple[int, dict[str, str], bytes]:
         parent = self._at(repository, revision)
         header = lines[0]["value"]
@@ -369,7 +372,7 @@ class _HubHandler(_Handler):
             else:
                 raise _Refused(400)
         commit = repository.commit(files, revision, header["summary"])
-        url = f"{self.hub.url}/commit/{commit}"
+        url = f"{self.hub.url}/{name}/commit/{commit}"
         return self._json({"success": True, "commitOid": commit, "commitUrl": url, "pullRequestUrl": None})
 
 

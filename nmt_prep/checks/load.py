@@ -42,6 +42,7 @@ from nmt_prep.config.url import is_hub_id
 from nmt_prep.config.vocab import VocabOptions, any_of
 from nmt_prep.config.yaml_text import KeyPath
 from nmt_prep.errors import ArgumentError, ConfigError, NmtPrepError
+from nmt_prep.publishing.hub import hub_url_problem
 from nmt_prep.sources.hub import repository_address
 from nmt_prep.stages.publish import PUBLISHABLE, published
 from nmt_prep.subwords import dialect_of
@@ -107,6 +108,8 @@ def config_model() -> type[Config]:
 def stage_problems(config: Config) -> Iterator[str]:
     """Yields the problems with the stages that a config names."""
     if config.publish is not None:
+        if config.publish.url.startswith("hf://") and (problem := hub_url_problem(config.publish.url)):
+            yield f"config: publish.url: {problem}"
         asked = {stage.name for stage in stages.STAGES if stage.applies(config)}
         for stage in published(config):
             if stage.name not in asked:

@@ -17,8 +17,8 @@ class PublishSettings(Section):
     """An object store, or another place that fsspec can write to, that receives a copy of the files for training."""
 
     url: Annotated[str, StringConstraints(pattern=_URL), AfterValidator(lambda url: url.rstrip("/"))] = Field(
-        description="a URL such as s3://bucket/prefix, gs://bucket/prefix or file:///path, without user and password: "
-        "where fsspec writes the copy; credentials come from the environment"
+        description="a URL such as s3://bucket/prefix, gs://bucket/prefix, hf://datasets/owner/name or file:///path, "
+        "without user and password: where the copy goes; credentials come from the environment"
     )
     stages: Annotated[tuple[Annotated[str, checked_above("published")], ...], Field(min_length=1)] | None = Field(
         None,

@@ -17,6 +17,7 @@ from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
 from nmt_prep.progress import StoppedError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.sources.address import shown
+from nmt_prep.sources.hub import endpoint, token
 from nmt_prep.sources.timing import Clock, TransientError, pause_before
 
 _CHUNK = 1 << 20
@@ -24,6 +25,10 @@ _BLOCK = 16 << 20
 """Bytes of one part of an upload; S3 takes up to 10,000 parts of at least 5 MiB."""
 
 _LOCAL = ("file", "local")
+
+_CLOUD_EXTRA = "cloud"
+HUB_EXTRA = "huggingface"
+"""The extra for ``hf://`` URLs."""
 
 _T = TypeVar("_T")
 
@@ -59,14 +64,18 @@ class ObjectStore:
         self._retries = retries
         self._error = error
         self._clock = clock or Clock()
-        fsspec = needed_extra("fsspec", "cloud", self.url)
-        local = {"auto_mkdir": True} if url.partition("://")[0] in _LOCAL else {}
+        scheme = url.partition("://")[0]
+        self._extra = HUB_EXTRA if scheme == "hf" else _CLOUD_EXTRA
+        fsspec = needed_extra("fsspec", self._extra, self.url)
+        fixed: dict[str, Any] = {"auto_mkdir": True} if scheme in _LOCAL else {}
+        if scheme == "hf":  # its library reads the environment only once
+            fixed = {"endpoint": endpoint(), "token": token()}
         try:
-            self._system, root = fsspec.core.url_to_fs(url, **local, **options)
+            self._system, root = fsspec.core.url_to_fs(url, **{**fixed, **options})
         except ImportError as missing:
             raise ConfigError(
-                f"{self.url} needs {missing.name or missing}: pip install 'nmt-prep[cloud]', or the package that "
-                "fsspec names for this scheme"
+                f"{self.url} needs {missing.name or missing}: pip install 'nmt-prep[{self._extra}]', or the package "
+                "that fsspec names for this scheme"
             ) from missing
         except Exception as fault:
             raise ConfigError(
@@ -86,7 +95,12 @@ class ObjectStore:
 
     def read(self, name: str) -> bytes | None:
         """Reads a small object; returns None if it does not exist."""
-        return self._repeated(name, lambda: bytes(self._system.cat_file(self._path(name))))
+
+        def read() -> bytes:
+            self._system.invalidate_cache()
+            return bytes(self._system.cat_file(self._path(name)))
+
+        return self._repeated(name, read)
 
     def write(self, name: str, content: bytes) -> None:
         """Writes a small object."""
@@ -170,7 +184,7 @@ class ObjectStore:
         except FileNotFoundError as error:
             raise _MissingError from error
         except ImportError as error:
-            raise ConfigError(f"{where} needs {error.name}: pip install 'nmt-prep[cloud]'") from error
+            raise ConfigError(f"{where} needs {error.name}: pip install 'nmt-prep[{self._extra}]'") from error
         except PermissionError as error:
             raise self._error(
                 f"{where}: access denied ({_in_words(error)}); check the credentials of this machine for the storage, "

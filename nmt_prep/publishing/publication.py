@@ -12,7 +12,7 @@ made, since another run may have published in between.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
@@ -106,13 +106,9 @@ def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
     if manifest is None and journal is None:  # between the two, another process may have completed the publication
         manifest = read_manifest(store, OutputError)
     before: Mapping[str, PublishedFile | None] = journal.files if journal else manifest.files if manifest else {}
-    foreign = sorted((wanted.keys() & sizes.keys()) - before.keys())
     cut_short = JOURNAL in sizes and journal is None  # by a kill: which files are ours is no longer known
-    if foreign and not cut_short:
-        raise OutputError(
-            f"{store.url} has files that no publication put there, and that this one would overwrite: "
-            f"{some_of(foreign)}; publish to another url, or move them away"
-        )
+    if not cut_short:
+        check_foreign(store.url, wanted, sizes, before)
     known = {name: file if file and sizes.get(name) == file.size else None for name, file in before.items()}
     if journal is None and manifest is not None and known == dict(wanted):
         return Journal(manifest.number, fingerprint, known)
@@ -124,6 +120,26 @@ def announce(store: ObjectStore, fingerprint: str, wanted: Files) -> Journal:
         store.write(JOURNAL, journal.as_bytes())
     store.remove(MANIFEST)
     return journal
+
+
+def check_foreign(url: str, wanted: Files, there: Collection[str], before: Collection[str]) -> None:
+    """Checks that a publication overwrites no file that an earlier one did not put there.
+
+    Args:
+        url: URL of the publication.
+        wanted: its files.
+        there: names of all files below the URL.
+        before: names of the files of earlier publications.
+
+    Raises:
+        OutputError: it would.
+    """
+    foreign = sorted(name for name in wanted if name in there and name not in before)
+    if foreign:
+        raise OutputError(
+            f"{url} has files that no publication put there, and that this one would overwrite: "
+            f"{some_of(foreign)}; publish to another url, or move them away"
+        )
 
 
 def some_of(names: Sequence[str]) -> str:

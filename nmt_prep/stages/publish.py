@@ -1,7 +1,8 @@
-"""publish: copies the files that training reads to an object store, and writes a manifest there last."""
+"""publish: copies the files that training reads to an object store or a hub, with a manifest."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -16,13 +17,17 @@ from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, NoOutput, Result, Stage
 from nmt_prep.progress import Meter
-from nmt_prep.publishing.object_store import ObjectStore
-from nmt_prep.publishing.publication import PublishedFile, announce, complete, is_current
+from nmt_prep.publishing.hub import HubPublisher
+from nmt_prep.publishing.object_store import HUB_EXTRA
+from nmt_prep.publishing.publication import PublishedFile
+from nmt_prep.publishing.publisher import Content, Publisher, StorePublisher
+from nmt_prep.runtime import check_extra
 from nmt_prep.sources.address import shown
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.outputs import OutputsStage
+from nmt_prep.stages.publish_card import CARD_INPUTS, publication_card
 from nmt_prep.stages.report import Report
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
@@ -88,9 +93,9 @@ def announce_publication(task: AnnounceTask, meter: Meter) -> Announced:
         ConfigError: a package for the URL's scheme is not installed.
         OutputError: the storage failed.
     """
-    journal = announce(_store(task.settings), task.fingerprint, task.wanted)
+    number, missing = publisher_for(task.settings).announce(task.fingerprint, task.wanted)
     meter.advance(1)
-    return Announced(journal.number, tuple(journal.missing(task.wanted)))
+    return Announced(number, tuple(missing))
 
 
 def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
@@ -99,7 +104,7 @@ def upload_file(task: UploadTask, tick: Tick) -> Uploaded:
     Raises:
         OutputError: the storage failed, or the file was changed since it was made.
     """
-    digest = _store(task.settings).upload(task.path, task.name, tick)
+    digest = publisher_for(task.settings).upload(task.path, task.name, tick)
     if digest != task.file.sha256:
         raise OutputError(f"{task.path} was changed after it was made; run again with --verify to rebuild it")
     return Uploaded(task.name, task.file.size, task.number)
@@ -124,7 +129,13 @@ class Publish(Stage[NoOutput, int]):
         return config.publish is not None
 
     def inputs(self, config: Config) -> tuple[type[AnyStage], ...]:
-        return published(config)
+        stages = published(config)
+        return tuple(dict.fromkeys((*stages, *CARD_INPUTS))) if _is_hub(_settings(config)) else stages
+
+    def check(self, config: Config, base_dir: Path) -> None:
+        settings = _settings(config)
+        if _is_hub(settings):
+            check_extra("huggingface_hub", HUB_EXTRA, settings.url)
 
     def settings(self, config: Config) -> dict[str, object]:
         settings = _settings(config)
@@ -132,30 +143,30 @@ class Publish(Stage[NoOutput, int]):
 
     def work(self, job: Job) -> Rounds[int]:
         settings, paths, wanted = _settings(job.config), self._paths(job), self._wanted(job)
-        store = cache(partial(_store, settings))  # contacted only when it is used
-        sizes = cache(lambda: store().sizes())
+        publisher = cache(partial(publisher_for, settings))  # contacted only when it is used
         announced = yield from ANNOUNCE.run(
             [AnnounceTask("announce", settings, job.fingerprint, wanted)],
-            valid=lambda result: is_current(store(), result.number, job.fingerprint, wanted),
+            valid=lambda result: publisher().is_current(result.number, job.fingerprint, wanted),
         )
         number, missing = announced[0].number, set(announced[0].missing)
         tasks = [
             UploadTask(f"{index:06d}", settings, paths[name], name, file, number)
             for index, (name, file) in enumerate(wanted.items())
-            if name in missing
+            if name in missing and name in paths
         ]
         yield from PUBLISH.run(
             tasks,
             sum(task.file.size for task in tasks),
-            valid=lambda result: result.number == number and sizes().get(result.name) == result.size,
+            valid=lambda result: result.number == number and publisher().holds(result.name, result.size),
         )
         return number
 
     def finish(self, job: Job, made: int) -> Result[NoOutput]:
-        store, wanted = _store(_settings(job.config)), self._wanted(job)
-        complete(store, made, job.fingerprint, wanted)
+        publisher, wanted = publisher_for(_settings(job.config)), self._wanted(job)
+        contents: dict[str, Content] = {**self._paths(job), **_cards(job)}
+        publisher.complete(made, job.fingerprint, wanted, contents)
         files = {name: vars(file) for name, file in wanted.items()}
-        write_json(job.directory / "published.json", {"url": store.url, "files": files})
+        write_json(job.directory / "published.json", {"url": publisher.url, "files": files})
         total = sum(file.size for file in wanted.values())
         return Result(NoOutput(), Counts(other={"files": len(wanted), "bytes": total}))
 
@@ -163,7 +174,7 @@ class Publish(Stage[NoOutput, int]):
         """Returns the files to publish by their names in the publication."""
         return {
             f"{stage.directory}/{name}": job.directory_of(stage) / name
-            for stage in self.inputs(job.config)
+            for stage in published(job.config)
             for name in sorted(job.manifest(stage).files_in())
         }
 
@@ -171,10 +182,15 @@ class Publish(Stage[NoOutput, int]):
         """Returns the size and digest of each file to publish."""
         digests = {
             f"{stage.directory}/{name}": digest
-            for stage in self.inputs(job.config)
+            for stage in published(job.config)
             for name, digest in job.manifest(stage).files.items()
         }
-        return {name: PublishedFile(path.stat().st_size, digests[name]) for name, path in self._paths(job).items()}
+        cards = {
+            name: PublishedFile(len(content), hashlib.sha256(content).hexdigest())
+            for name, content in _cards(job).items()
+        }
+        files = {name: PublishedFile(path.stat().st_size, digests[name]) for name, path in self._paths(job).items()}
+        return {**files, **cards}
 
 
 def published(config: Config) -> tuple[type[AnyStage], ...]:
@@ -191,5 +207,20 @@ def _settings(config: Config) -> PublishSettings:
     return config.publish
 
 
-def _store(settings: PublishSettings) -> ObjectStore:
-    return ObjectStore(settings.url, settings.options, settings.retries, OutputError)
+def publisher_for(settings: PublishSettings) -> Publisher:
+    """Returns the publisher for a URL.
+
+    Raises:
+        ConfigError: a package for the URL's scheme is not installed.
+    """
+    return HubPublisher(settings) if _is_hub(settings) else StorePublisher(settings)
+
+
+def _is_hub(settings: PublishSettings) -> bool:
+    return settings.url.startswith("hf://")
+
+
+def _cards(job: Job) -> dict[str, bytes]:
+    """Returns the dataset card by its name, for a data set of the Hugging Face Hub; nothing for other places."""
+    settings = _settings(job.config)
+    return {"README.md": publication_card(job, settings.url, published(job.config))} if _is_hub(settings) else {}

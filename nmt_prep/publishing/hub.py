@@ -1,0 +1,223 @@
+"""Publishes to a data set of the Hugging Face Hub: the files go to its storage first, then one commit has them all.
+
+A commit is atomic, so there is no journal. Whoever reads the branch finds the earlier publication until the commit, and
+then the new one. The commit is refused if another one was made since the manifest was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nmt_prep.config.publish import PublishSettings
+from nmt_prep.digests import sha256_of
+from nmt_prep.errors import ConfigError, NmtPrepError, OutputError
+from nmt_prep.publishing.object_store import HUB_EXTRA, ObjectStore
+from nmt_prep.publishing.publication import (
+    MANIFEST,
+    Files,
+    Publication,
+    check_foreign,
+    read_manifest,
+)
+from nmt_prep.publishing.publisher import Content, Publisher
+from nmt_prep.runtime import needed_extra
+from nmt_prep.sources.hub import HubAddress, endpoint, hub_address, is_commit, token
+from nmt_prep.sources.timing import Clock, TransientError, pause_before
+
+_T = TypeVar("_T")
+
+
+def hub_url_problem(url: str) -> str:
+    """Returns why nothing can be published to an ``hf://`` URL; empty if nothing speaks against it."""
+    try:
+        hub = hub_address(url)
+    except ConfigError:
+        hub = None
+    if hub is None or hub.kind != "datasets":
+        return f"{url} is no data set: publish to hf://datasets/<owner>/<name>[@<branch>][/<path>]"
+    if is_commit(hub.revision):
+        return f"{url} is a commit, which never changes; name a branch"
+    return ""
+
+
+class HubPublisher(Publisher):
+    """Publishes to a branch of a data set.
+
+    Raises:
+        ConfigError: huggingface_hub or fsspec is not installed, or the URL names no branch of a data set.
+    """
+
+    def __init__(self, settings: PublishSettings, clock: Clock | None = None) -> None:
+        if problem := hub_url_problem(settings.url):
+            raise ConfigError(f"publish.url: {problem}")
+        hub = hub_address(settings.url)
+        assert hub is not None
+        self.url = settings.url
+        self._hub = hub
+        self._library = needed_extra("huggingface_hub", HUB_EXTRA, self.url)
+        needed_extra("huggingface_hub.utils", HUB_EXTRA, self.url).disable_progress_bars()
+        self._errors = needed_extra("huggingface_hub.errors", HUB_EXTRA, self.url)
+        self._api = self._library.HfApi(endpoint=endpoint(), token=token(), library_name="nmt_prep")
+        self._store = ObjectStore(settings.url, settings.options, settings.retries, OutputError, clock)
+        self._retries = settings.retries
+        self._clock = clock or Clock()
+
+    def announce(self, fingerprint: str, wanted: Files) -> tuple[int, list[str]]:
+        del fingerprint
+        self._head()  # refuses a repository or branch that does not exist
+        before, sizes = self._before(), self._store.sizes()
+        check_foreign(self.url, wanted, sizes, before.files)
+        if before.files == wanted:
+            return before.number, []
+        return before.number + 1, _missing(wanted, before, sizes)
+
+    def upload(self, path: Path, name: str, tick: Callable[[int], None]) -> str:
+        digest, addition = _digest(path), self._addition(name, path)
+        self._repeated(lambda: self._api.preupload_lfs_files(additions=[addition], **self._branch))
+        tick(path.stat().st_size)
+        return digest
+
+    def holds(self, name: str, size: int) -> bool:
+        return True  # the commit uploads what the hub has dropped meanwhile
+
+    def is_current(self, number: int, fingerprint: str, wanted: Files) -> bool:
+        del fingerprint
+        before = self._before()
+        return before.number == number - 1 or before == Publication(number, dict(wanted))
+
+    def complete(self, number: int, fingerprint: str, wanted: Files, contents: Mapping[str, Content]) -> None:
+        head, sizes = self._head(), self._store.sizes()
+        before = self._before()
+        if before == Publication(number, dict(wanted)):
+            return
+        if before.number != number - 1:
+            raise self._interference()
+        manifest = Publication(number, wanted).as_bytes()
+        names = _missing(wanted, before, sizes)
+        for name in names:
+            if (found := _digest(contents[name])) != wanted[name].sha256:
+                raise OutputError(
+                    f"{name} was changed after it was made (SHA-256 {found}); run again with --verify to rebuild it"
+                )
+        operations = [self._addition(name, contents[name]) for name in names]
+        operations += [self._deletion(name) for name in sorted(before.files.keys() - wanted.keys()) if name in sizes]
+        operations.append(self._addition(MANIFEST, manifest))
+
+        def commit() -> None:
+            if self._before() != Publication(number, dict(wanted)):  # else the answer to an earlier attempt was lost
+                self._api.create_commit(
+                    operations=operations,
+                    commit_message=f"Publish {len(wanted)} files",
+                    parent_commit=head,
+                    **self._branch,
+                )
+
+        self._repeated(commit)
+        there = self._store.sizes()
+        absent = sorted(name for name, file in wanted.items() if there.get(name) != file.size)
+        if absent:
+            raise OutputError(
+                f"{self.url}: the commit lacks {absent[0]} and {len(absent) - 1} others; check whether a .gitignore of "
+                "the data set names them"
+            )
+
+    @property
+    def _branch(self) -> dict[str, Any]:
+        return {"repo_id": self._hub.repository, "repo_type": "dataset", "revision": self._hub.revision or "main"}
+
+    def _head(self) -> str:
+        """Returns the last commit of the branch.
+
+        Raises:
+            OutputError: there is no such data set or branch.
+        """
+        return str(self._repeated(lambda: self._api.repo_info(**self._branch)).sha)
+
+    def _before(self) -> Publication:
+        """Returns the publication that is there now; one with the number 0 if there is none."""
+        return read_manifest(self._store, OutputError) or Publication(0, {})
+
+    def _path(self, name: str) -> str:
+        return f"{self._hub.path.strip('/')}/{name}".lstrip("/")
+
+    def _addition(self, name: str, content: Content) -> Any:
+        source = content if isinstance(content, bytes) else str(content)
+        return self._library.CommitOperationAdd(path_in_repo=self._path(name), path_or_fileobj=source)
+
+    def _deletion(self, name: str) -> Any:
+        return self._library.CommitOperationDelete(path_in_repo=self._path(name))
+
+    def _interference(self) -> OutputError:
+        return OutputError(f"{self.url}: another run publishes to the same url; give each run its own")
+
+    def _repeated(self, request: Callable[[], _T]) -> _T:
+        failures = 0
+        while True:
+            try:
+                with self._worded():
+                    return request()
+            except TransientError as error:
+                failures += 1
+                if failures > self._retries:
+                    raise OutputError(f"{error} (tried {failures} times)") from error
+                self._clock.sleep(pause_before(failures, error, self._clock))
+
+    @contextmanager
+    def _worded(self) -> Iterator[None]:
+        """Converts the errors of huggingface_hub, whose messages have many lines, to errors with advice."""
+        errors = self._errors
+        try:
+            yield
+        except NmtPrepError:
+            raise
+        except errors.RevisionNotFoundError as error:
+            branch = self._hub.revision or "main"
+            raise OutputError(
+                f"{self.url}: the data set has no branch {branch}; create it, or correct the url"
+            ) from error
+        except errors.RepositoryNotFoundError as error:
+            raise OutputError(f"{self.url}: {_no_repository(self._hub)}") from error
+        except errors.HfHubHTTPError as error:
+            status = error.response.status_code if error.response is not None else None
+            if status in {401, 403}:
+                raise OutputError(
+                    f"{self.url}: access denied; set HF_TOKEN to a token that may write to {self._hub.repository}"
+                ) from error
+            if status == 412:
+                raise self._interference() from error
+            if status is not None and 400 <= status < 500 and status not in {408, 429}:
+                said = str(getattr(error, "server_message", None) or "no reason given")[:200]
+                raise OutputError(f"{self.url}: the hub refuses this (status {status}: {said})") from error
+            raise self._failed(f"status {status}") from error
+        except Exception as error:  # errors of the HTTP library, and those that uploads are wrapped in
+            raise self._failed(type(error.__cause__ or error).__name__) from error
+
+    def _failed(self, why: str) -> TransientError:
+        return TransientError(f"{self.url}: the request failed ({why}); check the network, and run again")
+
+
+def _missing(wanted: Files, before: Publication, sizes: Mapping[str, int]) -> list[str]:
+    """Returns the names of the files that the last commit does not have."""
+    return [name for name, file in wanted.items() if before.files.get(name) != file or sizes.get(name) != file.size]
+
+
+def _digest(content: Content) -> str:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    try:
+        return sha256_of(content)
+    except OSError as error:
+        raise OutputError(f"cannot read {content}: {error.strerror or error}; run again to recreate it") from error
+
+
+def _no_repository(hub: HubAddress) -> str:
+    if token() is None:
+        return f"there is no data set {hub.repository} on {endpoint()}, or no token of this machine: set HF_TOKEN"
+    return (
+        f"there is no data set {hub.repository} on {endpoint()} that the token of this machine may see; create it "
+        "first, private or public as it should be"
+    )

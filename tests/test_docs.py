@@ -60,7 +60,8 @@ def test_every_corpus_is_accepted(page: str, count: int) -> None:
 
 
 def test_the_publish_section_shows_the_defaults() -> None:
-    [shown] = [block["publish"] for block in blocks("publishing.md")]
+    shown, hub = [block["publish"] for block in blocks("publishing.md")]
+    assert config(publish=hub).publish == PublishSettings(url="hf://datasets/owner/name")
     defaults, found = PublishSettings(url="s3://bucket/enzh"), config(publish=shown).publish
     assert published(config(publish=shown)) == published(config(publish={"url": "s3://bucket/enzh"}))
     assert found.model_copy(update={"stages": None}) == defaults

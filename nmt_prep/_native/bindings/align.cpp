@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -189,14 +190,14 @@ class Aligner {
    public:
     Aligner(const align::Table& table, const FloatArray& source_shares, const FloatArray& target_shares,
             const FloatArray& forward, const FloatArray& backward, float null, float floor, double steepness)
-        : source_shares_(source_shares), target_shares_(target_shares) {
+        : filter_(table), source_shares_(source_shares), target_shares_(target_shares) {
         require(source_shares.size() == table.rows(), "there must be a share for each source word");
         require(forward.size() == align::kJumps + 1 && backward.size() == align::kJumps + 1,
                 "there must be a weight for each jump");
         check_targets(table, target_shares.size());
         parameters_ = {
-            &table,   source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null, floor,
-            steepness};
+            &table, &filter_, source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null,
+            floor,  steepness};
     }
 
     const align::Parameters& parameters() const { return parameters_; }
@@ -212,6 +213,7 @@ class Aligner {
         return jumps;
     }
 
+    align::CellFilter filter_;
     FloatArray source_shares_, target_shares_;
     align::Parameters parameters_{};
 };
@@ -257,8 +259,10 @@ struct HeldEvidence {
         check_targets(table, columns);
         const nb::gil_scoped_release unlocked;
         totals = align::totals_of(table, columns, counts.data());
+        filter.emplace(table, counts.data());
     }
     Int64Array counts;
+    std::optional<align::CellFilter> filter;
     align::Totals totals;
 };
 
@@ -273,7 +277,7 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        const align::Evidence evidence{held.counts.data(), &held.totals, pseudo, unknown, mix, floor};
+        const align::Evidence evidence{held.counts.data(), &*held.filter, &held.totals, pseudo, unknown, mix, floor};
         align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);

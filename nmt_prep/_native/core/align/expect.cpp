@@ -35,13 +35,10 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
                 lattice.by_diagonal();
             else
                 lattice.by_jumps(state.forward.data(), state.backward.data());
-            for (std::size_t i = 0; i < pair.sources; ++i) {
-                for (std::size_t j = 0; j < pair.targets; ++j) {
-                    const float agreed = lattice.agreed(i, j);
-                    const std::int64_t slot = lattice.slot(i, j);
-                    if (agreed < kLeastCounted || slot == Table::kNone) continue;
-                    std::atomic_ref(expected.cells[slot]).fetch_add(counted(agreed), std::memory_order_relaxed);
-                }
+            for (const Known& cell : lattice.known()) {
+                const float agreed = lattice.agreed(cell.source, cell.target);
+                if (agreed < kLeastCounted) continue;
+                std::atomic_ref(expected.cells[cell.slot]).fetch_add(counted(agreed), std::memory_order_relaxed);
             }
         }
     });

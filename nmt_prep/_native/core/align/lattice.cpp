@@ -38,27 +38,25 @@ void Lattice::look_up(const Pair& pair) {
         direction->posterior.resize(m * n);
         direction->null.resize(direction->steps);
     }
-    slots_.resize(m * n);
-    const Table& table = *parameters_.table;
-    for (std::size_t j = 0; j < n; ++j) forward_.null[j] = parameters_.target_shares[pair.target[j]];
+    for (std::size_t j = 0; j < n; ++j) {
+        const float share = parameters_.target_shares[pair.target[j]];
+        forward_.null[j] = share;
+        std::fill_n(&forward_.emission[j * m], m, parameters_.floor * share);
+    }
     for (std::size_t i = 0; i < m; ++i) {
         const float share = parameters_.source_shares[pair.source[i]];
         backward_.null[i] = share;
-        const Table::Row row = table.row(pair.source[i]);
-        for (std::size_t j = 0; j < n; ++j) {
-            const std::int64_t slot = Table::empty(row) ? Table::kNone : table.find(row, pair.target[j]);
-            slots_[i * n + j] = slot;
-            float given_source = parameters_.floor * forward_.null[j];
-            float given_target = parameters_.floor * share;
-            if (slot != Table::kNone) {
-                const Cell& cell = table.slots()[static_cast<std::size_t>(slot)];
-                given_source += cell.forward;
-                given_target += cell.backward;
-            }
-            forward_.emission[j * m + i] = given_source;
-            backward_.emission[i * n + j] = given_target;
-        }
+        std::fill_n(&backward_.emission[i * n], n, parameters_.floor * share);
     }
+    known_.clear();
+    const Table& table = *parameters_.table;
+    finder_.find(table, *parameters_.filter, pair.source, m, pair.target, n,
+                 [&](std::uint32_t i, std::uint32_t j, std::int64_t slot) {
+                     const Cell& cell = table.slots()[static_cast<std::size_t>(slot)];
+                     forward_.emission[j * m + i] += cell.forward;
+                     backward_.emission[i * n + j] += cell.backward;
+                     known_.push_back({i, j, slot});
+                 });
 }
 
 void Lattice::by_diagonal() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "align/filter.h"
 #include "align/pairs.h"
 #include "align/table.h"
 
@@ -23,6 +24,7 @@ struct Jumps {
 // What posteriors are computed from.
 struct Parameters {
     const Table* table;
+    const CellFilter* filter;    // of the cells of the table
     const float* source_shares;  // share of each word among the words of its side
     const float* target_shares;
     Jumps forward;     // of target words: jumps within the source side
@@ -41,6 +43,13 @@ struct Direction {
     std::vector<float> posterior;  // [steps][states]
 };
 
+// Words of a pair that have a cell, and its slot.
+struct Known {
+    std::uint32_t source;
+    std::uint32_t target;
+    std::int64_t slot;
+};
+
 // Computes posteriors; reuses its memory from pair to pair.
 class Lattice {
    public:
@@ -54,9 +63,9 @@ class Lattice {
     // ones (the last element), to counts of kOne, if there are any.
     void by_jumps(std::int64_t* forward, std::int64_t* backward);
 
-    const Direction& forward() const { return forward_; }    // steps are target words
-    const Direction& backward() const { return backward_; }  // steps are source words
-    std::int64_t slot(std::size_t i, std::size_t j) const { return slots_[i * forward_.steps + j]; }
+    const Direction& forward() const { return forward_; }       // steps are target words
+    const Direction& backward() const { return backward_; }     // steps are source words
+    const std::vector<Known>& known() const { return known_; }  // by ascending source and target
     // Probability that both directions link source word i and target word j.
     float agreed(std::size_t i, std::size_t j) const {
         return forward_.posterior[j * forward_.states + i] * backward_.posterior[i * backward_.states + j];
@@ -70,7 +79,8 @@ class Lattice {
     const Parameters& parameters_;
     Direction forward_, backward_;
     Diagonal diagonal_;
-    std::vector<std::int64_t> slots_;  // [sources][targets]
+    CellFinder finder_;
+    std::vector<Known> known_;
     std::vector<float> alpha_, current_, next_, weighted_, inverse_, scale_, null_alpha_;
 };
 

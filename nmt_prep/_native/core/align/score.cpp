@@ -46,17 +46,10 @@ class Scorer {
    private:
     void find(const Pair& pair) {
         found_.clear();
-        const Table& table = *parameters_.table;
-        for (std::size_t i = 0; i < pair.sources; ++i) {
-            const Table::Row row = table.row(pair.source[i]);
-            if (Table::empty(row)) continue;
-            for (std::size_t j = 0; j < pair.targets; ++j) {
-                const std::int64_t slot = table.find(row, pair.target[j]);
-                if (slot != Table::kNone && evidence_.counts[slot] > 0)
-                    found_.push_back(
-                        {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), evidence_.counts[slot]});
-            }
-        }
+        finder_.find(*parameters_.table, *evidence_.filter, pair.source, pair.sources, pair.target, pair.targets,
+                     [&](std::uint32_t i, std::uint32_t j, std::int64_t slot) {
+                         if (evidence_.counts[slot] > 0) found_.push_back({i, j, evidence_.counts[slot]});
+                     });
     }
 
     // Adds up what the pair brought itself, for pairs of different words: each stands for all places of its words.
@@ -69,15 +62,13 @@ class Scorer {
         own_columns_.assign(n, 0);
         lattice_.look_up(pair);
         lattice_.by_diagonal();
-        for (std::size_t i = 0; i < pair.sources; ++i) {
-            for (std::size_t j = 0; j < n; ++j) {
-                const float agreed = lattice_.agreed(i, j);
-                if (agreed < kLeastCounted || lattice_.slot(i, j) == Table::kNone) continue;
-                const std::int64_t count = own * counted(agreed);
-                own_[first_source_[i] * n + first_target_[j]] += count;
-                own_rows_[first_source_[i]] += count;
-                own_columns_[first_target_[j]] += count;
-            }
+        for (const Known& cell : lattice_.known()) {
+            const float agreed = lattice_.agreed(cell.source, cell.target);
+            if (agreed < kLeastCounted) continue;
+            const std::int64_t count = own * counted(agreed);
+            own_[first_source_[cell.source] * n + first_target_[cell.target]] += count;
+            own_rows_[first_source_[cell.source]] += count;
+            own_columns_[first_target_[cell.target]] += count;
         }
         for (Found& cell : found_) cell.count -= own_[first_source_[cell.source] * n + first_target_[cell.target]];
     }
@@ -140,6 +131,7 @@ class Scorer {
     const Parameters& parameters_;
     const Evidence& evidence_;
     Lattice lattice_;
+    CellFinder finder_;
     Diagonal diagonal_;
     std::vector<std::uint32_t> first_source_, first_target_;
     std::vector<std::int64_t> own_, own_rows_, own_columns_;

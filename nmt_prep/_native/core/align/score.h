@@ -12,6 +12,7 @@ namespace nmt_prep::align {
 // What scores are computed from, beside the parameters of posteriors.
 struct Evidence {
     const std::int64_t* counts;  // of slots: expected numbers of agreed links, near the diagonal
+    const CellFilter* filter;    // of the cells with counts
     const Totals* totals;
     float pseudo;    // pseudo count of each word's row
     double unknown;  // part of the pseudo count that is spread over all words by their shares

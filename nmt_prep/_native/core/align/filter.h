@@ -1,0 +1,68 @@
+// Which cells may be in the rows of a table: tells most that are not from the others without a search.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "align/table.h"
+
+namespace nmt_prep::align {
+
+// For each row some bits, of which every cell sets one.
+class CellFilter {
+   public:
+    // For the cells of a table; with counts of its slots, for those whose counts are positive.
+    explicit CellFilter(const Table& table, const std::int64_t* counts = nullptr);
+
+    // Writes the places of the words that may have a cell in a row, in ascending order; returns their number.
+    // `mixed` are the words, from mix(); `places` has room for all.
+    std::size_t select(std::int32_t row, const std::uint32_t* mixed, std::size_t size, std::uint32_t* places) const {
+        const Row& of = rows_[static_cast<std::size_t>(row)];
+        if (of.shift == 0) return 0;
+        const std::uint64_t* const bits = bits_.data() + of.first;
+        std::size_t found = 0;
+        for (std::size_t j = 0; j < size; ++j) {
+            const std::uint32_t bit = mixed[j] >> of.shift;
+            places[found] = static_cast<std::uint32_t>(j);
+            found += bits[bit >> 6] >> (bit & 63) & 1;
+        }
+        return found;
+    }
+    static std::uint32_t mix(std::int32_t target) { return static_cast<std::uint32_t>(target) * 2654435769u; }
+
+   private:
+    struct Row {
+        std::size_t first;    // of its words of bits
+        std::uint32_t shift;  // bits of a mixed word that do not matter; 0 in a row without cells
+    };
+    std::vector<Row> rows_;
+    std::vector<std::uint64_t> bits_;
+};
+
+// Finds the cells of pairs; reuses its memory.
+class CellFinder {
+   public:
+    // Calls found(i, j, slot) for the words of a pair that have a cell, by ascending i and j.
+    template <class Found>
+    void find(const Table& table, const CellFilter& filter, const std::int32_t* source, std::size_t sources,
+              const std::int32_t* target, std::size_t targets, Found&& found) {
+        mixed_.resize(targets);
+        places_.resize(targets);
+        for (std::size_t j = 0; j < targets; ++j) mixed_[j] = CellFilter::mix(target[j]);
+        for (std::size_t i = 0; i < sources; ++i) {
+            const std::size_t some = filter.select(source[i], mixed_.data(), targets, places_.data());
+            if (some == 0) continue;
+            const Table::Row row = table.row(source[i]);
+            for (std::size_t k = 0; k < some; ++k) {
+                const std::int64_t slot = table.find(row, target[places_[k]]);
+                if (slot != Table::kNone) found(static_cast<std::uint32_t>(i), places_[k], slot);
+            }
+        }
+    }
+
+   private:
+    std::vector<std::uint32_t> mixed_, places_;
+};
+
+}  // namespace nmt_prep::align

@@ -167,6 +167,24 @@ def test_scores_are_those_of_the_twin(both: Both, pairs: list[tuple[list[int], l
         assert found[number] == pytest.approx(expected, abs=2e-3)
 
 
+def test_cells_of_rows_of_all_sizes_are_found() -> None:
+    words = 1000
+    cells = [*((1, target) for target in range(1, words, 3)), (2, 7), *((4, target) for target in range(1, words))]
+    offsets = np.searchsorted([source for source, _ in cells], np.arange(words + 1)).astype(np.int64)
+    targets = np.array([target for _, target in cells], np.int32)
+    table = LexicalTable(offsets, targets)
+    counts = table.placed(offsets, targets, np.full(len(cells), ALIGN_ONE, np.int64))
+    table.reestimate(words, counts)
+    shares, jumps = np.full(words, 1 / words, np.float32), np.ones(ALIGN_JUMPS + 1, np.float32)
+    aligner = NativeAligner(table, shares, shares, jumps, jumps, 0.3, 0.03, 2.0)
+    pairs = [(source, target) for source in range(1, 5) for target in range(1, words)]
+    evidence = LinkEvidence(table, words, counts)
+    lines = numbered([([source], [target]) for source, target in pairs])
+    scores = aligner.score(lines, evidence, np.zeros(len(pairs), np.int64), 2.0, 0.05, 1e-3, -3.0, 1)
+    nothing = scores[pairs.index((3, 1))]
+    assert [pair for pair, score in zip(pairs, scores, strict=True) if score > nothing + 0.1] == cells
+
+
 GRIDS = st.integers(1, 6).flatmap(
     lambda rows: st.integers(1, 6).flatmap(
         lambda columns: st.tuples(*[st.lists(st.booleans(), min_size=rows * columns, max_size=rows * columns)] * 2).map(

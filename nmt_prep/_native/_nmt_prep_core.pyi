@@ -102,18 +102,51 @@ class ByteBPEModel:
     def reachable(self) -> list[bool]: ...
 
 # sentencepiece.cpp
+class TokenizersRules:
+    def __init__(
+        self,
+        *,
+        charsmap: bytes,
+        strip_left_first: bool,
+        strip_right_first: bool,
+        strip_left: bool,
+        strip_right: bool,
+        collapse_spaces: bool,
+        split_white_space: bool,
+        prefix: int,
+        prefix_first_only: bool,
+        split_escaped: bool,
+        fuse_unknown: bool,
+    ) -> None: ...
+
 class SentencePieceModel:
     def __init__(self, data: npt.NDArray[np.uint8], fairseq_ids: bool) -> None: ...
+    @staticmethod
+    def of_tokenizers(
+        pieces: list[tuple[str, int]],
+        is_unigram: bool,
+        byte_fallback: bool,
+        unk_surface: str,
+        strips_first_space: bool,
+        rules: TokenizersRules,
+        scores: npt.NDArray[np.float64],
+        merges: npt.NDArray[np.int32],
+    ) -> SentencePieceModel: ...
     def __len__(self) -> int: ...
     def pieces(self) -> list[str]: ...
     def self_tests(self) -> list[tuple[str, str]]: ...
     def encode(
-        self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        continued: npt.NDArray[np.uint8],
+        threads: int,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
     def sample(
         self,
         data: npt.NDArray[np.uint8],
         offsets: npt.NDArray[np.int64],
+        continued: npt.NDArray[np.uint8],
         threads: int,
         dropout: float,
         alpha: float,

@@ -56,6 +56,35 @@ void load(Loaded* place, const ByteArray& data, bool fairseq_ids) {
     new (place) Loaded(std::move(loaded));
 }
 
+// Loads a model of tokenizers. `pieces`: text and type of each id; `merges`: left, right and merged id of each.
+Loaded load_tokenizers(const nb::list& pieces, bool is_unigram, bool byte_fallback, const std::string& unk_surface,
+                       bool strips_first_space, sentencepiece::TokenizersRules rules, const DoubleArray& scores,
+                       const Int32Array& merges) {
+    Loaded loaded;
+    ModelFile& file = loaded.file;
+    for (const nb::handle each : pieces) {
+        const auto [text, type] = nb::cast<std::pair<std::string, int>>(each);
+        file.pieces.push_back({text, 0, static_cast<PieceType>(type)});
+    }
+    nb::gil_scoped_release unlocked;
+    file.kind = is_unigram ? sentencepiece::ModelKind::kUnigram : sentencepiece::ModelKind::kBpe;
+    file.byte_fallback = byte_fallback;
+    file.unk_surface = unk_surface;
+    file.normalizer.add_dummy_prefix = strips_first_space;
+    file.normalizer.remove_extra_whitespaces = false;
+    rules.scores.assign(scores.data(), scores.data() + scores.size());
+    for (std::size_t i = 0; i < rules.scores.size(); ++i) file.pieces[i].score = static_cast<float>(rules.scores[i]);
+    for (std::size_t i = 0; i + 2 < merges.size(); i += 3)
+        rules.merges.push_back({merges.data()[i], merges.data()[i + 1], merges.data()[i + 2]});
+    file.tokenizers = std::move(rules);
+    try {
+        loaded.model = std::make_unique<Model>(file);
+    } catch (const sentencepiece::NotCovered& error) {
+        loaded.not_covered = error.what();
+    }
+    return loaded;
+}
+
 // Returns a text of the file, which may be invalid UTF-8.
 nb::object replaced(const std::string& bytes) {
     PyObject* const text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
@@ -76,24 +105,33 @@ nb::list self_tests(const Loaded& loaded) {
     return tests;
 }
 
-auto encode(const Loaded& loaded, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+// Returns a mark for each text, or null for an empty array.
+const std::uint8_t* marks(const ByteArray& continued, const Int64Array& offsets) {
+    if (continued.size() == 0) return nullptr;
+    if (continued.size() + 1 != offsets.size()) throw std::invalid_argument("each text needs one mark");
+    return continued.data();
+}
+
+auto encode(const Loaded& loaded, const ByteArray& data, const Int64Array& offsets, const ByteArray& continued,
+            std::size_t threads) {
     SignalPoll poll;
     RaggedIds rows;
     {
         nb::gil_scoped_release unlocked;
-        rows = loaded.at_work().encode(text_view(data, offsets), threads, poll);
+        rows = loaded.at_work().encode(text_view(data, offsets), marks(continued, offsets), threads, poll);
     }
     return ragged_arrays(std::move(rows));
 }
 
-auto sample(const Loaded& loaded, const ByteArray& data, const Int64Array& offsets, std::size_t threads, double dropout,
-            double alpha, std::size_t nbest, std::uint64_t seed, std::uint64_t first_line) {
+auto sample(const Loaded& loaded, const ByteArray& data, const Int64Array& offsets, const ByteArray& continued,
+            std::size_t threads, double dropout, double alpha, std::size_t nbest, std::uint64_t seed,
+            std::uint64_t first_line) {
     SignalPoll poll;
     RaggedIds rows;
     {
         nb::gil_scoped_release unlocked;
-        rows =
-            loaded.at_work().sample(text_view(data, offsets), threads, {dropout, alpha, nbest, seed, first_line}, poll);
+        rows = loaded.at_work().sample(text_view(data, offsets), marks(continued, offsets), threads,
+                                       {dropout, alpha, nbest, seed, first_line}, poll);
     }
     return ragged_arrays(std::move(rows));
 }
@@ -139,15 +177,45 @@ auto spans(const PieceTracer& tracer, const ByteArray& data, const Int64Array& o
 
 }  // namespace
 
+void bind_tokenizers_rules(nb::module_& module) {
+    using Rules = sentencepiece::TokenizersRules;
+    nb::class_<Rules>(module, "TokenizersRules")
+        .def("__init__",
+             [](Rules* place, const nb::bytes& charsmap, bool strip_left_first, bool strip_right_first, bool strip_left,
+                bool strip_right, bool collapse_spaces, bool split_white_space, int prefix, bool prefix_first_only,
+                bool split_escaped, bool fuse_unknown) {
+                 Rules rules;
+                 rules.charsmap.assign(charsmap.c_str(), charsmap.size());
+                 rules.strip_left_first = strip_left_first;
+                 rules.strip_right_first = strip_right_first;
+                 rules.strip_left = strip_left;
+                 rules.strip_right = strip_right;
+                 rules.collapse_spaces = collapse_spaces;
+                 rules.split_white_space = split_white_space;
+                 rules.prefix = static_cast<Rules::Prefix>(prefix);
+                 rules.prefix_first_only = prefix_first_only;
+                 rules.split_escaped = split_escaped;
+                 rules.fuse_unknown = fuse_unknown;
+                 new (place) Rules(std::move(rules));
+             },
+             nb::kw_only(), nb::arg("charsmap"), nb::arg("strip_left_first"), nb::arg("strip_right_first"),
+             nb::arg("strip_left"), nb::arg("strip_right"), nb::arg("collapse_spaces"), nb::arg("split_white_space"),
+             nb::arg("prefix"), nb::arg("prefix_first_only"), nb::arg("split_escaped"), nb::arg("fuse_unknown"));
+}
+
 void bind_sentencepiece(nb::module_& module) {
+    bind_tokenizers_rules(module);
     nb::class_<Loaded>(module, "SentencePieceModel")
         .def("__init__", &load, nb::arg("data"), nb::arg("fairseq_ids"))
+        .def_static("of_tokenizers", &load_tokenizers, nb::arg("pieces"), nb::arg("is_unigram"),
+                    nb::arg("byte_fallback"), nb::arg("unk_surface"), nb::arg("strips_first_space"), nb::arg("rules"),
+                    nb::arg("scores"), nb::arg("merges"))
         .def("__len__", [](const Loaded& loaded) { return loaded.file.pieces.size(); })
         .def("pieces", &pieces)
         .def("self_tests", &self_tests)
-        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
-        .def("sample", &sample, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"), nb::arg("dropout"),
-             nb::arg("alpha"), nb::arg("nbest"), nb::arg("seed"), nb::arg("first_line"))
+        .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("continued"), nb::arg("threads"))
+        .def("sample", &sample, nb::arg("data"), nb::arg("offsets"), nb::arg("continued"), nb::arg("threads"),
+             nb::arg("dropout"), nb::arg("alpha"), nb::arg("nbest"), nb::arg("seed"), nb::arg("first_line"))
         .def("decode", &decode, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"))
         .def_prop_ro("not_covered", [](const Loaded& loaded) { return loaded.not_covered; })
         .def_prop_ro("kind", [](const Loaded& loaded) { return static_cast<int>(loaded.file.kind); })

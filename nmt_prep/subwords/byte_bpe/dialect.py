@@ -15,9 +15,10 @@ from nmt_prep.subwords.byte_bpe.training import PretokenCounts
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect, Speed
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
+from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
 _RANK = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]+\n")
-_NAMES = ("encoder.json", "vocab.json", "vocab.bpe", "merges.txt", "tokenizer.json")
+_OPENAI_NAMES = ("encoder.json", "vocab.json", "vocab.bpe", "merges.txt")
 
 
 class ByteBPEDialect(Dialect[ByteBPEVocab]):
@@ -61,10 +62,14 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
         return f"{stem}{side}.tokenizer.json"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Accepts directories, files with OpenAI's file names, JSON objects, and tiktoken's ranks under any name."""
-        if path.is_dir() or path.name in _NAMES or path.suffix == ".tiktoken" or _RANK.match(head):
+        """Accepts directories, files with OpenAI's file names, JSON objects, and tiktoken's ranks under any name.
+
+        A ``tokenizer.json`` made from a SentencePiece model belongs to that dialect.
+        """
+        if path.is_dir() or path.name in _OPENAI_NAMES or path.suffix == ".tiktoken" or _RANK.match(head):
             return True
-        return (path.suffix == ".json" and head[:1] != b"\n") or _opens_json(head)
+        is_json = (path.suffix == ".json" and head[:1] != b"\n") or _opens_json(head)
+        return is_json and not is_of_sentencepiece(path)
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None) -> ByteBPETokenizer:
         return ByteBPETokenizer.load(path)

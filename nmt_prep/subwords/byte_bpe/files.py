@@ -15,13 +15,14 @@ from _nmt_prep_core import ByteBPEModel, byte_bpe_rank_merges
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level, steps_of
+from nmt_prep.subwords.added import AddedToken
+from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level
 from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, RankEncoding
 from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.tokenizer_json import from_tokenizer_json, to_tokenizer_json
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
 from nmt_prep.subwords.tokenizer import read_vocabulary
+from nmt_prep.subwords.tokenizer_json import parse_json, steps_of, text_of
 
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
 
@@ -53,7 +54,7 @@ def load_vocabulary(
     if data.lstrip()[:1] == b"{":
         if pattern is not None or specials is not None:
             raise VocabularyError(f"{path} defines its own pattern and special tokens; omit pattern= and specials=")
-        return from_tokenizer_json(_parse_json(path, data), str(path))
+        return from_tokenizer_json(parse_json(path, data), str(path))
     return _from_ranks(path, data, pattern, specials)
 
 
@@ -95,29 +96,10 @@ def _file_in(path: Path) -> Path:
     raise VocabularyError(f"the directory {path} holds none of {', '.join(names)}; name the vocabulary file itself")
 
 
-def _text(path: Path, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise VocabularyError(
-            f"{path}: byte {error.start} is not UTF-8; fetch the file again, and unpack it if it is compressed"
-        ) from error
-
-
 def _whole_lines(path: Path, text: str) -> list[str]:
     if not text.endswith("\n"):
         raise VocabularyError(f"{path}: the last line has no line end, so the file is truncated; fetch it again")
     return text.removesuffix("\n").split("\n")
-
-
-def _parse_json(path: Path, data: bytes) -> dict[str, object]:
-    try:
-        parsed = json.loads(_text(path, data))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise VocabularyError(f"{path} is not valid JSON ({error}); fetch the file again") from error
-    if not isinstance(parsed, dict):
-        raise VocabularyError(f"{path} is JSON, but not an object; check that this is the vocabulary")
-    return parsed
 
 
 def _write(path: Path, text: str) -> None:
@@ -127,12 +109,12 @@ def _write(path: Path, text: str) -> None:
 
 def _from_openai(encoder: Path, merges: Path, pattern: str, named: Mapping[str, int]) -> ByteBPEVocabulary:
     """Reads OpenAI's files. Tokens that are not bytes and that no merge produces are special (``<|endoftext|>``)."""
-    ids = _parse_json(encoder, read_vocabulary(encoder))
+    ids = parse_json(encoder, read_vocabulary(encoder))
     for name, number in ids.items():
         if not isinstance(number, int) or isinstance(number, bool):
             raise VocabularyError(f"{encoder}: token {name!r} has the id {number!r}, not a number; fetch it again")
     pairs: list[tuple[str, str]] = []
-    lines = _whole_lines(merges, _text(merges, read_vocabulary(merges)))
+    lines = _whole_lines(merges, text_of(merges, read_vocabulary(merges)))
     for number, line in enumerate(lines, 1):
         if number == 1 and line.startswith("#version"):
             continue

@@ -22,8 +22,9 @@ from _nmt_prep_core import ByteBPEScanner, ByteBPESplitter, byte_bpe_scanner
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import needed_extra
-from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder, finder
+from nmt_prep.subwords.added import AddedToken, AddedTokenFinder, finder
 from nmt_prep.subwords.byte_bpe.spelling import unspelled
+from nmt_prep.subwords.tokenizer_json import steps_of
 
 GPT2_PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 """GPT-2's pattern. Each match is a pretoken; no merge crosses its boundaries."""
@@ -158,14 +159,6 @@ def _pattern_of(step: Any) -> tuple[str, bool, bool] | None:
         case {"type": "ByteLevel", "add_prefix_space": False}:
             return GPT2_PATTERN if step.get("use_regex", True) else "", False, True
     return None
-
-
-def steps_of(part: object) -> list[Any]:
-    """Returns the steps of a normalizer or pre-tokenizer, with nested sequences flattened."""
-    if isinstance(part, dict) and part.get("type") == "Sequence":
-        steps = part.get("pretokenizers", part.get("normalizers"))
-        return [step for nested in (steps if isinstance(steps, list) else [steps]) for step in steps_of(nested)]
-    return [] if part is None else [part]
 
 
 def _written(part: object) -> str:

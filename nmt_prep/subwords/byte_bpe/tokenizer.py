@@ -22,7 +22,7 @@ from _nmt_prep_core import PROPERTIES_UNICODE_VERSION, ByteBPEModel
 from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.byte_bpe.added import SpecialNames, allowed_specials
+from nmt_prep.subwords.added import SpecialNames, allowed_specials
 from nmt_prep.subwords.byte_bpe.files import Format, load_vocabulary, save_vocabulary
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenizer
 from nmt_prep.subwords.byte_bpe.ranks import RankEncoder
@@ -31,13 +31,9 @@ from nmt_prep.subwords.byte_bpe.training import PretokenCounts, learn_vocabulary
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, spelling_model
 from nmt_prep.subwords.spans import PieceSpans, spans_by_size
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer
+from nmt_prep.subwords.tokenizer_json import USUAL_NAMES
 
 _WHITE = re.compile(r"\s")
-_USUAL_NAMES = {
-    "pad": ("<pad>", "[PAD]", "<|padding|>"),
-    "eos": ("<EOS>", "</s>", "<eos>", "[EOS]", "<|endoftext|>"),
-    "bos": ("<BOS>", "<s>", "<bos>", "[BOS]"),
-}
 
 
 class ByteBPETokenizer(Tokenizer):
@@ -350,7 +346,7 @@ class ByteBPETokenizer(Tokenizer):
         if name is not None:
             return self.special_id(name)
         specials = self.vocabulary.specials
-        return next((specials[n] for n in _USUAL_NAMES[role] if n in specials), None)
+        return next((specials[n] for n in USUAL_NAMES[role] if n in specials), None)
 
     @property
     def pieces(self) -> Sequence[str]:

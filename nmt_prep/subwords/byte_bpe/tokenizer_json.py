@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe.added import AddedToken
-from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization, byte_level, steps_of
+from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization, byte_level
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+from nmt_prep.subwords.tokenizer_json import (
+    FLAGS,
+    list_at,
+    object_at,
+    read_added,
+    read_ids,
+    read_merge,
+    steps_of,
+    type_of,
+    unsupported,
+)
 
 
 def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabulary:
@@ -25,17 +30,14 @@ def from_tokenizer_json(content: dict[str, Any], where: str) -> ByteBPEVocabular
     Raises:
         VocabularyError: it is not byte-level BPE, or has unsupported parts; the message names them.
     """
-    model = _object(content.get("model"), "model", where)
+    model = object_at(content.get("model"), "model", where)
     _check_model(model, where)
     how = _read_steps(content, where)
-    ids = _object(model.get("vocab"), "model.vocab", where)
-    for token, value in ids.items():
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise VocabularyError(f"{where}: token {token!r} has the id {value!r}, not a number; fetch the file again")
-    added = _read_added(_list(content.get("added_tokens") or [], "added_tokens", where), ids, where)
+    ids = read_ids(model.get("vocab"), where)
+    added = read_added(content.get("added_tokens"), ids, where)
     if how.normalizer is None and all(token.normalized for token in added.values()):
         added = {name: replace(token, normalized=False) for name, token in added.items()}  # equivalent then
-    merges = [_read_merge(merge, where) for merge in _list(model.get("merges"), "model.merges", where)]
+    merges = [read_merge(merge, where) for merge in list_at(model.get("merges"), "model.merges", where)]
     return build_vocabulary(ids, merges, added, where, how, whole_words=bool(model.get("ignore_merges")))
 
 
@@ -58,7 +60,7 @@ def to_tokenizer_json(vocabulary: ByteBPEVocabulary) -> str:
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": token.id, "content": name, **{flag: getattr(token, flag) for flag in _FLAGS}}
+            {"id": token.id, "content": name, **{flag: getattr(token, flag) for flag in FLAGS}}
             for name, token in sorted(vocabulary.added.items(), key=lambda item: item[1].id)
         ],
         "normalizer": json.loads(how.normalizer or "null"),
@@ -97,12 +99,12 @@ def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
         VocabularyError: the vocabulary is not byte-level, or a step is not supported.
     """
     steps = steps_of(content.get("pre_tokenizer"))
-    names = [str(step.get("type")) if isinstance(step, dict) else repr(step) for step in steps]
+    names = [type_of(step) for step in steps]
     found = ", ".join(names) or "None"
     if names.count("ByteLevel") != 1:
-        raise _unsupported(where, f"the pre-tokenizer {found}", "it must contain ByteLevel exactly once")
+        raise unsupported(where, f"the pre-tokenizer {found}", "it must contain ByteLevel exactly once")
     if "Metaspace" in names[names.index("ByteLevel") :]:
-        raise _unsupported(where, f"the pre-tokenizer {found}", "steps after ByteLevel may only split text")
+        raise unsupported(where, f"the pre-tokenizer {found}", "steps after ByteLevel may only split text")
     step = steps[names.index("ByteLevel")]
     for key in ("add_prefix_space", "use_regex"):
         if not isinstance(step.get(key, True), bool):
@@ -110,72 +112,10 @@ def _read_steps(content: dict[str, Any], where: str) -> Pretokenization:
     return Pretokenization.by_steps(content.get("normalizer"), content.get("pre_tokenizer"))
 
 
-def _unsupported(where: str, what: str, advice: str) -> VocabularyError:
-    return VocabularyError(f"{where}: {what} is not supported: {advice}")
-
-
-def _object(value: object, key: str, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise VocabularyError(f"{where}: {key} is missing or not an object; check that this is a whole tokenizer.json")
-    return value
-
-
-def _list(value: object, key: str, where: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise VocabularyError(f"{where}: {key} is missing or not a list; check that this is a whole tokenizer.json")
-    return value
-
-
 def _check_model(model: dict[str, Any], where: str) -> None:
     if model.get("type", "BPE") != "BPE":
-        raise _unsupported(where, f"a model of type {model['type']!r}", "load it with the tokenizer of its dialect")
+        raise unsupported(where, f"a model of type {model['type']!r}", "nmt_prep reads BPE and Unigram")
     for option in ("byte_fallback", "continuing_subword_prefix", "end_of_word_suffix", "dropout"):
         if model.get(option):
             advice = "encode with dropout=…" if option == "dropout" else "load it with the tokenizer of its dialect"
-            raise _unsupported(where, f"the model's {option} {model[option]!r}", advice)
-
-
-def _read_added(entries: list[Any], ids: Mapping[str, int], where: str) -> dict[str, AddedToken]:
-    added: dict[str, AddedToken] = {}
-    for found in entries:
-        entry = found if isinstance(found, dict) else {}
-        name, number = entry.get("content"), entry.get("id")
-        flags = {flag: entry.get(flag, flag == "special") for flag in _FLAGS}
-        if (
-            not isinstance(name, str)
-            or not name
-            or _SURROGATE.search(name)
-            or not isinstance(number, int)
-            or isinstance(number, bool)
-            or ids.get(name, number) != number
-            or not all(isinstance(flag, bool) for flag in flags.values())
-        ):
-            raise VocabularyError(
-                f"{where}: the added token {found!r} needs a content, the same id as in the vocabulary, and flags that "
-                "are true or false; fetch the file again"
-            )
-        if name in added:
-            raise VocabularyError(f"{where}: the added token {name!r} is given twice; fetch the file again")
-        added[name] = AddedToken(number, **flags)
-    _check_numbering(added, ids, where)
-    return added
-
-
-def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], where: str) -> None:
-    """Checks the ids of added tokens that the model lacks: tokenizers ignores these ids and assigns its own."""
-    largest = -1
-    for name, token in added.items():
-        given = ids.get(name, max(largest + 1, len(ids)))
-        if token.id != given:
-            raise VocabularyError(
-                f"{where}: the added token {name!r} has the id {token.id}, but tokenizers would assign {given}, the "
-                "next free id: add it to model.vocab with its id, or change its id"
-            )
-        largest = max(largest, given)
-
-
-def _read_merge(merge: object, where: str) -> tuple[str, str]:
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
-        raise VocabularyError(f"{where}: a merge joins two tokens, found {merge!r}; fetch the file again")
-    return parts[0], parts[1]
+            raise unsupported(where, f"the model's {option} {model[option]!r}", advice)

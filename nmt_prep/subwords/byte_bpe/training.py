@@ -10,7 +10,7 @@ from _nmt_prep_core import ByteBPEWordCounter
 from nmt_prep.columns import Lines, text_columns
 from nmt_prep.errors import TrainingError
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, Pretokenizer
 from nmt_prep.subwords.byte_bpe.spelling import bytes_of, spelled
 from nmt_prep.subwords.byte_bpe.vocabulary import MAX_TOKENS, ByteBPEVocabulary

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from _nmt_prep_core import NORMALIZATION_UNICODE_VERSION, PROPERTIES_UNICODE_VERSION, ByteBPEModel
 
 from nmt_prep.errors import VocabularyError
-from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.spelling import BYTE_CHARACTERS, bytes_of, spelled
 

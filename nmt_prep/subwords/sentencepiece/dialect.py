@@ -14,6 +14,7 @@ from nmt_prep.subwords.sentencepiece.options import check_options, check_pieces,
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from nmt_prep.subwords.sentencepiece.training import check_trainer
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
+from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
 
 class SentencePieceDialect(Dialect[SentencePieceVocab]):
@@ -68,8 +69,13 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         return "fairseq" if options.id_layout == "fairseq" else "sentencepiece"
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Accepts files with the suffix ``.model`` or ``.spm``, and those that start like a model's protocol buffer."""
-        return path.suffix in (".model", ".spm") or (head[:1] == b"\n" and head[2:3] == b"\n")
+        """Accepts files with the suffix ``.model`` or ``.spm``, and those that start like a model's protocol buffer.
+
+        It also accepts a ``tokenizer.json`` made from such a model.
+        """
+        if path.suffix in (".model", ".spm") or (head[:1] == b"\n" and head[2:3] == b"\n"):
+            return True
+        return head.lstrip()[:1] == b"{" and is_of_sentencepiece(path)
 
     def load(self, path: Path, *, id_layout: IdLayout | None = None) -> SentencePieceTokenizer:
         return SentencePieceTokenizer.load(path, id_layout=id_layout or "sentencepiece")

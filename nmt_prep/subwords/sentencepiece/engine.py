@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 _KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 _MOST_BEST = 512
 
+NO_MARKS: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
+"""Marks for the native core, if no text follows an added token."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -140,7 +143,7 @@ class NativeModel:
         """
         if self._library is not None:
             return self._library.encode(column, threads)
-        return Ragged(*self._model.encode(column.data, column.offsets, threads))
+        return Ragged(*self._model.encode(column.data, column.offsets, NO_MARKS, threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
         """Returns sampled ids of each line; the samples depend on the seed and the line's number.
@@ -155,6 +158,7 @@ class NativeModel:
             *self._model.sample(
                 column.data,
                 column.offsets,
+                NO_MARKS,
                 threads,
                 sampling.dropout,
                 sampling.alpha,
@@ -205,7 +209,7 @@ class NativeModel:
         library: LibraryModel | None = None
         for text, expected in self._model.self_tests():
             column = TextColumn.from_strings([text])
-            ids = self._model.encode(column.data, column.offsets, 1)[0]
+            ids = self._model.encode(column.data, column.offsets, NO_MARKS, 1)[0]
             if " ".join(self.pieces[i] for i in ids) == expected:
                 continue
             # The file writes unknown text literally, and any segmentation with the best score is valid.

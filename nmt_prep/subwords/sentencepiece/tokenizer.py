@@ -1,5 +1,8 @@
 """The SentencePiece dialect: models of the ``sentencepiece`` library, run by the native core.
 
+A model may also be a ``tokenizer.json``, as files for Hugging Face are made from such models. Ids are then those of
+``tokenizers``, which differ from the library's in a few rules.
+
 Ids and texts are the same as those of ``EncodeAsIds`` and ``DecodeIds`` in version 0.2.3 of the library, for BPE and
 unigram models. The library itself runs word and character models, and models with features that the core does not
 support; :attr:`SentencePieceTokenizer.library_reason` and the log then give the reason.
@@ -18,6 +21,7 @@ from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
+from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
@@ -30,19 +34,30 @@ class SentencePieceTokenizer(Tokenizer):
 
     dialect = "sentencepiece"
 
-    def __init__(self, model: bytes, *, id_layout: IdLayout = "sentencepiece") -> None:
-        """Makes a tokenizer from the bytes of a ``.model`` file.
+    def __init__(
+        self, model: bytes, *, id_layout: IdLayout = "sentencepiece", where: str = "the tokenizer.json"
+    ) -> None:
+        """Makes a tokenizer from the bytes of a ``.model`` file, or of a ``tokenizer.json``.
 
         Args:
             model: the file's bytes.
             id_layout: ``sentencepiece`` for the ids of the file; ``fairseq`` for those of fairseq and XLM-R:
                 ``<s>`` 0, ``<pad>`` 1, ``</s>`` 2, ``<unk>`` 3, the others one more than in the file, ``<mask>`` last.
+                A ``tokenizer.json`` has its own ids.
+            where: path of a ``tokenizer.json``, for messages.
 
         Raises:
-            VocabularyError: the bytes are not a model, or do not fit the layout.
+            MissingPackageError: a library that the file needs is not installed.
+            VocabularyError: the bytes are not a model, have an unsupported part, or do not fit the layout.
         """
         self._model_bytes = bytes(model)
-        self._engine = NativeModel(self._model_bytes, id_layout)
+        self._engine: NativeModel | JsonModel
+        if self.is_json:
+            if id_layout != "sentencepiece":
+                raise VocabularyError(f"{where}: id_layout {id_layout!r} is for .model files; it has its own ids")
+            self._engine = JsonModel(self._model_bytes, where)
+        else:
+            self._engine = NativeModel(self._model_bytes, id_layout)
         self._special_ids = self._engine.special_ids()
         self.id_layout: IdLayout = id_layout
 
@@ -112,20 +127,24 @@ class SentencePieceTokenizer(Tokenizer):
 
     @classmethod
     def load(cls, path: str | Path, *, id_layout: IdLayout = "sentencepiece") -> Self:
-        """Reads a ``.model`` file; ``id_layout`` as for the class itself.
+        """Reads a ``.model`` file, or a ``tokenizer.json``; ``id_layout`` as for the class itself.
 
         Raises:
-            VocabularyError: the file cannot be read, is not a SentencePiece model, or does not fit the layout.
+            MissingPackageError: a library that the file needs is not installed.
+            VocabularyError: the file cannot be read, is not a SentencePiece model, has an unsupported part, or does not
+                fit the layout.
         """
         path = Path(path)
         raw = read_vocabulary(path)
         try:
-            return cls(raw, id_layout=id_layout)
+            return cls(raw, id_layout=id_layout, where=str(path))
         except VocabularyError as error:
+            if _opens_json(raw):
+                raise
             raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
 
     def save(self, path: str | Path) -> None:
-        """Writes the ``.model`` file, unchanged since training or loading.
+        """Writes the file, unchanged since training or loading.
 
         Raises:
             OutputError: the file cannot be written.
@@ -220,8 +239,13 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def model_bytes(self) -> bytes:
-        """The bytes of the ``.model`` file."""
+        """The bytes of the file."""
         return self._model_bytes
+
+    @property
+    def is_json(self) -> bool:
+        """True if the file is a ``tokenizer.json``, False if it is a ``.model`` file."""
+        return _opens_json(self._model_bytes)
 
     @property
     def model_type(self) -> str:
@@ -250,4 +274,11 @@ class SentencePieceTokenizer(Tokenizer):
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, id layout and the model's bytes."""
-        return hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n".encode() + self._model_bytes).hexdigest()
+        libraries = self._engine.libraries if isinstance(self._engine, JsonModel) else ""
+        digest = hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n{libraries}".encode())
+        digest.update(self._model_bytes)
+        return digest.hexdigest()
+
+
+def _opens_json(data: bytes) -> bool:
+    return data[:64].lstrip()[:1] == b"{"

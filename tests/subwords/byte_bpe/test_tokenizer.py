@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError, InvalidTextError, VocabularyError
-from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary

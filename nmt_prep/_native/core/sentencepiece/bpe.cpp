@@ -26,7 +26,8 @@ Trie frozen_symbols(const Vocabulary& vocabulary) {
 
 }  // namespace
 
-Bpe::Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary), frozen_(frozen_symbols(vocabulary)) {
+Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges)
+    : vocabulary_(vocabulary), frozen_(frozen_symbols(vocabulary)) {
     for (const Vocabulary::Entry& entry : vocabulary.entries) pieces_ = std::max(pieces_, entry.id + 1);
     sizes_.assign(static_cast<std::size_t>(pieces_), 0);
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
@@ -46,10 +47,26 @@ Bpe::Bpe(const Vocabulary& vocabulary) : vocabulary_(vocabulary), frozen_(frozen
     unused_.assign(sizes_.size(), false);
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
-    build_pairs(vocabulary);
+    build_table(merges == nullptr ? pairs_of_pieces(vocabulary) : pairs_of_merges(vocabulary, *merges));
 }
 
-void Bpe::build_pairs(const Vocabulary& vocabulary) {
+std::vector<Bpe::Slot> Bpe::pairs_of_merges(const Vocabulary& vocabulary,
+                                            const std::vector<TokenizersRules::Merge>& merges) {
+    if (merges.size() >= std::size_t{1} << kMergeBits) throw NotCovered("it has too many merges");
+    std::vector<bool> in_text(static_cast<std::size_t>(pieces_), false);
+    for (const Vocabulary::Entry& entry : vocabulary.entries) in_text[static_cast<std::size_t>(entry.id)] = true;
+    const auto occurs = [&](std::int32_t id) { return id < pieces_ && in_text[static_cast<std::size_t>(id)]; };
+    std::vector<Slot> found;
+    for (std::size_t i = 0; i < merges.size(); ++i) {
+        const TokenizersRules::Merge& merge = merges[i];
+        merges_.push_back(bpe::make_merge(static_cast<std::uint32_t>(i), merge.merged));
+        if (occurs(merge.left) && occurs(merge.right) && occurs(merge.merged))
+            found.push_back(key(merge.left, merge.right) << kMergeBits | static_cast<Slot>(i));
+    }
+    return found;
+}
+
+std::vector<Bpe::Slot> Bpe::pairs_of_pieces(const Vocabulary& vocabulary) {
     std::unordered_map<std::string_view, Symbol> by_text;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         if (entry.type != PieceType::kUserDefined) by_text.emplace(entry.text, entry.id);
@@ -61,25 +78,29 @@ void Bpe::build_pairs(const Vocabulary& vocabulary) {
         const Symbol symbol = next == at + text.size() ? symbols_[point] : kStranger;
         return symbol >= pieces_ ? symbol : kStranger;
     };
-    priorities_.assign(static_cast<std::size_t>(pieces_), 0);
+    merges_.assign(static_cast<std::size_t>(pieces_), bpe::kNoMerge);
     std::vector<Slot> found;
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
-        priorities_[static_cast<std::size_t>(entry.id)] = priority_of(entry.score);
+        merges_[static_cast<std::size_t>(entry.id)] = bpe::make_merge(priority_of(entry.score), entry.id);
         if (entry.type == PieceType::kUserDefined) continue;
         const std::string_view text = entry.text;
         for (std::size_t cut = character_size(static_cast<std::uint8_t>(text[0])); cut < text.size();
              cut += character_size(static_cast<std::uint8_t>(text[cut]))) {
             const Symbol left = symbol_of(text.substr(0, cut)), right = symbol_of(text.substr(cut));
             if (left == kStranger || right == kStranger) continue;
-            found.push_back(key(left, right) << kPieceBits | static_cast<Slot>(entry.id));
+            found.push_back(key(left, right) << kMergeBits | static_cast<Slot>(entry.id));
         }
     }
-    const unsigned bits = static_cast<unsigned>(std::max(4, static_cast<int>(std::bit_width(2 * found.size()))));
+    return found;
+}
+
+void Bpe::build_table(const std::vector<Slot>& pairs) {
+    const unsigned bits = static_cast<unsigned>(std::max(4, static_cast<int>(std::bit_width(2 * pairs.size()))));
     shift_ = 64 - bits;
     slots_.assign(std::size_t{1} << bits, kFree);
     filter_.assign(std::max<std::size_t>(slots_.size() << kFilterShift >> 6, 1), 0);
-    for (const Slot pair : found) {
-        const std::uint64_t place = hash(pair >> kPieceBits), bit = place >> (shift_ - kFilterShift);
+    for (const Slot pair : pairs) {
+        const std::uint64_t place = hash(pair >> kMergeBits), bit = place >> (shift_ - kFilterShift);
         filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
         std::size_t at = place >> shift_;
         while (slots_[at] != kFree) at = (at + 1) & (slots_.size() - 1);

@@ -24,7 +24,9 @@ class Bpe {
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
     };
 
-    explicit Bpe(const Vocabulary& vocabulary);
+    // `merges`: of a model of tokenizers, in order; null for a model of the library, where any two neighbours merge whose
+    // concatenation is a piece.
+    Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges);
 
     // Appends the ids of a segment of text that no merge crosses; must be a whole line if there are unused pieces.
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
@@ -38,9 +40,9 @@ class Bpe {
     using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character within pieces
     static constexpr Symbol kStranger = -1;  // a character that occurs in no piece
 
-    // A pair and what it merges into: left, right and piece in 21, 21 and 22 bits. No piece has the last number.
+    // A pair and its merge: left, right and the merge's index in 21, 21 and 22 bits. No merge has the last index.
     using Slot = std::uint64_t;
-    static constexpr unsigned kSymbolBits = 21, kPieceBits = 22;
+    static constexpr unsigned kSymbolBits = 21, kMergeBits = 22;
     static constexpr Slot kFree = ~Slot{0};
     static constexpr int kMaxDepth = 100;  // the library splits unused pieces no deeper
 
@@ -56,13 +58,14 @@ class Bpe {
         if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
         for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
             if (slots_[at] == kFree) return bpe::kNoMerge;
-            if (slots_[at] >> kPieceBits != pair) continue;
-            const auto piece = static_cast<Symbol>(slots_[at] & ((Slot{1} << kPieceBits) - 1));
-            return bpe::make_merge(priorities_[static_cast<std::size_t>(piece)], piece);
+            if (slots_[at] >> kMergeBits != pair) continue;
+            return merges_[slots_[at] & ((Slot{1} << kMergeBits) - 1)];
         }
     }
 
-    void build_pairs(const Vocabulary& vocabulary);
+    std::vector<Slot> pairs_of_pieces(const Vocabulary& vocabulary);
+    std::vector<Slot> pairs_of_merges(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>& merges);
+    void build_table(const std::vector<Slot>& pairs);
     void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
     void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
               IdBuffer& ids) const;
@@ -76,9 +79,9 @@ class Bpe {
     std::vector<std::uint16_t> sizes_;  // of a symbol's text
     std::vector<bool> unused_;          // by symbol
     Symbol pieces_ = 0;
-    std::vector<std::uint32_t> priorities_;  // by piece
-    std::vector<Slot> slots_;                // hash table
-    std::vector<std::uint64_t> filter_;      // Bloom filter: the bit at each pair's hash is set
+    std::vector<bpe::Merge> merges_;     // by index, which is that of the piece in a model of the library
+    std::vector<Slot> slots_;            // hash table
+    std::vector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
     unsigned shift_ = 0;
     static constexpr unsigned kFilterShift = 2;
 };

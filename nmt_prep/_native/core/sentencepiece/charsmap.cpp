@@ -63,20 +63,38 @@ std::string_view CharsMap::replacement_at(std::uint32_t value) const {
     return replacements_.data() + value;  // the whole table ends in NUL
 }
 
-std::size_t CharsMap::match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
-    if (units_.empty()) return 0;
-    std::size_t longest = 0;
+// Visits the rules that the text begins with, shortest first, until the function returns false: visit(size, replacement).
+template <class Visit>
+void CharsMap::for_each_match(const std::uint8_t* text, std::size_t size, const Visit& visit) const {
+    if (units_.empty()) return;
     std::uint32_t node = offset(units_[0]);
     for (std::size_t i = 0; i < size; ++i) {
         node ^= text[i];
         if (label(units_[node]) != text[i]) break;
         const bool ends = has_value(units_[node]);
         node ^= offset(units_[node]);
-        if (!ends) continue;
-        longest = i + 1;
-        replacement = replacement_at(value(units_[node]));
+        if (ends && !visit(i + 1, replacement_at(value(units_[node])))) break;
     }
+}
+
+std::size_t CharsMap::match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
+    std::size_t longest = 0;
+    for_each_match(text, size, [&](std::size_t used, std::string_view found) {
+        longest = used;
+        replacement = found;
+        return true;
+    });
     return longest;
+}
+
+bool CharsMap::match_shortest(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const {
+    bool any = false;
+    for_each_match(text, size, [&](std::size_t, std::string_view found) {
+        any = true;
+        replacement = found;
+        return false;
+    });
+    return any;
 }
 
 void CharsMap::list_rules() {

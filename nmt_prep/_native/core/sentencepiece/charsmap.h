@@ -25,6 +25,9 @@ class CharsMap {
     // Returns the size of the longest rule that `text` begins with, and its replacement; 0 if there is none.
     std::size_t match(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
 
+    // Returns true if the text begins with a rule, with the replacement of the shortest one.
+    bool match_shortest(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
+
     // Left sides of all rules.
     const std::vector<std::string>& rules() const { return rules_; }
 
@@ -32,6 +35,8 @@ class CharsMap {
     void check_units() const;
     void list_rules();
     std::string_view replacement_at(std::uint32_t value) const;
+    template <class Visit>
+    void for_each_match(const std::uint8_t* text, std::size_t size, const Visit& visit) const;
 
     std::vector<std::uint32_t> units_;  // blocks of 256, closed under exclusive or with a byte
     std::string replacements_;

@@ -15,22 +15,23 @@ constexpr std::size_t kGroupStretches = 4096;
 
 }  // namespace
 
-void Model::encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
-                       std::int64_t* ends) const {
+void Model::encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
+                       Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const {
     Line line{ids.size(), 0, ends + first};
     for (std::size_t i = first; i < last;) {
         scratch.length = 0;
         do {
-            cut_line(text.line(i), text.size(i), line, scratch, ids);
+            cut_line(text.line(i), text.size(i), continued != nullptr && continued[i] != 0, line, scratch, ids);
         } while (++i < last && scratch.length < kGroupBytes);
         encode_group(line, scratch, ids);
     }
 }
 
 // Normalises a line and adds its segments to the group; encodes the group when it is full.
-void Model::cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const {
+void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
+                     IdBuffer& ids) const {
     const std::size_t from = scratch.length;
-    scratch.length = normalizer_.normalize(text, size, scratch.text, from);
+    scratch.length = normalize(text, size, continued, scratch.text, from);
     const std::uint8_t* const begin = scratch.text.data() + from;
     const auto add = [&](const std::uint8_t* at, std::size_t bytes, char32_t first, bool is_run) {
         if (scratch.stretches.size() >= kGroupStretches || scratch.unigram.runs.size >= kGroupStretches)
@@ -40,7 +41,9 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scr
     if (bpe_ && vocabulary_.has_unused) {
         // The split of an unused piece depends on the whole line.
         scratch.stretches.push_back({from, scratch.length - from, 0, Stretch::Kind::kOther, {}, {}});
-    } else if (unigram_) {
+    } else if (tokenizers_ && unigram_ && !unigram_->sums_are_exact(scratch.length - from)) {
+        for_each_pretoken(begin, scratch.length - from, vocabulary_.splits_at_spaces, add);
+    } else if (unigram_ && !tokenizers_) {
         for_each_stretch<true>(begin, scratch.length - from, joints_, add);
     } else {
         for_each_stretch<false>(begin, scratch.length - from, joints_, add);
@@ -131,7 +134,7 @@ void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
 }
 
 void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
-    const bool cached = std::abs(line.score) <= Unigram::kTrusted;
+    const bool cached = tokenizers_ || std::abs(line.score) <= Unigram::kTrusted;
     if (cached && find_cached(stretch, line, scratch, ids)) return;
     const std::size_t before = ids.size();
     const bool keep = solve(stretch, line, scratch, ids);
@@ -153,6 +156,10 @@ void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch
 // Appends the ids of a segment; returns true if they are the same wherever in a line it occurs.
 bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
+    if (unigram_ && tokenizers_) {
+        unigram_->encode_pretoken(text, stretch.size, line.start, scratch.unigram, ids);
+        return true;
+    }
     if (unigram_) return unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);
     bpe_->encode(text, stretch.size, line.start, scratch.bpe, ids);
     return true;

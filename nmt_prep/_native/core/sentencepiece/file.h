@@ -39,6 +39,30 @@ struct NormalizerSpec {
     bool escape_whitespaces = true;
 };
 
+// Rules of Hugging Face's tokenizers, as a tokenizer.json gives them. They apply in this order.
+struct TokenizersRules {
+    enum class Prefix : std::uint8_t {
+        kNone,
+        kMissing,  // unless the text begins with an escaped space
+        kAlways,
+    };
+    struct Merge {
+        std::int32_t left, right, merged;
+    };
+
+    bool strip_left_first = false, strip_right_first = false;  // white space, before the character rules
+    std::string charsmap;
+    bool strip_left = false, strip_right = false;  // the same after them
+    bool collapse_spaces = false;                  // two and more to one
+    bool split_white_space = false;                // words become pretokens, and white space is dropped
+    Prefix prefix = Prefix::kNone;                 // an escaped space at the beginning of text, or of each word
+    bool prefix_first_only = false;                // only at the beginning of a line, not after an added token
+    bool split_escaped = false;                    // pretokens begin at each escaped space
+    bool fuse_unknown = true;                      // consecutive unknowns of a pretoken become one
+    std::vector<double> scores;                    // unigram models: by id
+    std::vector<Merge> merges;                     // BPE models: in order
+};
+
 struct SelfTest {
     std::string input, expected;
 };
@@ -53,6 +77,7 @@ struct ModelFile {
     NormalizerSpec normalizer;
     std::optional<NormalizerSpec> denormalizer;
     std::vector<SelfTest> self_tests;
+    std::optional<TokenizersRules> tokenizers;  // of a tokenizer.json, which has no `normalizer` then
 };
 
 // Throws std::invalid_argument, whose message completes "the file …", unless the bytes are a model that the

@@ -47,16 +47,18 @@ Model::Model(const ModelFile& file)
       joints_(texts_of(vocabulary_)) {
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
         denormalizer_.emplace(*file.denormalizer, false, std::vector<std::string>());
+    if (file.tokenizers) tokenizers_.emplace(*file.tokenizers);
     if (file.kind == ModelKind::kBpe)
-        bpe_ = std::make_unique<const Bpe>(vocabulary_);
+        bpe_ = std::make_unique<const Bpe>(vocabulary_, file.tokenizers ? &file.tokenizers->merges : nullptr);
     else
-        unigram_ = std::make_unique<const Unigram>(vocabulary_);
+        unigram_ = std::make_unique<const Unigram>(
+            vocabulary_, file.tokenizers ? file.tokenizers->scores : std::vector<double>());
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
 }
 
-void Model::sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,
-                        Scratch& scratch, IdBuffer& ids) const {
-    const std::size_t length = normalizer_.normalize(text, size, scratch.text, 0);
+void Model::sample_line(const std::uint8_t* text, std::size_t size, bool continued, const Sampling& sampling,
+                        Random& random, Scratch& scratch, IdBuffer& ids) const {
+    const std::size_t length = normalize(text, size, continued, scratch.text, 0);
     const std::uint8_t* const begin = scratch.text.data();
     const std::size_t line_start = ids.size();
     if (bpe_) {
@@ -88,24 +90,27 @@ RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
     return rows;
 }
 
-RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& poll) const {
+RaggedIds Model::encode(const TextView& text, const std::uint8_t* continued, std::size_t threads,
+                        const Poll& poll) const {
     return with_scratch(threads, [&](const auto& scratch_of) {
         return encode_runs(
             text, threads,
             [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids, std::int64_t* ends) {
-                encode_run(text, first, last, scratch_of(thread), ids, ends);
+                encode_run(text, continued, first, last, scratch_of(thread), ids, ends);
             },
             poll);
     });
 }
 
-RaggedIds Model::sample(const TextView& text, std::size_t threads, const Sampling& sampling, const Poll& poll) const {
+RaggedIds Model::sample(const TextView& text, const std::uint8_t* continued, std::size_t threads,
+                        const Sampling& sampling, const Poll& poll) const {
     return with_scratch(threads, [&](const auto& scratch_of) {
         return encode_lines(
             text, threads,
             [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
                 Random random(sampling.seed, sampling.line + i);
-                sample_line(text.line(i), text.size(i), sampling, random, scratch_of(thread), ids);
+                const bool follows = continued != nullptr && continued[i] != 0;
+                sample_line(text.line(i), text.size(i), follows, sampling, random, scratch_of(thread), ids);
             },
             poll);
     });

@@ -1,4 +1,5 @@
-// A SentencePiece model: encodes lines and decodes ids exactly like the sentencepiece library 0.2.3.
+// A SentencePiece model: encodes lines and decodes ids exactly like the sentencepiece library 0.2.3, or, for a
+// tokenizer.json, like Hugging Face's tokenizers.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include "sentencepiece/bpe.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/normalizer.h"
+#include "sentencepiece/tokenizers_normalizer.h"
 #include "sentencepiece/unigram.h"
 #include "sentencepiece/vocabulary.h"
 #include "text/batch.h"
@@ -35,8 +37,10 @@ class Model {
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    RaggedIds encode(const TextView& text, std::size_t threads, const Poll& poll) const;
-    RaggedIds sample(const TextView& text, std::size_t threads, const Sampling& sampling, const Poll& poll) const;
+    // `continued`, for models of tokenizers: null, or for each text 1 if it follows an added token in its line.
+    RaggedIds encode(const TextView& text, const std::uint8_t* continued, std::size_t threads, const Poll& poll) const;
+    RaggedIds sample(const TextView& text, const std::uint8_t* continued, std::size_t threads, const Sampling& sampling,
+                     const Poll& poll) const;
 
     // Throws EncodeError for an id outside the vocabulary.
     Texts decode(const std::int32_t* values, const std::int64_t* offsets, std::size_t rows, std::size_t threads,
@@ -81,17 +85,23 @@ class Model {
         std::int64_t* end;
     };
 
-    void encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
-                    std::int64_t* ends) const;
-    void cut_line(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,
+                          std::size_t from) const {
+        return tokenizers_ ? tokenizers_->normalize(text, size, continued, buffer, from)
+                           : normalizer_.normalize(text, size, buffer, from);
+    }
+    void encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
+                    Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const;
+    void cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
+                  IdBuffer& ids) const;
     void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, Scratch& scratch) const;
     void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
     void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
-    void sample_line(const std::uint8_t* text, std::size_t size, const Sampling& sampling, Random& random,
-                     Scratch& scratch, IdBuffer& ids) const;
+    void sample_line(const std::uint8_t* text, std::size_t size, bool continued, const Sampling& sampling,
+                     Random& random, Scratch& scratch, IdBuffer& ids) const;
     template <class Encode>
     RaggedIds with_scratch(std::size_t threads, const Encode& encode) const;
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;
@@ -101,6 +111,7 @@ class Model {
     std::string unk_surface_;
     bool strips_first_space_, strips_all_first_spaces_;
     Normalizer normalizer_;
+    std::optional<TokenizersNormalizer> tokenizers_;  // instead, for a model of tokenizers
     std::optional<Normalizer> denormalizer_;
     Vocabulary vocabulary_;
     Joints joints_;

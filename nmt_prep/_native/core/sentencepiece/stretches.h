@@ -86,4 +86,16 @@ void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& 
     visit(begin, static_cast<std::size_t>(end - begin), first, is_run);
 }
 
+// Visits the pretokens of a text in the same way: each begins at a space, if it is split at spaces.
+template <class Visit>
+void for_each_pretoken(const std::uint8_t* text, std::size_t size, bool at_spaces, const Visit& visit) {
+    for (std::size_t begin = 0; begin < size;) {
+        std::size_t end = at_spaces ? begin + 1 : size;
+        while (end < size && text[end] != ' ') ++end;
+        const std::uint8_t* at = text + begin;
+        visit(text + begin, end - begin, next_utf8(at), false);
+        begin = end;
+    }
+}
+
 }  // namespace nmt_prep::sentencepiece

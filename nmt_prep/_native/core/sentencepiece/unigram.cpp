@@ -21,7 +21,15 @@ double rounding(std::size_t additions, double largest) {
 
 }  // namespace
 
-Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), trie_(build_trie()) {
+// The unit in the last place of a number: the largest power of two that divides it.
+double last_place(double number) {
+    int exponent = 0;
+    const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(number, &exponent), 53));
+    return std::ldexp(static_cast<double>(mantissa & -mantissa), exponent - 53);
+}
+
+Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_scores)
+    : vocabulary_(vocabulary), trie_(build_trie()) {
     std::size_t ids = static_cast<std::size_t>(vocabulary.unk_id) + 1;
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         ids = std::max(ids, static_cast<std::size_t>(entry.id) + 1);
@@ -35,11 +43,29 @@ Unigram::Unigram(const Vocabulary& vocabulary) : vocabulary_(vocabulary), trie_(
         scores_[static_cast<std::size_t>(entry.id) + 1] = score;
         largest_ = std::max(largest_, static_cast<double>(std::abs(score)));
     }
+    exact_scores_.assign(scores_.begin() + 1, scores_.end());
+    if (!exact_scores.empty()) use_exact_scores(exact_scores);
     firsts_.push_back({Trie::kNowhere, vocabulary.unk_id});
     for (std::uint32_t symbol = 1; symbol <= stranger_; ++symbol) {
         const Trie::Node node = trie_.step(trie_.root(), symbol);
         firsts_.push_back({node, Trie::value(node) < 0 ? vocabulary.unk_id : Trie::value(node)});
     }
+}
+
+void Unigram::use_exact_scores(const std::vector<double>& scores) {
+    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
+        const auto id = static_cast<std::size_t>(entry.id);
+        exact_scores_[id] = scores[id];
+    }
+    // All pieces count for the lowest score, even those that no text matches.
+    const double unknown = std::ranges::min(scores) - static_cast<double>(kUnknownPenalty);
+    exact_scores_[static_cast<std::size_t>(vocabulary_.unk_id)] = unknown;
+    double unit = std::numeric_limits<double>::infinity();
+    for (const double score : exact_scores_) {
+        largest_ = std::max(largest_, std::abs(score));
+        if (score != 0) unit = std::min(unit, last_place(score));
+    }
+    largest_exact_ = 0x1p53 * unit;
 }
 
 // Characters get their symbols in the order of the pieces, which are sorted by frequency.
@@ -98,7 +124,7 @@ double Unigram::solve_alone(Scratch& scratch) const {
     for (std::uint32_t end = 1; end <= size; ++end) {
         WideArrival way{-kInfinity, kInfinity, -1, 0};
         scratch.alone.for_each_ending(end, [&](std::uint32_t start, std::int32_t id) {
-            const double sum = ways[start].score + static_cast<double>(score_of(id));
+            const double sum = ways[start].score + exact_score_of(id);
             const double gap = std::abs(sum - way.score);
             const bool better = sum > way.score;
             way.margin = better ? gap : std::min(way.margin, gap);
@@ -180,6 +206,13 @@ bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t lin
         score += score_of(id);
     }
     return known && margin > rounding(characters, kTrusted + own);
+}
+
+void Unigram::encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
+                              IdBuffer& ids) const {
+    spell(text, size, scratch);
+    solve_alone(scratch);
+    push_path(scratch.wide, line_start, scratch, ids);
 }
 
 Lattice::Run Unigram::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {

@@ -73,13 +73,22 @@ class Unigram {
         Lattice alone;     // of a segment
     };
 
-    explicit Unigram(const Vocabulary& vocabulary);
+    // `exact_scores`: of each id in double, for a model of tokenizers; empty for one of the library.
+    Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_scores);
 
     // Appends the ids of a segment that no piece crosses and adds to the line's score. Returns true if the ids are the
     // same wherever in a line the segment occurs, as long as the score is within kTrusted of zero, and contain no
     // unknowns.
     bool encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                 IdBuffer& ids) const;
+
+    // Appends the ids of a pretoken as tokenizers does: adds scores in double from the beginning of the pretoken.
+    void encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
+                         IdBuffer& ids) const;
+
+    // True if no sum of scores in a pretoken of that many bytes is rounded. Then a segment that no piece crosses has the
+    // same solution wherever it occurs, and can be encoded by itself.
+    bool sums_are_exact(std::size_t size) const { return static_cast<double>(size) * largest_ <= largest_exact_; }
 
     // The same for runs, which are long and rarely repeat: adds the runs of a group of lines, finds their pieces
     // together, then encodes them in this order.
@@ -122,6 +131,8 @@ class Unigram {
     static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer segments are not cached
 
     float score_of(std::int32_t id) const { return scores_[static_cast<std::size_t>(std::int64_t{id} + 1)]; }
+    double exact_score_of(std::int32_t id) const { return exact_scores_[static_cast<std::size_t>(id)]; }
+    void use_exact_scores(const std::vector<double>& scores);
     Trie build_trie();
     void append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const;
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
@@ -142,6 +153,8 @@ class Unigram {
     std::uint32_t longest_ = 0;   // piece, in characters
     Trie trie_;
     std::vector<float> scores_;           // by id + 1, the first one minus infinity
+    std::vector<double> exact_scores_;    // by id
+    double largest_exact_ = 0;            // sums up to it are not rounded
     std::vector<Lattice::First> firsts_;  // by symbol
     float unk_score_;
     double largest_;  // of all scores, without sign

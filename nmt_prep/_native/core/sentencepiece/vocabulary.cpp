@@ -45,19 +45,26 @@ Joints::Joints(const std::vector<std::string>& texts) {
 }
 
 Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
-    : byte_fallback(file.byte_fallback), spaces_escaped(escaped) {
+    : byte_fallback(file.byte_fallback),
+      spaces_escaped(escaped),
+      fuses_unknown(!file.tokenizers || file.tokenizers->fuse_unknown),
+      splits_at_spaces(file.tokenizers && file.tokenizers->split_escaped) {
     for (std::size_t i = 0; i < file.pieces.size(); ++i) {
         const Piece& piece = file.pieces[i];
         const auto id = static_cast<std::int32_t>(i);
         if (piece.type == PieceType::kUnknown) unk_id = id;
         if (piece.type == PieceType::kByte) byte_ids[static_cast<std::size_t>(byte_of_piece(piece.text))] = id;
         if (piece.type == PieceType::kNormal) lowest_score = std::min(lowest_score, piece.score);
-        if (!piece.in_text()) continue;
+        // With tokenizers, a unigram model finds the spellings of bytes in text too.
+        const bool is_found_byte =
+            file.tokenizers && file.kind == ModelKind::kUnigram && piece.type == PieceType::kByte;
+        if (!piece.in_text() && !is_found_byte) continue;
         if (find_invalid_utf8(bytes_of(piece.text), piece.text.size()) != piece.text.size())
             throw NotCovered("a piece is not UTF-8");
         auto text = spelled(piece.text, escaped);
         const bool unused = piece.type == PieceType::kUnused;
-        if (!text || (unused && file.kind != ModelKind::kBpe)) continue;
+        if (!text || (unused && (file.tokenizers || file.kind != ModelKind::kBpe))) continue;
+        if (splits_at_spaces && text->find(' ', 1) != std::string::npos) continue;
         has_unused |= unused;
         const std::uint8_t* at = bytes_of(*text);
         const char32_t first = next_utf8(at);
@@ -68,7 +75,8 @@ Vocabulary::Vocabulary(const ModelFile& file, bool escaped)
 
 void Vocabulary::push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const {
     if (!byte_fallback) {
-        if (ids.size() == line_start || ids.data()[ids.size() - 1] != unk_id) ids.push(unk_id);
+        const bool joins = fuses_unknown && ids.size() != line_start && ids.data()[ids.size() - 1] == unk_id;
+        if (!joins || (splits_at_spaces && text[0] == ' ')) ids.push(unk_id);
         return;
     }
     for (std::size_t i = 0; i < size; ++i) {

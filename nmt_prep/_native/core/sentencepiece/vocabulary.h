@@ -78,7 +78,7 @@ struct Vocabulary {
     Vocabulary(const ModelFile& file, bool spaces_escaped);
 
     // Appends the ids of a text that no piece covers: its bytes, or the unknown piece, once for consecutive unknowns
-    // since the line began at `line_start`.
+    // since the line began at `line_start`. With tokenizers, those of different pretokens are not joined, or none are.
     void push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const;
 
     std::vector<Entry> entries;                              // contains unused pieces only in BPE models
@@ -87,6 +87,8 @@ struct Vocabulary {
     bool has_unused = false;
     bool byte_fallback;
     bool spaces_escaped;
+    bool fuses_unknown = true;
+    bool splits_at_spaces = false;  // a space begins a pretoken
     std::int32_t unk_id = 0;
     std::array<std::int32_t, 256> byte_ids{};
 };

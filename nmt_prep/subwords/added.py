@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import regex
 
+from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError
 
 SpecialNames: TypeAlias = "Collection[str] | Literal['all']"
@@ -83,6 +86,10 @@ class AddedTokenFinder:
             return None
         return [(name.encode(), token.id) for name, token in self._tokens.items()]
 
+    def occurs(self, text: str) -> bool:
+        """Returns True if the text contains the name of a token."""
+        return self._names.search(text) is not None
+
     def cut(self, text: str) -> Iterator[str | int]:
         """Yields the ids of the tokens and the text between them, in order."""
         at = 0
@@ -101,6 +108,65 @@ class AddedTokenFinder:
             at = end
         if at < len(text):
             yield text[at:]
+
+
+@dataclass(frozen=True, slots=True)
+class DividedLines:
+    """Lines divided at added tokens.
+
+    Attributes:
+        texts: the texts between tokens, and one empty text for each token.
+        continued: for each text 1 if it does not begin its line; uint8, shape ``[texts]``.
+        firsts: index of the first text of each line, then the number of texts; int64, shape ``[lines + 1]``.
+        places: indices of the texts that represent tokens, ascending; int64, shape ``[tokens]``.
+        ids: ids of these tokens; int32, shape ``[tokens]``.
+    """
+
+    texts: TextColumn
+    continued: npt.NDArray[np.uint8]
+    firsts: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int32]
+
+    def joined(self, rows: Ragged) -> Ragged:
+        """Returns the ids of the lines, given the ids of the texts."""
+        lengths = np.diff(rows.offsets)
+        values = np.insert(rows.values, rows.offsets[self.places], self.ids)
+        lengths[self.places] += 1
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return Ragged(values, offsets[self.firsts])
+
+
+def divided_lines(
+    lines: Sequence[str], finder: AddedTokenFinder | None, normal: Callable[[str], str] | None
+) -> DividedLines:
+    """Divides lines at added tokens, and normalises the texts between them.
+
+    Args:
+        lines: the lines.
+        finder: finds the tokens; None if there are none.
+        normal: function that normalises text; None for no change.
+    """
+    data = bytearray()
+    ends, firsts, continued, places, ids = [0], [0], list[int](), list[int](), list[int]()
+    for line in lines:
+        parts = [line] if finder is None else finder.cut(line)
+        for number, part in enumerate(parts):
+            if isinstance(part, int):
+                places.append(len(continued))
+                ids.append(part)
+            else:
+                data += (part if normal is None else normal(part)).encode()
+            ends.append(len(data))
+            continued.append(number > 0)
+        firsts.append(len(continued))
+    return DividedLines(
+        TextColumn(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64)),
+        np.array(continued, np.uint8),
+        np.array(firsts, np.int64),
+        np.array(places, np.int64),
+        np.array(ids, np.int32),
+    )
 
 
 def finder(

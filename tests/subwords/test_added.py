@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nmt_prep.subwords.byte_bpe.added import AddedToken, AddedTokenFinder
+from nmt_prep.subwords.added import AddedToken, AddedTokenFinder
 from tests.guard import must_end
 
 

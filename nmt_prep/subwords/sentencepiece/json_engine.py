@@ -1,0 +1,197 @@
+"""Runs a ``tokenizer.json`` of SentencePiece's kind with the native core.
+
+Ids are those of ``tokenizers`` for the same file, except that text never becomes a special token. Python divides only
+lines that contain added tokens, and those that ``tokenizers`` must normalise.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from importlib.metadata import version
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import SentencePieceModel
+
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.errors import VocabularyError
+from nmt_prep.runtime import needed_extra
+from nmt_prep.subwords.added import DividedLines, divided_lines, finder
+from nmt_prep.subwords.sentencepiece.engine import NO_MARKS, Sampling
+from nmt_prep.subwords.sentencepiece.json_file import PieceType, read_json_file
+from nmt_prep.subwords.spans import PieceSpans, spans_by_size
+from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json
+
+_ANY_SIZE = 1 << 40  # more than any line has
+_NO_NAMES: frozenset[str] = frozenset()
+
+
+class JsonModel:
+    """A loaded file and the code that runs it; used like :class:`~nmt_prep.subwords.sentencepiece.engine.NativeModel`.
+
+    Attributes:
+        pieces: the pieces in order of ids.
+        model_type: ``unigram`` or ``bpe``.
+        library_reason: None: the native core runs all such models.
+        libraries: names and versions of the packages that the ids depend on.
+    """
+
+    library_reason: str | None = None
+
+    def __init__(self, data: bytes, where: str) -> None:
+        """Loads a model from the bytes of its file; ``where`` is the name of the file, for messages.
+
+        Raises:
+            MissingPackageError: ``tokenizers`` is needed and not installed.
+            VocabularyError: the bytes are not such a file, or a part is not supported; the message names it.
+        """
+        file = read_json_file(parse_json(where, data), where)
+        self.pieces = file.pieces
+        self.model_type = file.kind
+        self._file = file
+        self._normal = None if file.steps.library is None else _normalizer(file.steps.library, where)
+        self.libraries = "" if self._normal is None else f"tokenizers {version('tokenizers')}"
+        self._finder = finder(file.added, _NO_NAMES, False, str)
+        unknown = "" if file.unk_id is None else file.pieces[file.unk_id]
+        try:
+            self._model = SentencePieceModel.of_tokenizers(
+                list(zip(file.pieces, map(int, file.types), strict=True)),
+                file.kind == "unigram",
+                file.byte_fallback,
+                unknown,
+                file.strips_first_space,
+                file.steps.rules(fuse_unknown=file.fuse_unknown),
+                file.scores,
+                np.ascontiguousarray(file.merges).ravel(),
+            )
+        except ValueError as error:
+            raise VocabularyError(f"{where}: normalizer.Precompiled {error}; fetch the file again") from error
+        if self._model.not_covered:
+            raise VocabularyError(f"{where}: the model is not supported: {self._model.not_covered}")
+
+    def special_ids(self) -> dict[str, int | None]:
+        """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the file lacks.
+
+        The first three are the special tokens that have a usual name.
+        """
+        special = {name: token.id for name, token in self._file.added.items() if token.special}
+        found: dict[str, int | None] = {
+            role: next((special[name] for name in names if name in special), None)
+            for role, names in USUAL_NAMES.items()
+        }
+        return {**found, "unk": self._file.unk_id}
+
+    def encode(self, column: TextColumn, threads: int) -> Ragged:
+        """Returns the ids of each line.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        divided = self._divided(column)
+        if divided is None:
+            return Ragged(*self._model.encode(column.data, column.offsets, NO_MARKS, threads))
+        texts = divided.texts
+        return divided.joined(Ragged(*self._model.encode(texts.data, texts.offsets, divided.continued, threads)))
+
+    def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
+        """Returns sampled ids of each line; the samples depend on the seed and the line's number.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            EncodeError: a line is too long for this ``nbest``.
+        """
+        divided = self._divided(column)
+        if divided is None:
+            return Ragged(*self._sampled(column, NO_MARKS, threads, sampling, first_line))
+        # Each line by itself, so that its sample does not depend on how many texts the lines before it consist of.
+        rows = []
+        for line, (begin, end) in enumerate(pairwise(divided.firsts.tolist())):
+            offsets = divided.texts.offsets[begin : end + 1]
+            texts = TextColumn(divided.texts.data, offsets)
+            rows.append(Ragged(*self._sampled(texts, divided.continued[begin:end], 1, sampling, first_line + line)))
+        return divided.joined(Ragged.joined(rows))
+
+    def _sampled(
+        self, column: TextColumn, continued: npt.NDArray[np.uint8], threads: int, sampling: Sampling, first: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        return self._model.sample(
+            column.data,
+            column.offsets,
+            continued,
+            threads,
+            sampling.dropout,
+            sampling.alpha,
+            sampling.nbest,
+            sampling.seed,
+            first,
+        )
+
+    def decode(self, rows: Ragged, threads: int) -> list[str]:
+        """Returns the text of each row of ids.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary, or the offsets do not fit the values.
+        """
+        values = np.ascontiguousarray(rows.values, np.int32)
+        return self._model.decode(values, np.ascontiguousarray(rows.offsets, np.int64), threads)
+
+    def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
+        """Returns the bytes of its line that each piece was made from, in lines whose text is the text of their pieces.
+
+        Args:
+            column: the lines.
+            rows: their ids, as :meth:`encode` returns them.
+        """
+        return spans_by_size(column, rows, self._text_sizes)
+
+    @functools.cached_property
+    def _text_sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes of text that each piece stands for, without white space; the unknown piece stands for any text."""
+        sizes = [len("".join(piece.replace(SPACE, " ").split()).encode()) for piece in self.pieces]
+        for number, kind in enumerate(self._file.types):
+            if kind is PieceType.BYTE:
+                sizes[number] = int(chr(int(self.pieces[number][3:5], 16)) not in " \t\n\v\f\r")
+            elif kind is PieceType.UNKNOWN:
+                sizes[number] = _ANY_SIZE
+        return np.array(sizes, np.int64)
+
+    def _divided(self, column: TextColumn) -> DividedLines | None:
+        """Divides lines at added tokens, and normalises the texts between them as far as the core does not.
+
+        Returns None if the core takes the lines as they are.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        if self._finder is None and self._normal is None:
+            return None
+        lines = list(column.strings())
+        if self._normal is None and not any(self._finder.occurs(line) for line in lines if self._finder):
+            return None
+        return divided_lines(lines, self._finder, self._normal)
+
+
+def _normalizer(part: str, where: str) -> Callable[[str], str]:
+    """Returns the function that runs a normalizer in ``tokenizers``.
+
+    Raises:
+        MissingPackageError: ``tokenizers`` is not installed.
+        VocabularyError: ``tokenizers`` does not accept the normalizer.
+    """
+    what = f"the normalizer of {where}, of which the native core does not run all steps"
+    library = needed_extra("tokenizers", "tokenizers", what, VocabularyError)
+    content: dict[str, object] = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": json.loads(part),
+        "pre_tokenizer": None,
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    }
+    try:
+        normalize: Callable[[str], str] = library.Tokenizer.from_str(json.dumps(content)).normalizer.normalize_str
+    except Exception as error:  # tokenizers raises nothing more specific
+        raise VocabularyError(f"{where}: tokenizers does not accept normalizer {part}: {error}; correct it") from error
+    return normalize

@@ -1,0 +1,220 @@
+"""Reads a ``tokenizer.json`` whose pieces are those of a SentencePiece model: a unigram model, or BPE of characters."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.added import AddedToken
+from nmt_prep.subwords.sentencepiece.json_steps import Steps, read_steps
+from nmt_prep.subwords.tokenizer_json import (
+    list_at,
+    object_at,
+    read_added,
+    read_ids,
+    read_merge,
+    steps_of,
+    type_of,
+    unsupported,
+)
+
+_MOST_PIECES = 1 << 21
+_LONGEST_PIECE = 8000  # bytes, as in the sentencepiece library
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class PieceType(IntEnum):
+    """Types of pieces, with the values of SentencePiece's files. No text is encoded to an unused piece."""
+
+    NORMAL = 1
+    UNKNOWN = 2
+    CONTROL = 3
+    UNUSED = 5
+    BYTE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile:
+    """Content of a file.
+
+    Attributes:
+        kind: ``unigram`` or ``bpe``.
+        pieces: the text of each id; empty for ids without a piece.
+        types: the type of each piece.
+        scores: unigram models: score of each piece of the model; float64, shape ``[n]``.
+        merges: BPE models: left, right and merged id of each merge; int32, shape ``[merges, 3]``.
+        unk_id: id of unknown text; None if all text has bytes.
+        byte_fallback: True if text without a piece becomes bytes.
+        fuse_unknown: True if consecutive unknown characters become one piece.
+        steps: rules for text before it reaches the model.
+        added: the added tokens by name.
+        strips_first_space: True if decoding drops a space at the beginning.
+    """
+
+    kind: str
+    pieces: tuple[str, ...]
+    types: tuple[PieceType, ...]
+    scores: npt.NDArray[np.float64]
+    merges: npt.NDArray[np.int32]
+    unk_id: int | None
+    byte_fallback: bool
+    fuse_unknown: bool
+    steps: Steps
+    added: Mapping[str, AddedToken]
+    strips_first_space: bool
+
+
+def read_json_file(content: dict[str, Any], where: str) -> JsonFile:
+    """Returns the content of a parsed ``tokenizer.json``. Post-processors, padding and truncation are not used.
+
+    Raises:
+        VocabularyError: a part is damaged or not supported; the message names it.
+    """
+    model = object_at(content.get("model"), "model", where)
+    kind = model.get("type", "BPE")
+    if kind not in ("BPE", "Unigram"):
+        raise unsupported(where, f"a model of type {kind!r}", "nmt_prep reads BPE and Unigram")
+    steps = read_steps(content.get("normalizer"), content.get("pre_tokenizer"), where)
+    scores: dict[str, float] = {}
+    if kind == "Unigram":
+        ids, scores = _unigram_pieces(model, where)
+    else:
+        _check_bpe(model, where)
+        ids = read_ids(model.get("vocab"), where)
+    added = _added(content, ids, steps, where)
+    unknown = _unknown(model, kind, ids, where)
+    pieces, types = _typed(ids, added, unknown, bool(model.get("byte_fallback")), where)
+    return JsonFile(
+        kind="unigram" if kind == "Unigram" else "bpe",
+        pieces=pieces,
+        types=types,
+        scores=np.array(list(scores.values()), np.float64),
+        merges=_merges(model, ids, types, where) if kind == "BPE" else np.zeros((0, 3), np.int32),
+        unk_id=unknown,
+        byte_fallback=bool(model.get("byte_fallback")),
+        fuse_unknown=kind == "Unigram" or bool(model.get("fuse_unk")),
+        steps=steps,
+        added=added,
+        strips_first_space=_strips_first_space(content.get("decoder")),
+    )
+
+
+def _unigram_pieces(model: dict[str, Any], where: str) -> tuple[dict[str, int], dict[str, float]]:
+    """Returns the ids and the scores of the pieces, both in order of ids."""
+    ids: dict[str, int] = {}
+    scores: dict[str, float] = {}
+    for number, entry in enumerate(list_at(model.get("vocab"), "model.vocab", where)):
+        match entry:
+            case [str(piece), float() | int() as score] if math.isfinite(score) and not isinstance(score, bool):
+                if piece in ids:
+                    raise VocabularyError(f"{where}: model.vocab has the piece {piece!r} twice; give it one id")
+                ids[piece], scores[piece] = number, float(score)
+            case _:
+                raise VocabularyError(
+                    f"{where}: model.vocab needs a piece and a finite score, found {entry!r}; fetch the file again"
+                )
+    return ids, scores
+
+
+def _check_bpe(model: dict[str, Any], where: str) -> None:
+    for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges", "dropout"):
+        if model.get(option):
+            advice = "encode with dropout=…" if option == "dropout" else "nmt_prep reads such files without it only"
+            raise unsupported(where, f"model.{option} {model[option]!r}", advice)
+
+
+def _added(content: dict[str, Any], ids: Mapping[str, int], steps: Steps, where: str) -> dict[str, AddedToken]:
+    """Returns the added tokens. Without a normalizer it makes no difference whether they are searched after it."""
+    added = read_added(content.get("added_tokens"), ids, where)
+    for name, token in added.items():
+        if token.normalized and not token.special and steps.normalized:
+            raise unsupported(
+                where, f"the added token {name!r}, which is searched in normalised text,", "set normalized to false"
+            )
+    return {name: replace(token, normalized=False) for name, token in added.items()}
+
+
+def _unknown(model: dict[str, Any], kind: str, ids: Mapping[str, int], where: str) -> int | None:
+    """Returns the id of unknown text."""
+    if kind == "Unigram":
+        unknown = model.get("unk_id")
+        if not isinstance(unknown, int) or isinstance(unknown, bool) or not 0 <= unknown < len(ids):
+            raise VocabularyError(f"{where}: model.unk_id is {unknown!r}; it must be the id of a piece")
+        return unknown
+    token: object = model.get("unk_token")
+    if token is None:
+        if not model.get("byte_fallback"):
+            raise unsupported(where, "model.unk_token null", "tokenizers drops text without a piece; name a piece")
+        return None
+    if not isinstance(token, str) or token not in ids:
+        raise VocabularyError(f"{where}: model.unk_token {token!r} is not in model.vocab; fetch the file again")
+    return ids[token]
+
+
+def _typed(
+    ids: Mapping[str, int], added: Mapping[str, AddedToken], unknown: int | None, byte_fallback: bool, where: str
+) -> tuple[tuple[str, ...], tuple[PieceType, ...]]:
+    """Returns the texts and the types of the pieces in order of ids."""
+    numbers = {**{name: token.id for name, token in added.items()}, **ids}
+    largest = max(numbers.values(), default=-1)
+    if not 0 <= largest < min(2 * len(numbers) + 1024, _MOST_PIECES) or min(numbers.values()) < 0:
+        raise VocabularyError(
+            f"{where}: {len(numbers)} pieces with ids up to {largest}: ids must be 0 or more, without large gaps, and "
+            f"less than {_MOST_PIECES}; check that the file is complete"
+        )
+    pieces, types = [""] * (largest + 1), [PieceType.UNUSED] * (largest + 1)
+    taken: dict[int, str] = {}
+    for name, number in numbers.items():
+        if number in taken:
+            raise VocabularyError(f"{where}: {taken[number]!r} and {name!r} both have id {number}; give each its own")
+        if _SURROGATE.search(name) or len(name.encode()) >= _LONGEST_PIECE:
+            raise VocabularyError(f"{where}: the piece {name[:40]!r} is not UTF-8, or too long; fetch the file again")
+        taken[number] = pieces[number] = name
+        special = name in added and added[name].special
+        types[number] = PieceType.CONTROL if special else PieceType.NORMAL if name and name in ids else PieceType.UNUSED
+    if unknown is not None:
+        types[unknown] = PieceType.UNKNOWN
+    if byte_fallback:
+        for byte in range(256):
+            number = ids.get(f"<0x{byte:02X}>", -1)
+            if number < 0:
+                raise unsupported(where, "model.byte_fallback", f"model.vocab has no piece <0x{byte:02X}>")
+            types[number] = PieceType.BYTE
+    return tuple(pieces), tuple(types)
+
+
+def _merges(
+    model: dict[str, Any], ids: Mapping[str, int], types: Sequence[PieceType], where: str
+) -> npt.NDArray[np.int32]:
+    rules: list[tuple[int, int, int]] = []
+    for entry in list_at(model.get("merges"), "model.merges", where):
+        left, right = read_merge(entry, where)
+        for piece in (left, right, left + right):
+            if piece not in ids:
+                raise VocabularyError(
+                    f"{where}: the merge of {left!r} and {right!r} needs the piece {piece!r}, which model.vocab lacks; "
+                    "fetch the file again"
+                )
+        rules.append((ids[left], ids[right], ids[left + right]))
+        if any(types[number] is PieceType.BYTE for number in rules[-1]):
+            raise unsupported(where, f"a merge of bytes, {left!r} and {right!r},", "remove it from model.merges")
+    last = dict.fromkeys(reversed(rules))  # of equal merges, the last one counts
+    return np.array([*reversed(last)], np.int32).reshape(-1, 3)
+
+
+def _strips_first_space(decoder: object) -> bool:
+    for step in steps_of(decoder):
+        match step:
+            case {"type": "Metaspace"}:
+                return bool(step.get("prepend_scheme", "always") != "never")
+            case {"type": "Strip", "content": " ", "start": int(start)} if start > 0:
+                return True
+    return not steps_of(decoder) or type_of(decoder) not in ("Sequence", "Metaspace")

@@ -1,0 +1,205 @@
+"""Reads the parts of Hugging Face's ``tokenizer.json`` that all dialects share."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt_prep.errors import VocabularyError
+from nmt_prep.subwords.added import AddedToken
+from nmt_prep.subwords.tokenizer import read_vocabulary
+
+SPACE = "▁"
+"""The character that stands for a space in SentencePiece's pieces, and in the files made from them."""
+
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+"""The flags of an added token."""
+
+USUAL_NAMES = {
+    "pad": ("<pad>", "[PAD]", "<|padding|>"),
+    "eos": ("<EOS>", "</s>", "<eos>", "[EOS]", "<|endoftext|>"),
+    "bos": ("<BOS>", "<s>", "<bos>", "[BOS]"),
+}
+"""Names that special tokens usually have, most likely first."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def parse_json(where: str | Path, data: bytes) -> dict[str, Any]:
+    """Returns the object that a JSON file contains; ``where`` is its path, for messages.
+
+    Raises:
+        VocabularyError: the file is not UTF-8 or not JSON, or contains something else.
+    """
+    try:
+        parsed = json.loads(text_of(where, data))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise VocabularyError(f"{where} is not valid JSON ({error}); fetch the file again") from error
+    if not isinstance(parsed, dict):
+        raise VocabularyError(f"{where} is JSON, but not an object; check that this is the vocabulary")
+    return parsed
+
+
+def text_of(where: str | Path, data: bytes) -> str:
+    """Returns the text of a file; ``where`` is its path, for messages.
+
+    Raises:
+        VocabularyError: it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise VocabularyError(
+            f"{where}: byte {error.start} is not UTF-8; fetch the file again, and unpack it if it is compressed"
+        ) from error
+
+
+def steps_of(part: object) -> list[Any]:
+    """Returns the steps of a normalizer, a pre-tokenizer or a decoder, with nested sequences flattened."""
+    if isinstance(part, dict) and part.get("type") == "Sequence":
+        steps = next((part[key] for key in ("pretokenizers", "normalizers", "decoders") if key in part), None)
+        return [step for nested in (steps if isinstance(steps, list) else [steps]) for step in steps_of(nested)]
+    return [] if part is None else [part]
+
+
+def type_of(step: object) -> str:
+    """Returns the type of a step, for comparisons and messages."""
+    return str(step.get("type")) if isinstance(step, dict) else repr(step)
+
+
+def is_of_sentencepiece(path: Path) -> bool:
+    """Returns True if a JSON file is a ``tokenizer.json`` whose pieces are those of a SentencePiece model.
+
+    These are unigram models, and BPE models of characters in which ``▁`` stands for a space. False if the file cannot
+    be read.
+    """
+    try:
+        stat = path.stat()
+        return _is_of_sentencepiece(path, stat.st_mtime_ns, stat.st_size)
+    except (OSError, VocabularyError):
+        return False
+
+
+@functools.lru_cache(maxsize=4)
+def _is_of_sentencepiece(path: Path, _mtime: int, _size: int) -> bool:
+    content = parse_json(path, read_vocabulary(path))
+    model = content.get("model")
+    if not isinstance(model, dict):
+        return False
+    if model.get("type") == "Unigram":
+        return True
+    steps = [*steps_of(content.get("normalizer")), *steps_of(content.get("pre_tokenizer"))]
+    types = {type_of(step) for step in steps}
+    if model.get("type", "BPE") != "BPE" or "ByteLevel" in types:
+        return False
+    spaces = (SPACE, " ")
+    return (
+        bool(model.get("byte_fallback"))
+        or "Metaspace" in types
+        or any(step.get("content") in spaces or step.get("prepend") in spaces for step in steps if type(step) is dict)
+    )
+
+
+def unsupported(where: str, what: str, advice: str) -> VocabularyError:
+    """Returns the error for a part of a file that cannot be used."""
+    return VocabularyError(f"{where}: {what} is not supported: {advice}")
+
+
+def object_at(value: object, key: str, where: str) -> dict[str, Any]:
+    """Returns an object of the file.
+
+    Raises:
+        VocabularyError: it is something else.
+    """
+    if not isinstance(value, dict):
+        raise VocabularyError(f"{where}: {key} is missing or not an object; check that this is a whole tokenizer.json")
+    return value
+
+
+def list_at(value: object, key: str, where: str) -> list[Any]:
+    """Returns a list of the file.
+
+    Raises:
+        VocabularyError: it is something else.
+    """
+    if not isinstance(value, list):
+        raise VocabularyError(f"{where}: {key} is missing or not a list; check that this is a whole tokenizer.json")
+    return value
+
+
+def read_ids(vocab: object, where: str) -> dict[str, int]:
+    """Returns the id of each token of a BPE model.
+
+    Raises:
+        VocabularyError: an id is not a number.
+    """
+    ids = object_at(vocab, "model.vocab", where)
+    for token, value in ids.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise VocabularyError(f"{where}: token {token!r} has the id {value!r}, not a number; fetch the file again")
+    return ids
+
+
+def read_added(entries: object, ids: Mapping[str, int], where: str) -> dict[str, AddedToken]:
+    """Returns the added tokens by name.
+
+    Args:
+        entries: the value of ``added_tokens``.
+        ids: id of each token of the model.
+        where: the file, for messages.
+
+    Raises:
+        VocabularyError: a token is damaged, or has an id that tokenizers would not give it.
+    """
+    added: dict[str, AddedToken] = {}
+    for found in list_at(entries or [], "added_tokens", where):
+        entry = found if isinstance(found, dict) else {}
+        name, number = entry.get("content"), entry.get("id")
+        flags = {flag: entry.get(flag, flag == "special") for flag in FLAGS}
+        if (
+            not isinstance(name, str)
+            or not name
+            or _SURROGATE.search(name)
+            or not isinstance(number, int)
+            or isinstance(number, bool)
+            or ids.get(name, number) != number
+            or not all(isinstance(flag, bool) for flag in flags.values())
+        ):
+            raise VocabularyError(
+                f"{where}: the added token {found!r} needs a content, the same id as in the vocabulary, and flags that "
+                "are true or false; fetch the file again"
+            )
+        if name in added:
+            raise VocabularyError(f"{where}: the added token {name!r} is given twice; fetch the file again")
+        added[name] = AddedToken(number, **flags)
+    _check_numbering(added, ids, where)
+    return added
+
+
+def _check_numbering(added: Mapping[str, AddedToken], ids: Mapping[str, int], where: str) -> None:
+    """Checks the ids of added tokens that the model lacks: tokenizers ignores these ids and assigns its own."""
+    largest = -1
+    for name, token in added.items():
+        given = ids.get(name, max(largest + 1, len(ids)))
+        if token.id != given:
+            raise VocabularyError(
+                f"{where}: the added token {name!r} has the id {token.id}, but tokenizers would assign {given}, the "
+                "next free id: add it to model.vocab with its id, or change its id"
+            )
+        largest = max(largest, given)
+
+
+def read_merge(merge: object, where: str) -> tuple[str, str]:
+    """Returns the two tokens that a merge joins.
+
+    Raises:
+        VocabularyError: it is not a merge.
+    """
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, str) and part for part in parts):
+        raise VocabularyError(f"{where}: a merge joins two tokens, found {merge!r}; fetch the file again")
+    return parts[0], parts[1]

@@ -76,6 +76,12 @@ class ExistingVocab(Section):
         return self.kind or _BY_SUFFIX.get(_suffix(self.files.of("source")[0]), "t2t")
 
     @property
+    def has_spm(self) -> bool:
+        """True if the vocabularies are SentencePiece's own files, which Marian reads, as far as their names tell."""
+        suffixes = {_suffix(self.files.of(side)[0]) for side in SIDES}
+        return self.dialect == "sentencepiece" and ".json" not in suffixes
+
+    @property
     def shared(self) -> bool:
         """True if both sides use the same file."""
         return self.files.of("source") == self.files.of("target")

@@ -30,7 +30,7 @@ class MarianOptions(OutputOptions):
     kind: Literal["marian"] = Field(description="marian: the kind of output")
     pieces: bool | None = Field(
         None,
-        description="true, false, or null for false with a vocabulary of kind sentencepiece, else true: write pieces "
+        description="true, false, or null for false with a SentencePiece model, else true: write pieces "
         "separated by spaces, or text that Marian segments by the SentencePiece model",
     )
     alignments: bool = Field(
@@ -46,7 +46,7 @@ class Marian(Output[MarianOptions]):
     options = MarianOptions
 
     def form(self, options: MarianOptions, config: Config) -> Form:
-        pieces = config.vocab.dialect != "sentencepiece" if options.pieces is None else options.pieces
+        pieces = not config.vocab.has_spm if options.pieces is None else options.pieces
         if options.alignments:
             return "linked_pieces" if pieces else "linked_tsv"
         return "ids" if pieces else "text"
@@ -54,9 +54,8 @@ class Marian(Output[MarianOptions]):
     def problems(self, options: MarianOptions, config: Config) -> Iterator[tuple[str, str]]:
         if options.alignments:
             yield from link_problems(config)
-        if options.pieces is False and config.vocab.dialect != "sentencepiece":
-            problem = "Marian segments text by a SentencePiece model only, and vocab.kind is"
-            yield "pieces", f"{problem} {config.vocab.dialect}; set it to true"
+        if options.pieces is False and not config.vocab.has_spm:
+            yield "pieces", f"Marian segments text by a SentencePiece model only, and {_found(config)}; set it to true"
 
     def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
         pairs = tabs = without = 0
@@ -91,9 +90,15 @@ def vocabulary_names(run: RunFacts) -> dict[Side, str]:
     sides = SIDES[:1] if run.shared else SIDES
     return {
         side: f"vocab{'' if run.shared else f'.{run.codes[side]}'}"
-        f".{'spm' if run.vocabularies[side].load().dialect == 'sentencepiece' else 'txt'}"
+        f".{'spm' if run.vocabularies[side].load().has_spm else 'txt'}"
         for side in sides
     }
+
+
+def _found(config: Config) -> str:
+    """Returns what the vocabulary is instead of a SentencePiece model, for a message."""
+    kind = config.vocab.dialect
+    return "vocab.from is a tokenizer.json" if kind == "sentencepiece" else f"vocab.kind is {kind}"
 
 
 def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:

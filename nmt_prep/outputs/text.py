@@ -50,8 +50,10 @@ class Text(Output[TextOptions]):
         return "ids" if options.pieces else "text"
 
     def problems(self, options: TextOptions, config: Config) -> Iterator[tuple[str, str]]:
-        if "hf_marian" in options.vocab and config.vocab.dialect != "sentencepiece":
-            yield "vocab", f"hf_marian needs a vocabulary of kind sentencepiece, vocab.kind is {config.vocab.dialect}"
+        if "hf_marian" in options.vocab and not config.vocab.has_spm:
+            kind = config.vocab.dialect
+            found = "vocab.from is a tokenizer.json" if kind == "sentencepiece" else f"vocab.kind is {kind}"
+            yield "vocab", f"hf_marian needs a vocabulary of kind sentencepiece, {found}"
         if len(set(options.vocab)) < len(options.vocab):
             yield "vocab", "names a format twice"
         if options.alignments:

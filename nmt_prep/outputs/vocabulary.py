@@ -107,20 +107,19 @@ def write_hf_marian(directory: Path, run: RunFacts) -> None:
 def copy_vocabularies(directory: Path, run: RunFacts) -> None:
     """Copies the vocabularies, under names by which ``transformers`` finds them where it can load them.
 
-    A byte-level BPE vocabulary is ``tokenizer.json``, or ``<side>.tokenizer.json`` if each side has one. SentencePiece
-    models become a MarianTokenizer. Others keep the names of their files.
+    A ``tokenizer.json`` keeps that name, or is ``<side>.tokenizer.json`` if each side has one. SentencePiece models
+    become a MarianTokenizer. Others keep the names of their files.
 
     Raises:
         OutputError: a file cannot be written.
     """
-    dialect = run.vocabularies["source"].load().dialect
-    if dialect == "sentencepiece":
+    if all(run.vocabularies[side].load().has_spm for side in SIDES):
         write_hf_marian(directory, run)
         return
     for side in SIDES[:1] if run.shared else SIDES:
         path = run.vocabularies[side].path
         whole = "tokenizer.json" if run.shared else f"{side}.tokenizer.json"
-        copy_file(path, directory / (whole if dialect == "byte_bpe" else path.name))
+        copy_file(path, directory / (whole if path.suffix == ".json" else path.name))
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -95,6 +95,11 @@ def _load(path: Path, key: str, config: Config, options: ExistingVocab) -> Token
             f"{key}: {path} is a vocabulary of kind {tokenizer.dialect}, which its name does not tell; outputs depend "
             f"on it, so set vocab.kind to {tokenizer.dialect}"
         )
+    if config.outputs and options.has_spm != tokenizer.has_spm:
+        found, suffix = ("SentencePiece model", ".model") if tokenizer.has_spm else ("tokenizer.json", ".json")
+        raise VocabularyError(
+            f"{key}: {path} is a {found}, which its name does not tell; outputs depend on it, so name a file that ends in {suffix}"
+        )
     if options.id_layout is not None and tokenizer.dialect != "sentencepiece":
         raise VocabularyError(
             f"vocab.id_layout is for SentencePiece models, and {path} ({key}) is of kind {tokenizer.dialect}; "

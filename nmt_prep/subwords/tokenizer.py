@@ -101,6 +101,11 @@ class Tokenizer(ABC):
         del characters
         return []
 
+    @property
+    def has_spm(self) -> bool:
+        """True if the vocabulary's file is a SentencePiece model, which Marian reads."""
+        return False
+
     def __len__(self) -> int:
         return len(self.pieces)
 

@@ -180,27 +180,28 @@ auto spans(const PieceTracer& tracer, const ByteArray& data, const Int64Array& o
 void bind_tokenizers_rules(nb::module_& module) {
     using Rules = sentencepiece::TokenizersRules;
     nb::class_<Rules>(module, "TokenizersRules")
-        .def("__init__",
-             [](Rules* place, const nb::bytes& charsmap, bool strip_left_first, bool strip_right_first, bool strip_left,
-                bool strip_right, bool collapse_spaces, bool split_white_space, int prefix, bool prefix_first_only,
-                bool split_escaped, bool fuse_unknown) {
-                 Rules rules;
-                 rules.charsmap.assign(charsmap.c_str(), charsmap.size());
-                 rules.strip_left_first = strip_left_first;
-                 rules.strip_right_first = strip_right_first;
-                 rules.strip_left = strip_left;
-                 rules.strip_right = strip_right;
-                 rules.collapse_spaces = collapse_spaces;
-                 rules.split_white_space = split_white_space;
-                 rules.prefix = static_cast<Rules::Prefix>(prefix);
-                 rules.prefix_first_only = prefix_first_only;
-                 rules.split_escaped = split_escaped;
-                 rules.fuse_unknown = fuse_unknown;
-                 new (place) Rules(std::move(rules));
-             },
-             nb::kw_only(), nb::arg("charsmap"), nb::arg("strip_left_first"), nb::arg("strip_right_first"),
-             nb::arg("strip_left"), nb::arg("strip_right"), nb::arg("collapse_spaces"), nb::arg("split_white_space"),
-             nb::arg("prefix"), nb::arg("prefix_first_only"), nb::arg("split_escaped"), nb::arg("fuse_unknown"));
+        .def(
+            "__init__",
+            [](Rules* place, const nb::bytes& charsmap, bool strip_left_first, bool strip_right_first, bool strip_left,
+               bool strip_right, bool collapse_spaces, bool split_white_space, int prefix, bool prefix_first_only,
+               bool split_escaped, bool fuse_unknown) {
+                Rules rules;
+                rules.charsmap.assign(charsmap.c_str(), charsmap.size());
+                rules.strip_left_first = strip_left_first;
+                rules.strip_right_first = strip_right_first;
+                rules.strip_left = strip_left;
+                rules.strip_right = strip_right;
+                rules.collapse_spaces = collapse_spaces;
+                rules.split_white_space = split_white_space;
+                rules.prefix = static_cast<Rules::Prefix>(prefix);
+                rules.prefix_first_only = prefix_first_only;
+                rules.split_escaped = split_escaped;
+                rules.fuse_unknown = fuse_unknown;
+                new (place) Rules(std::move(rules));
+            },
+            nb::kw_only(), nb::arg("charsmap"), nb::arg("strip_left_first"), nb::arg("strip_right_first"),
+            nb::arg("strip_left"), nb::arg("strip_right"), nb::arg("collapse_spaces"), nb::arg("split_white_space"),
+            nb::arg("prefix"), nb::arg("prefix_first_only"), nb::arg("split_escaped"), nb::arg("fuse_unknown"));
 }
 
 void bind_sentencepiece(nb::module_& module) {

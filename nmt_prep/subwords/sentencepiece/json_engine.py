@@ -25,6 +25,7 @@ from nmt_prep.subwords.sentencepiece.json_file import PieceType, read_json_file
 from nmt_prep.subwords.spans import PieceSpans, spans_by_size
 from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json
 
+_WHITE = " \t\n\v\f\r"
 _ANY_SIZE = 1 << 40  # more than any line has
 _NO_NAMES: frozenset[str] = frozenset()
 
@@ -150,10 +151,11 @@ class JsonModel:
     @functools.cached_property
     def _text_sizes(self) -> npt.NDArray[np.int64]:
         """Bytes of text that each piece stands for, without white space; the unknown piece stands for any text."""
-        sizes = [len("".join(piece.replace(SPACE, " ").split()).encode()) for piece in self.pieces]
+        dropped = str.maketrans("", "", SPACE + _WHITE)
+        sizes = [len(piece.translate(dropped).encode()) for piece in self.pieces]
         for number, kind in enumerate(self._file.types):
             if kind is PieceType.BYTE:
-                sizes[number] = int(chr(int(self.pieces[number][3:5], 16)) not in " \t\n\v\f\r")
+                sizes[number] = int(chr(int(self.pieces[number][3:5], 16)) not in _WHITE)
             elif kind is PieceType.UNKNOWN:
                 sizes[number] = _ANY_SIZE
         return np.array(sizes, np.int64)

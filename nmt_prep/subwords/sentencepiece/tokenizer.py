@@ -52,7 +52,7 @@ class SentencePieceTokenizer(Tokenizer):
         """
         self._model_bytes = bytes(model)
         self._engine: NativeModel | JsonModel
-        if self.is_json:
+        if not self.has_spm:
             if id_layout != "sentencepiece":
                 raise VocabularyError(f"{where}: id_layout {id_layout!r} is for .model files; it has its own ids")
             self._engine = JsonModel(self._model_bytes, where)
@@ -243,9 +243,9 @@ class SentencePieceTokenizer(Tokenizer):
         return self._model_bytes
 
     @property
-    def is_json(self) -> bool:
-        """True if the file is a ``tokenizer.json``, False if it is a ``.model`` file."""
-        return _opens_json(self._model_bytes)
+    def has_spm(self) -> bool:
+        """True if the file is a ``.model`` file, False if it is a ``tokenizer.json``."""
+        return not _opens_json(self._model_bytes)
 
     @property
     def model_type(self) -> str:

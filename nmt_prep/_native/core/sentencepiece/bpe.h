@@ -24,8 +24,8 @@ class Bpe {
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
     };
 
-    // `merges`: of a model of tokenizers, in order; null for a model of the library, where any two neighbours merge whose
-    // concatenation is a piece.
+    // `merges`: of a model of tokenizers, in order; null for a model of the library, where any two neighbours merge
+    // whose concatenation is a piece.
     Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges);
 
     // Appends the ids of a segment of text that no merge crosses; must be a whole line if there are unused pieces.

@@ -63,7 +63,8 @@ std::string_view CharsMap::replacement_at(std::uint32_t value) const {
     return replacements_.data() + value;  // the whole table ends in NUL
 }
 
-// Visits the rules that the text begins with, shortest first, until the function returns false: visit(size, replacement).
+// Visits the rules that the text begins with, shortest first, until the function returns false: visit(size,
+// replacement).
 template <class Visit>
 void CharsMap::for_each_match(const std::uint8_t* text, std::size_t size, const Visit& visit) const {
     if (units_.empty()) return;

@@ -51,8 +51,8 @@ Model::Model(const ModelFile& file)
     if (file.kind == ModelKind::kBpe)
         bpe_ = std::make_unique<const Bpe>(vocabulary_, file.tokenizers ? &file.tokenizers->merges : nullptr);
     else
-        unigram_ = std::make_unique<const Unigram>(
-            vocabulary_, file.tokenizers ? file.tokenizers->scores : std::vector<double>());
+        unigram_ = std::make_unique<const Unigram>(vocabulary_,
+                                                   file.tokenizers ? file.tokenizers->scores : std::vector<double>());
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
 }
 

@@ -129,8 +129,8 @@ std::uint8_t* TokenizersNormalizer::write_words(std::string_view text, std::uint
 
 std::uint8_t* TokenizersNormalizer::write_text(std::string_view text, bool continued, std::uint8_t* out) const {
     if (text.empty()) return out;
-    const bool has_prefix = rules_.prefix == Prefix::kAlways ||
-                            (rules_.prefix == Prefix::kMissing && !begins_with_space(text));
+    const bool has_prefix =
+        rules_.prefix == Prefix::kAlways || (rules_.prefix == Prefix::kMissing && !begins_with_space(text));
     if (has_prefix && !(continued && rules_.prefix_first_only)) *out++ = ' ';
     if (!rules_.collapse_spaces) return write_spelled(text, out);
     for (std::size_t at = 0; at < text.size();) {
@@ -144,8 +144,8 @@ std::uint8_t* TokenizersNormalizer::write_text(std::string_view text, bool conti
 
 std::size_t TokenizersNormalizer::normalize(const std::uint8_t* text, std::size_t size, bool continued,
                                             std::vector<std::uint8_t>& buffer, std::size_t from) const {
-    std::string_view left = stripped({reinterpret_cast<const char*>(text), size}, rules_.strip_left_first,
-                                     rules_.strip_right_first);
+    std::string_view left =
+        stripped({reinterpret_cast<const char*>(text), size}, rules_.strip_left_first, rules_.strip_right_first);
     // Text whose beginning was removed does not begin the line.
     bool strips_left = !left.empty() && left.data() != reinterpret_cast<const char*>(text);
     // A prefix, or the space before a word, takes one byte more than what it is written from.

@@ -86,8 +86,8 @@ class Unigram {
     void encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                          IdBuffer& ids) const;
 
-    // True if no sum of scores in a pretoken of that many bytes is rounded. Then a segment that no piece crosses has the
-    // same solution wherever it occurs, and can be encoded by itself.
+    // True if no sum of scores in a pretoken of that many bytes is rounded. Then a segment that no piece crosses has
+    // the same solution wherever it occurs, and can be encoded by itself.
     bool sums_are_exact(std::size_t size) const { return static_cast<double>(size) * largest_ <= largest_exact_; }
 
     // The same for runs, which are long and rarely repeat: adds the runs of a group of lines, finds their pieces

@@ -34,8 +34,7 @@ class Cluster {
                 return last_ == Class::kLv || last_ == Class::kV || last_ == Class::kLvt || last_ == Class::kT ||
                        last_ == Class::kPrepend;
             case Class::kRegional: return last_ == Class::kPrepend || (last_ == Class::kRegional && odd_regionals_);
-            case Class::kPictograph:
-                return last_ == Class::kPrepend || joins_pictograph_;
+            case Class::kPictograph: return last_ == Class::kPrepend || joins_pictograph_;
             case Class::kConsonant: return last_ == Class::kPrepend || linked_;
             default: return last_ == Class::kPrepend;
         }

@@ -98,7 +98,8 @@ def _load(path: Path, key: str, config: Config, options: ExistingVocab) -> Token
     if config.outputs and options.has_spm != tokenizer.has_spm:
         found, suffix = ("SentencePiece model", ".model") if tokenizer.has_spm else ("tokenizer.json", ".json")
         raise VocabularyError(
-            f"{key}: {path} is a {found}, which its name does not tell; outputs depend on it, so name a file that ends in {suffix}"
+            f"{key}: {path} is a {found}, which its name does not tell; outputs depend on it, so name a file that ends "
+            f"in {suffix}"
         )
     if options.id_layout is not None and tokenizer.dialect != "sentencepiece":
         raise VocabularyError(

@@ -5,7 +5,7 @@ import pytest
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError, VocabularyError
-from nmt_prep.subwords.byte_bpe.added import AddedToken
+from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import (
     GPT2_PATTERN,
     Pretokenization,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from nmt_prep import __version__
-from nmt_prep.cli import alignment, check, cleaning, downloads, overlap, recipe, report, tasks, text, view
+from nmt_prep.cli import alignment, check, cleaning, downloads, init, overlap, recipe, report, tasks, text, view
 from nmt_prep.cli.cleaning import AllowEmptyOption, ShowRulesOption, allowing_empty, rules_as_yaml
 from nmt_prep.cli.common import (
     ConfigArgument,
@@ -59,6 +59,7 @@ app = typer.Typer(
 )
 
 for _command in (
+    init.init,
     check.check,
     downloads.download,
     downloads.lock,

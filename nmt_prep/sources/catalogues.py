@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -196,7 +196,7 @@ def _mtdata_entry(address: str, languages: Languages) -> dict[str, Any]:
         noted = dict(parse_json(note.read_bytes()))
         if noted.keys() == _MTDATA_FACTS:
             return noted
-    with _quiet():
+    with quiet_mtdata():
         entry = _look_up(address, languages)
     with suppress(OutputError):
         write_json(note, entry)
@@ -209,8 +209,9 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
     try:
         found = index.INDEX[index.DatasetId.parse(address.removeprefix("mtdata:"))]
     except Exception as error:  # mtdata raises KeyError, AssertionError and Exception itself
+        near = _nearest_mtdata(address.removeprefix("mtdata:"), getattr(index.INDEX, "entries", {}))
         raise ConfigError(
-            f"{address}: mtdata has no such corpus; an id is mtdata:<group>-<name>-<version>-<pair>, and "
+            f"{address}: mtdata has no such corpus{near}; an id is mtdata:<group>-<name>-<version>-<pair>, and "
             "`mtdata list --id --langs <pair>` shows them"
         ) from error
     if len(found.did.langs) != 2:
@@ -231,8 +232,25 @@ def _look_up(address: str, languages: Languages) -> dict[str, Any]:
     return {"url": url, "format": kind, "members": members, "columns": columns, "swapped": bool(swapped)}
 
 
+def _nearest_mtdata(wanted: str, entries: Iterable[object]) -> str:
+    """Returns the id nearest to one that mtdata lacks, in words; an empty text if none is near.
+
+    Only ids with the same languages, or if there are none, of the same group are compared, since mtdata has hundreds of
+    thousands.
+    """
+    if wanted.count("-") < 2:
+        return ""
+    group, *_, first, second = wanted.split("-")
+    known = [str(entry) for entry in entries]
+    endings = (f"-{first}-{second}", f"-{second}-{first}")
+    alike = [each for each in known if each.endswith(endings)]
+    alike = alike or [each for each in known if each.startswith(f"{group}-")]
+    near = get_close_matches(wanted, alike, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet_mtdata() -> Iterator[None]:
     """Keeps mtdata from configuring the root logger and from logging."""
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)

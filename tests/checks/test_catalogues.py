@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from importlib import import_module, metadata
 from pathlib import Path
@@ -222,6 +223,26 @@ def test_mtdata_id_with_one_file_per_side() -> None:
 def test_mtdata_ids_that_cannot_be_corpora(address: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         corpus(address)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("Statmt-europarl-11-deu-eng", " (did you mean 'Statmt-europarl-10-deu-eng'?)"),
+        ("Statmt-europarl-10-eng-deu", " (did you mean 'Statmt-europarl-10-deu-eng'?)"),
+        ("OPUS-book-v1-eng-xxx", " (did you mean 'OPUS-books-v1-eng-fra'?)"),
+        ("Nobody-nothing-1-eng-fra", ""),
+        ("europarl", ""),
+    ],
+)
+def test_the_nearest_id_of_mtdata(index: list[str], monkeypatch: pytest.MonkeyPatch, wanted: str, meant: str) -> None:
+    class Index(dict[str, Any]):
+        entries = ("Statmt-europarl-10-deu-eng", "Statmt-europarl-10-deu-fra", "OPUS-books-v1-eng-fra")
+
+    monkeypatch.setattr(sys.modules["mtdata.index"], "INDEX", Index())
+    with pytest.raises(ConfigError, match=re.escape(f"mtdata:{wanted}: mtdata has no such corpus{meant}; an id is")):
+        corpus(f"mtdata:{wanted}")
+    assert index == [wanted]
 
 
 def test_mtdata_is_queried_once_and_prints_nothing(index: list[str], capsys: pytest.CaptureFixture[str]) -> None:

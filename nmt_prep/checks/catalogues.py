@@ -15,6 +15,7 @@ from nmt_prep.config import Config, Corpus
 from nmt_prep.config.corpus import Fields
 from nmt_prep.config.problems import problems_of
 from nmt_prep.config.section import ConfigLanguages, Languages
+from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import format_of, option_keys, reader_of, score_files
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.catalogues import describe_mtdata, describe_sacrebleu, ordered, parse_id
@@ -98,6 +99,8 @@ def _score_problems(corpus: Corpus) -> Iterator[str]:
     kind = format_of(corpus)
     for name, place in score_files(corpus).items():
         at = corpus.scores[name].at
+        if any(map(is_hub_id, place.url or ())):
+            yield f"scores.{name}: an hf: id names a whole data set; name a file of it: hf://datasets/…"
         if isinstance(at, int):
             yield f"scores.{name}: format {kind} has no columns: {_SCORE_FILE}"
         elif place.url is None and (corpus.url.both is None or corpus.url.hub_id is not None):

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from nmt_prep.config.url import is_hub_id
 from nmt_prep.errors import ConfigError
 from nmt_prep.sources.hub import hub_address
 
@@ -26,7 +27,7 @@ def scheme_of(address: str) -> str:
         ConfigError: the scheme is not supported, or the address is not a URL.
     """
     match = _SCHEME.match(address)
-    if match is None and address.startswith("hf:"):
+    if is_hub_id(address):
         raise ConfigError(
             f"{address} names a whole repository of the Hugging Face Hub; name a file of it: hf://datasets/<owner>/"
             "<name>/<path>"
@@ -47,12 +48,12 @@ def scheme_of(address: str) -> str:
 
 
 def local_path(address: str, base_dir: Path) -> Path | None:
-    """Returns the path of a path or ``file:`` URL; None for other addresses.
+    """Returns the path of a path or ``file:`` URL; None for other addresses, and for ``hf:`` ids.
 
     Raises:
         ConfigError: the scheme is not supported, or a ``file:`` URL names another machine.
     """
-    if scheme_of(address) != "file":
+    if is_hub_id(address) or scheme_of(address) != "file":
         return None
     if not address.lower().startswith("file:"):
         return base_dir / address

@@ -85,6 +85,14 @@ def test_flat_columns_and_a_named_split(hub: Hub, tmp_path: Path) -> None:
     assert pairs(config) == [("甲", "a")]
 
 
+def test_a_data_set_beside_a_file_of_evaluation_text(hub: Hub, tmp_path: Path) -> None:
+    (tmp_path / "against.txt").write_text("One.\n")
+    clean = {"decontaminate": {"against": ["file:against.txt"]}}
+    config = config_of(tmp_path, corpus(), clean=clean)
+    run(config, until="clean")
+    assert manifest(config, "clean").counts.pairs_out == 3  # a single word is no leak
+
+
 def test_a_single_file_of_any_format(hub: Hub, tmp_path: Path) -> None:
     hub.dataset(
         "owner/text", {"a/train.en": b"One.\n", "a/train.zh": "一。\n".encode(), "b.tsv": "Two.\t二。\n".encode()}
@@ -193,6 +201,7 @@ def test_a_missing_field_is_told_after_the_first_file(hub: Hub, tmp_path: Path) 
         (corpus(member="a.parquet"), "choose them with split, not source, target or member"),
         (corpus(sha256="0" * 64), "sha256 is for one file; the lock file, or a commit after @ in url"),
         (corpus(scores={"x": {"member": "a"}}), "scores.x: the corpus is a data set, and no archive with a member"),
+        (corpus(scores={"x": {"url": "hf:o/n"}}), "scores.x: an hf: id names a whole data set; name a file of it"),
         ({"name": "c", "url": "a.tsv", "split": "train"}, "split is for a data set that url names by an hf: id"),
     ],
 )

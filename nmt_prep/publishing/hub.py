@@ -92,11 +92,11 @@ class HubPublisher(Publisher):
     def complete(self, number: int, fingerprint: str, wanted: Files, contents: Mapping[str, Content]) -> None:
         head, sizes = self._head(), self._store.sizes()
         before = self._before()
-        if before == Publication(number, dict(wanted)):
+        publication = Publication(number, dict(wanted))
+        if before == publication:
             return
         if before.number != number - 1:
             raise self._interference()
-        manifest = Publication(number, wanted).as_bytes()
         names = _missing(wanted, before, sizes)
         for name in names:
             if (found := _digest(contents[name])) != wanted[name].sha256:
@@ -105,16 +105,17 @@ class HubPublisher(Publisher):
                 )
         operations = [self._addition(name, contents[name]) for name in names]
         operations += [self._deletion(name) for name in sorted(before.files.keys() - wanted.keys()) if name in sizes]
-        operations.append(self._addition(MANIFEST, manifest))
+        operations.append(self._addition(MANIFEST, publication.as_bytes()))
 
         def commit() -> None:
-            if self._before() != Publication(number, dict(wanted)):  # else the answer to an earlier attempt was lost
+            message = f"Publish {len(wanted)} files"
+            try:
                 self._api.create_commit(
-                    operations=operations,
-                    commit_message=f"Publish {len(wanted)} files",
-                    parent_commit=head,
-                    **self._branch,
+                    operations=operations, commit_message=message, parent_commit=head, **self._branch
                 )
+            except Exception:
+                if self._before() != publication:  # else the commit was made, but its answer was lost
+                    raise
 
         self._repeated(commit)
         there = self._store.sizes()

@@ -12,6 +12,7 @@ from nmt_prep.config.publish import PublishSettings
 from nmt_prep.errors import OutputError
 from nmt_prep.publishing.hub import HubPublisher, hub_url_problem
 from nmt_prep.publishing.publication import PublishedFile
+from nmt_prep.sources.timing import Clock
 from tests.hub import LARGE, TOKEN, Hub, Repository, running_hub
 
 huggingface_hub = pytest.importorskip("huggingface_hub", reason="the extra huggingface is not installed")
@@ -69,7 +70,7 @@ class Scene:
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
     with running_hub() as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         yield Scene(tmp_path, hub)
@@ -121,6 +122,26 @@ def test_an_interrupted_publication_resumes(scene: Scene) -> None:
     scene.publish(FILES)
     assert scene.there().keys() == {*FILES, MANIFEST}
     assert scene.sent() == []
+
+
+def test_a_failed_commit_is_tried_again(scene: Scene) -> None:
+    scene.hub.broken["/commit/"] = 503
+    clock = Clock(sleep=lambda seconds: scene.hub.broken.clear())
+    publisher = HubPublisher(PublishSettings(url="hf://datasets/owner/name", retries=1), clock)
+    publisher.complete(1, "f", {"vocab/c": PublishedFile(1, digest(b"c"))}, {"vocab/c": b"c"})
+    assert scene.there().keys() == {"vocab/c", MANIFEST}
+
+
+def test_a_commit_whose_answer_is_lost_is_not_made_twice(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = huggingface_hub.HfApi.create_commit
+
+    def lost(self: Any, *args: Any, **options: Any) -> Any:
+        original(self, *args, **options)
+        raise ConnectionResetError
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", lost)
+    scene.publish(FILES)
+    assert scene.repository.messages == ["files", "Publish 3 files"]
 
 
 def test_files_of_others_are_not_overwritten(scene: Scene) -> None:

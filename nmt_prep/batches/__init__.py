@@ -1,7 +1,8 @@
 """The batches of an epoch: one plan that every loader carries out, and the loader of NumPy arrays."""
 
+from nmt_prep.batches.cutting import cut_window
 from nmt_prep.batches.options import BatchOptions, EpochOptions, MixOptions, Options, ShardOptions
-from nmt_prep.batches.plan import BatchPlan, cut_window, plan_batches
+from nmt_prep.batches.plan import BatchPlan, plan_batches
 from nmt_prep.batches.reader import IdBatch, read_batches, read_records
 
 __all__ = [

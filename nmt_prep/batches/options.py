@@ -79,6 +79,7 @@ def check_job_shard(num_shards: int, shard_index: int) -> None:
 
 TooLong: TypeAlias = Literal["drop", "truncate"]
 Bucketing: TypeAlias = Literal["window", "optimal", "t2t"]
+EqualBatches: TypeAlias = Literal["split"] | bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,18 +185,22 @@ class ShardOptions:
     Attributes:
         num_shards: number of workers.
         shard_index: number of this worker, from 0.
-        equal_batches: give all workers the same number of batches, that of the worker with the fewest.
+        equal_batches: gives all workers the same number of batches: ``"split"`` that of the worker with the most, the
+            last batches of the others are split, and no pair is lost; True that of the worker with the fewest, and the
+            others leave their last batches out.
 
     Raises:
-        ArgumentError: ``shard_index`` is out of range.
+        ArgumentError: ``shard_index`` is out of range, or ``equal_batches`` is none of these values.
     """
 
     num_shards: int = 1
     shard_index: int = 0
-    equal_batches: bool = False
+    equal_batches: EqualBatches = False
 
     def __post_init__(self) -> None:
         check_job_shard(self.num_shards, self.shard_index)
+        if self.equal_batches not in (True, False, "split"):
+            raise ArgumentError(f"equal_batches is {self.equal_batches!r}; it must be True, False or 'split'")
 
 
 class Keywords(TypedDict, total=False):
@@ -222,7 +227,7 @@ class Keywords(TypedDict, total=False):
     sharding: ShardOptions
     num_shards: int
     shard_index: int
-    equal_batches: bool
+    equal_batches: EqualBatches
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,7 @@
 
 A plan is a pure function of the dataset and the options. It lists the windows of the epoch, and counts the batches of
 each window from the shards' indexes. A loader reads the windows from ``plan.start`` on, divides each into batches with
-:func:`cut_window`, copies the ids of their pairs, and stops after ``plan.batches_left``.
-
-All loaders use the same :func:`cut_window`, each with its own kind of vectors.
+:func:`~nmt_prep.batches.cutting.cut_window`, copies the ids of their pairs, and stops after ``plan.batches_left``.
 """
 
 from __future__ import annotations
@@ -19,10 +17,12 @@ import numpy as np
 from _nmt_prep_core import pack_rounds
 
 from nmt_prep.batches import vectors
+from nmt_prep.batches.cutting import sizes_of_batches
 from nmt_prep.batches.epoch import WINDOW_PAIRS, CorpusMix, EpochOrder, SplitIndex, Window, corpus_mix
-from nmt_prep.batches.options import Options
-from nmt_prep.batches.rules import BatchRule, Buckets
-from nmt_prep.batches.vectors import Int64s, Scalar, Vector, Vectors
+from nmt_prep.batches.options import EqualBatches, Options
+from nmt_prep.batches.rules import BatchRule
+from nmt_prep.batches.splitting import WHOLE, Split, split_into
+from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.records import DatasetInfo, check_records, records_in
 from nmt_prep.records.index import SATURATED
@@ -33,6 +33,14 @@ class Place(NamedTuple):
 
     window: int
     done: int
+
+
+class _SplitWindow(NamedTuple):
+    added: int
+    split: Split
+
+
+_UNSPLIT = _SplitWindow(0, WHOLE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class BatchPlan:
         mix: number of copies of each pair in the epoch; None if each occurs once.
         pad_to_limits: True if batches are padded to the limits of their buckets.
         skip_batches: number of batches to skip at the start.
-        equal_batches: True if all workers get the same number of batches.
+        equal_batches: whether and how all workers get the same number of batches, see :class:`ShardOptions`.
     """
 
     info: DatasetInfo
@@ -55,7 +63,7 @@ class BatchPlan:
     mix: CorpusMix | None = None
     pad_to_limits: bool = False
     skip_batches: int = 0
-    equal_batches: bool = False
+    equal_batches: EqualBatches = False
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
@@ -64,7 +72,13 @@ class BatchPlan:
 
     def batches(self) -> Iterator[int]:
         """Returns the number of batches of each window; reads the indexes, about a second for 100 million pairs."""
-        return map(self._batches, self.windows)
+        counts = map(self._batches, self.windows)
+        return (count + self._split_windows.get(number, _UNSPLIT).added for number, count in enumerate(counts))
+
+    @cached_property
+    def total(self) -> int:
+        """Number of batches of the worker in the epoch."""
+        return sum(self.batches()) if self.batches_of_all is None else self.batches_of_all
 
     @cached_property
     def batches_of_all(self) -> int | None:
@@ -72,7 +86,37 @@ class BatchPlan:
         if not self.equal_batches:
             return None
         orders = (replace(self.order, shard_index=index) for index in range(self.order.num_shards))
-        return min(sum(replace(self, order=order).batches()) for order in orders)
+        counts = (sum(replace(self, order=order, equal_batches=False).batches()) for order in orders)
+        return max(counts) if self.equal_batches == "split" else min(counts)
+
+    def split_of(self, number: int) -> Split:
+        """Returns how the batches of a window are split."""
+        return self._split_windows.get(number, _UNSPLIT).split
+
+    @cached_property
+    def _split_windows(self) -> dict[int, _SplitWindow]:
+        """The last windows, as many as have enough pairs for the missing batches.
+
+        Raises:
+            ArgumentError: all of them together have not.
+        """
+        if self.equal_batches != "split" or self.batches_of_all is None:
+            return {}
+        missing = self.batches_of_all - sum(map(self._batches, self.windows))
+        found = {}
+        for number in range(len(self.windows) - 1, -1, -1):
+            if not missing:
+                break
+            sizes = sizes_of_batches(self._lengths(self.windows[number]), self.rule)
+            added = min(missing, int(sizes.sum()) - len(sizes))
+            found[number] = _SplitWindow(added, split_into(sizes, len(sizes) + added))
+            missing -= added
+        if missing:
+            raise ArgumentError(
+                f"worker {self.order.shard_index} of {self.order.num_shards} has too few pairs for the "
+                f"{self.batches_of_all} batches of another worker; make batches larger, or set equal_batches to True"
+            )
+        return found
 
     @cached_property
     def batches_left(self) -> int | None:
@@ -106,9 +150,13 @@ class BatchPlan:
         )
 
     def _batches(self, window: Window) -> int:
+        return self.rule.count(self._lengths(window))
+
+    def _lengths(self, window: Window) -> Int64s:
+        """Returns the number of pairs of each length in a window; rows, if packed, all count as of length 0."""
         index = self.order.index
         if index.packed:
-            return self.rule.count(np.array([window.take]))
+            return np.array([window.take])
         own = slice(window.skip, window.skip + window.take)
         pairs = index.pairs_of(window.runs)
         copies = None
@@ -122,8 +170,8 @@ class BatchPlan:
                 "set max_length"
             )
         if self.rule.row_length is None:
-            return self.rule.count(self.rule.admitted(longer, copies))
-        return self.rule.count(np.array([self._packed_rows(source, target, longer, copies)]))
+            return self.rule.admitted(longer, copies)
+        return np.array([self._packed_rows(source, target, longer, copies)])
 
     def _packed_rows(self, source: Int64s, target: Int64s, longer: Int64s, copies: Int64s | None) -> int:
         kept = np.arange(len(longer)) if copies is None else np.repeat(np.arange(len(longer)), copies)
@@ -161,6 +209,8 @@ def plan_batches(
     index = SplitIndex.load(records_dir, info, split)
     if batching.packed is False:
         index = replace(index, packed=False)
+    if sharding.equal_batches == "split" and batching.drop_remainder:
+        raise ArgumentError("drop_remainder keeps the size of batches; set equal_batches to True, which splits none")
     seed = order.seed if order.shuffle else None
     return BatchPlan(
         info,
@@ -171,159 +221,3 @@ def plan_batches(
         order.skip_batches,
         sharding.equal_batches,
     )
-
-
-class WindowPairs(NamedTuple):
-    """The lengths of the pairs of a window, and the part of it to deliver.
-
-    Attributes:
-        number: number of the window in the worker's epoch; its random numbers depend on it, and so not on the window
-            that a loader starts from.
-        runs: int64, shape ``[runs]``: numbers of its runs.
-        skip: number of pairs (rows, if packed) at the start that belong to another worker.
-        take: number of pairs (rows, if packed) of this window after these.
-        done: number of its batches to skip, because they were delivered before.
-        source: int64, shape ``[pairs]``: lengths of the sources.
-        target: int64, shape ``[pairs]``: lengths of the targets.
-        corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
-    """
-
-    number: Scalar
-    runs: Vector
-    skip: Scalar
-    take: Scalar
-    done: Scalar
-    source: Vector
-    target: Vector
-    corpora: Vector | None
-    row_pairs: Vector
-
-
-class Batches(NamedTuple):
-    """The batches of a window.
-
-    Attributes:
-        pairs: int64: numbers of the window's pairs in the order of batches (and of rows, if packed). The loader
-            truncates their ids to the rule's ``max_length``.
-        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None if pairs are not packed.
-        sizes: int64, shape ``[batches]``: number of pairs (rows, if packed) in each batch, never 0.
-        widths: int64, shape ``[batches]``: length to which both sides of each batch are padded; None for the longest
-            row of each side. Packed rows are padded to the rule's ``row_length``.
-    """
-
-    pairs: Vector
-    row_pairs: Vector | None
-    sizes: Vector
-    widths: Vector | None
-
-
-def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
-    """Divides a window into its batches, in the order in which they are delivered.
-
-    Args:
-        plan: the plan of the epoch.
-        window: the lengths of the pairs.
-        on: the operations on vectors.
-    """
-    if plan.rule.row_length is None:
-        return _batches_of_pairs(plan, window, on)
-    return _batches_of_rows(plan, window, on)
-
-
-def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
-    pairs, source, target = _admitted(plan, window, on)
-    key = plan.order.key
-    order = _shuffled(on.size(pairs), key, 2 * window.number, on)
-    if plan.rule.buckets is None:
-        order = on.take(order, longest_first(on.take(source, order), on.take(target, order), on))
-        sizes = batch_sizes(on.take(on.maximum(source, target), order), plan.rule, on)
-        starts, limits = on.sums_before(sizes), None
-    else:
-        bucket = on.first_at_least(np.array(plan.rule.buckets.limits), on.take(on.maximum(source, target), order))
-        order = on.take(order, on.argsort(bucket))
-        starts, sizes, limits = _batches_of_buckets(bucket, plan.rule.buckets, plan.rule.drop_remainder, on)
-    batches = _shuffled(on.size(sizes), key, 2 * window.number + 1, on)[window.done :]
-    sizes = on.take(sizes, batches)
-    places = on.spans(on.take(starts, batches), sizes)
-    widths = on.take(limits, batches) if plan.pad_to_limits else None
-    return Batches(on.take(pairs, on.take(order, places)), None, sizes, widths)
-
-
-def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
-    rule = plan.rule
-    if plan.order.index.packed:
-        pairs, row_pairs = on.span(0, on.size(window.source)), window.row_pairs
-        # A pair that is longer than a row has a row to itself, which is left out.
-        longer = on.take(on.maximum(window.source, window.target), on.sums_before(row_pairs))
-        rows = on.where(longer <= rule.row_length)[window.skip : window.skip + window.take]
-    else:
-        pairs, source, target = _admitted(plan, window, on)
-        places, row_pairs = on.pack_rows(source, target, rule.row_length)
-        pairs, rows = on.take(pairs, places), on.span(0, on.size(row_pairs))
-    sizes = batch_sizes(rows, rule, on)[window.done :]
-    order = _shuffled(on.size(rows), plan.order.key, 2 * window.number, on)
-    rows = on.take(rows, order)[window.done * (rule.pairs or 1) :]
-    starts, row_pairs = on.take(on.sums_before(row_pairs), rows), on.take(row_pairs, rows)
-    return Batches(on.take(pairs, on.spans(starts, row_pairs)), row_pairs, sizes, None)
-
-
-def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector, Vector, Vector]:
-    """Returns the worker's pairs, with copies and without those too long, and the lengths of both sides."""
-    pairs = on.span(window.skip, window.skip + window.take)
-    if plan.mix is not None:
-        run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
-        pairs = on.repeat(pairs, on.take(plan.mix.copies(window.corpora, window.runs, run_pairs, on), pairs))
-    source, target = on.take(window.source, pairs), on.take(window.target, pairs)
-    most = plan.rule.max_length
-    if most is None:
-        return pairs, source, target
-    if plan.rule.too_long == "truncate":
-        return pairs, on.minimum(source, most), on.minimum(target, most)
-    kept = on.where(on.maximum(source, target) <= most)
-    return on.take(pairs, kept), on.take(source, kept), on.take(target, kept)
-
-
-def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
-    """Sorts pairs by the longer side, descending, then by source minus target; returns their numbers.
-
-    The difference alternates between ascending and descending from one length of the longer side to the next. So
-    neighbours have similar lengths on both sides even where the longer side changes. The sort is stable.
-    """
-    longer, difference = on.maximum(source, target), source - target
-    key = longer * 2 * (on.greatest(longer) + 1) + on.choose(longer % 2 < 1, difference, -difference)
-    return on.argsort(-key)
-
-
-def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors) -> Vector:
-    """Returns the number of pairs of each batch; all but the last are as large as the rule allows.
-
-    Args:
-        longer: length of each pair's longer side, descending; for packed rows only the number of elements matters.
-        rule: limits of a batch, without buckets.
-        on: the operations on vectors.
-    """
-    if rule.pairs is None:
-        return on.jumps(on.maximum(rule.tokens // on.maximum(longer, 1), 1))
-    count = on.size(longer)
-    sizes = on.minimum(count - on.span(0, count, rule.pairs), rule.pairs)
-    return sizes[: count // rule.pairs] if rule.drop_remainder else sizes
-
-
-def _batches_of_buckets(
-    bucket: Vector, buckets: Buckets, drop_remainder: bool, on: Vectors
-) -> tuple[Vector, Vector, Vector]:
-    """Returns the start of each batch in the order of buckets, its number of pairs, and its bucket's limit."""
-    limits, capacities = np.array(buckets.limits), np.array(buckets.capacities)
-    counts = on.counts(bucket, len(limits))
-    batches = counts // capacities if drop_remainder else -(-counts // capacities)
-    of = on.repeat(on.span(0, len(limits)), batches)
-    capacity = on.take(capacities, of)
-    before = (on.span(0, on.size(of)) - on.take(on.sums_before(batches), of)) * capacity
-    starts = on.take(on.sums_before(counts), of) + before
-    return starts, on.minimum(capacity, on.take(counts, of) - before), on.take(limits, of)
-
-
-def _shuffled(count: Scalar, key: int | None, number: Scalar, on: Vectors) -> Vector:
-    """Returns the numbers below ``count``, shuffled if there is a key."""
-    return on.span(0, count) if key is None else on.argsort(on.random(key, number, count))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from nmt_prep.batches import vectors
+from nmt_prep.batches.cutting import WindowPairs, cut_window
 from nmt_prep.batches.epoch import WINDOW_PAIRS, Window
 from nmt_prep.batches.options import Keywords, Options
-from nmt_prep.batches.plan import BatchPlan, WindowPairs, cut_window, plan_batches
+from nmt_prep.batches.plan import BatchPlan, Place, plan_batches
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
+from nmt_prep.errors import RecordsError
 from nmt_prep.records.reader import PairColumns, read_span
 
 
@@ -29,19 +32,26 @@ class IdBatch:
         row_pairs: int64, shape ``[rows]``: number of pairs in each packed row, whose pairs are consecutive in
             ``source`` and ``target``; None if pairs are not packed.
         width: length to which both sides are to be padded; None for the longest row of each side.
+        corpora: int32, shape ``[pairs]``: number of each pair's corpus in ``dataset.json``; None unless asked for.
     """
 
     source: Ragged
     target: Ragged
     row_pairs: Int64s | None = None
     width: int | None = None
+    corpora: npt.NDArray[np.int32] | None = None
 
     def __iter__(self) -> Iterator[Ragged]:
         return iter((self.source, self.target))
 
 
 def read_records(
-    run_dir: str | Path, split: str, *, check: Literal["full", "quick"] = "full", **options: Unpack[Keywords]
+    run_dir: str | Path,
+    split: str,
+    *,
+    corpus_ids: bool = False,
+    check: Literal["full", "quick"] = "full",
+    **options: Unpack[Keywords],
 ) -> Iterator[IdBatch]:
     """Returns the batches of one epoch of a split, from the shards that a run wrote, without TensorFlow.
 
@@ -51,6 +61,7 @@ def read_records(
     Args:
         run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
         split: name of the split.
+        corpus_ids: also yield the number of each pair's corpus.
         check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
         options: attributes of :class:`BatchOptions`, :class:`MixOptions`, :class:`EpochOptions` and
             :class:`ShardOptions`, or instances of these as ``batching``, ``mixing``, ``order`` and ``sharding``.
@@ -62,33 +73,75 @@ def read_records(
         RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
         ArgumentError: an option is out of range, or conflicts with another one.
     """
-    return read_batches(plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS))
+    plan = plan_batches(run_dir, split, Options.of(options), check, WINDOW_PAIRS)
+    return read_batches(plan, corpus_ids=corpus_ids)
 
 
-def read_batches(plan: BatchPlan) -> Iterator[IdBatch]:
-    """Returns the batches of a plan.
+def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
+    """Returns the batches of a plan, or every ``parts``-th of them.
+
+    Args:
+        plan: the plan.
+        corpus_ids: also yield the number of each pair's corpus.
+        part: number of the first batch, counted from the plan's start.
+        parts: distance from one batch to the next.
 
     Raises:
-        RecordsError: a shard is damaged; raised when the iterator reaches the damage.
+        RecordsError: a shard is damaged; raised when the iterator reaches the damage. Or the records do not have
+            the corpora that are asked for.
         ArgumentError: ``skip_batches`` exceeds the number of batches in the epoch.
     """
-    first, done = plan.start
-    windows = enumerate(plan.windows[first:], first)
-    batches = (
-        batch
-        for number, window in windows
-        for batch in _batches_of_window(plan, number, window, done if number == first else 0)
-    )
-    return islice(batches, plan.batches_left)
+    if corpus_ids:
+        check_corpora(plan)
+    batches = chain.from_iterable(_read_windows(plan, plan.start, corpus_ids))
+    return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
 
 
-def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int) -> Iterator[IdBatch]:
+def check_corpora(plan: BatchPlan) -> None:
+    """Checks that the corpus of each pair is known.
+
+    Raises:
+        RecordsError: it is not, because an earlier version wrote the records.
+    """
+    if any(shard.index is None for split in plan.info.splits.values() for shard in split.shards):
+        raise RecordsError(
+            "the records do not have the corpora of their pairs, because an earlier version wrote them; run the encode "
+            "stage again, or leave out corpus_ids"
+        )
+
+
+class _Batch(NamedTuple):
+    """The place of a batch in its window."""
+
+    window: PairColumns
+    pairs: Int64s
+    row_pairs: Int64s | None
+    width: int | None
+    max_length: int | None
+    corpora: npt.NDArray[np.int32] | None
+
+    def read(self) -> IdBatch:
+        """Copies the ids."""
+        source, target = (
+            _rows(side, self.pairs, self.max_length) for side in (self.window.inputs, self.window.targets)
+        )
+        corpora = None if self.corpora is None else self.corpora[self.pairs]
+        return IdBatch(source, target, self.row_pairs, self.width, corpora)
+
+
+def _read_windows(plan: BatchPlan, start: Place, corpus_ids: bool) -> Iterator[Iterator[_Batch]]:
+    for number, window in enumerate(plan.windows[start.window :], start.window):
+        yield _batches_of_window(plan, number, window, start.done if number == start.window else 0, corpus_ids)
+
+
+def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int, corpus_ids: bool) -> Iterator[_Batch]:
     pairs = _read(plan, window)
-    corpora, row_pairs = pairs.corpora, pairs.row_pairs
     lengths = pairs.inputs.lengths, pairs.targets.lengths
+    scalars = number, window.runs, window.skip, window.take, done
     cut = cut_window(
-        plan, WindowPairs(number, window.runs, window.skip, window.take, done, *lengths, corpora, row_pairs), vectors
+        plan, WindowPairs(*scalars, *lengths, pairs.corpora, pairs.row_pairs, plan.split_of(number)), vectors
     )
+    corpora = _corpora(plan, window, pairs) if corpus_ids else None
     pair = row = 0
     for batch, size in enumerate(cut.sizes.tolist()):
         rows = None if cut.row_pairs is None else cut.row_pairs[row : row + size]
@@ -97,8 +150,14 @@ def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int) 
         chosen = cut.pairs[pair : pair + count]
         pair += count
         width = plan.rule.row_length if cut.widths is None else int(cut.widths[batch])
-        source, target = (_rows(side, chosen, plan.rule.max_length) for side in (pairs.inputs, pairs.targets))
-        yield IdBatch(source, target, rows, width)
+        yield _Batch(pairs, chosen, rows, width, plan.rule.max_length, corpora)
+
+
+def _corpora(plan: BatchPlan, window: Window, pairs: PairColumns) -> npt.NDArray[np.int32]:
+    """Returns the corpora of a window's pairs; records of layout ``example`` have them in their index."""
+    if pairs.corpora is not None:
+        return pairs.corpora
+    return plan.order.index.pairs_of(window.runs)[:, 2].astype(np.int32)
 
 
 def _read(plan: BatchPlan, window: Window) -> PairColumns:

@@ -60,6 +60,11 @@ def greatest(vector: Int64s, /) -> int:
     return int(vector.max(initial=0))
 
 
+def total(vector: Int64s, /) -> int:
+    """Returns the sum of all elements."""
+    return int(vector.sum())
+
+
 def sums_before(vector: Int64s, /) -> Int64s:
     """Returns the sum of the elements before each element."""
     return np.cumsum(vector) - vector

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from nmt_prep.batches import BatchPlan, Options, cut_window, plan_batches
+from nmt_prep.batches.cutting import WindowPairs
 from nmt_prep.batches.epoch import WINDOW_PAIRS
 from nmt_prep.batches.options import Keywords, check_choice
-from nmt_prep.batches.plan import WindowPairs
 from nmt_prep.errors import ArgumentError, RecordsError
 from nmt_prep.input import tensors
 from nmt_prep.input.batching import (
@@ -96,9 +96,10 @@ def _chunks(serialized: tf.Tensor) -> Pairs:
 
 
 class WindowRecords(NamedTuple):
-    """The records of a window; the first fields are those of :class:`~nmt_prep.batches.plan.WindowPairs`.
+    """The records of a window; the other fields are those of :class:`~nmt_prep.batches.cutting.WindowPairs`.
 
-    ``records`` are its records as strings, shape ``[records]``.
+    ``records`` are its records as strings, shape ``[records]``. ``entries`` are the entries of their pairs in the index,
+    as strings, shape ``[runs]``; None where corpora are in the records, or not asked for.
     """
 
     number: tf.Tensor
@@ -106,7 +107,9 @@ class WindowRecords(NamedTuple):
     skip: tf.Tensor
     take: tf.Tensor
     done: tf.Tensor
+    split: Split
     records: tf.Tensor
+    entries: tf.Tensor | None
 
 
 def read_windows(plan: BatchPlan) -> tf.data.Dataset:

@@ -17,6 +17,7 @@ repeat = tf.repeat
 minimum = tf.minimum
 maximum = tf.maximum
 greatest = tf.reduce_max
+total = tf.reduce_sum
 
 
 def size(vector: tf.Tensor, /) -> tf.Tensor:

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nmt_prep.batches import BatchOptions, BatchPlan, cut_window, vectors
+from nmt_prep.batches.cutting import WindowPairs
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
-from nmt_prep.batches.plan import WindowPairs
 from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.records import DatasetInfo

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.batches import vectors
+from nmt_prep.batches.cutting import Batches, WindowPairs, batch_sizes, cut_window, longest_first
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
-from nmt_prep.batches.plan import Batches, BatchPlan, WindowPairs, batch_sizes, cut_window, longest_first
+from nmt_prep.batches.plan import BatchPlan
 from nmt_prep.batches.rules import BatchRule, Buckets, fixed_buckets
 from nmt_prep.records import DatasetInfo
 from tests.reference.batching import token_batch_sizes

@@ -1,0 +1,192 @@
+"""Divides a window into its batches, with operations on vectors of any kind.
+
+All loaders use the same :func:`cut_window`, each with its own kind of vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nmt_prep.batches import vectors
+from nmt_prep.batches.rules import BatchRule, Buckets
+from nmt_prep.batches.splitting import WHOLE, Split, split_batches
+from nmt_prep.batches.vectors import Int64s, Scalar, Vector, Vectors
+
+if TYPE_CHECKING:
+    from nmt_prep.batches.plan import BatchPlan
+
+
+class WindowPairs(NamedTuple):
+    """The lengths of the pairs of a window, and the part of it to deliver.
+
+    Attributes:
+        number: number of the window in the worker's epoch; its random numbers depend on it, and so not on the window
+            that a loader starts from.
+        runs: int64, shape ``[runs]``: numbers of its runs.
+        skip: number of pairs (rows, if packed) at the start that belong to another worker.
+        take: number of pairs (rows, if packed) of this window after these.
+        done: number of its batches to skip, because they were delivered before.
+        source: int64, shape ``[pairs]``: lengths of the sources.
+        target: int64, shape ``[pairs]``: lengths of the targets.
+        corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
+        split: how the batches are split, see :meth:`BatchPlan.split_of`.
+    """
+
+    number: Scalar
+    runs: Vector
+    skip: Scalar
+    take: Scalar
+    done: Scalar
+    source: Vector
+    target: Vector
+    corpora: Vector | None
+    row_pairs: Vector
+    split: Split = WHOLE
+
+
+class Batches(NamedTuple):
+    """The batches of a window.
+
+    Attributes:
+        pairs: int64: numbers of the window's pairs in the order of batches (and of rows, if packed). The loader
+            truncates their ids to the rule's ``max_length``.
+        row_pairs: int64, shape ``[rows]``: number of pairs in each row; None if pairs are not packed.
+        sizes: int64, shape ``[batches]``: number of pairs (rows, if packed) in each batch, never 0.
+        widths: int64, shape ``[batches]``: length to which both sides of each batch are padded; None for the longest
+            row of each side. Packed rows are padded to the rule's ``row_length``.
+    """
+
+    pairs: Vector
+    row_pairs: Vector | None
+    sizes: Vector
+    widths: Vector | None
+
+
+def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
+    """Divides a window into its batches, in the order in which they are delivered.
+
+    Args:
+        plan: the plan of the epoch.
+        window: the lengths of the pairs.
+        on: the operations on vectors.
+    """
+    if plan.rule.row_length is None:
+        return _batches_of_pairs(plan, window, on)
+    return _batches_of_rows(plan, window, on)
+
+
+def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
+    pairs, source, target = _admitted(plan, window, on)
+    key = plan.order.key
+    order = _shuffled(on.size(pairs), key, 2 * window.number, on)
+    if plan.rule.buckets is None:
+        order = on.take(order, longest_first(on.take(source, order), on.take(target, order), on))
+        sizes = batch_sizes(on.take(on.maximum(source, target), order), plan.rule, on)
+        starts, limits = on.sums_before(sizes), None
+    else:
+        bucket = on.first_at_least(np.array(plan.rule.buckets.limits), on.take(on.maximum(source, target), order))
+        order = on.take(order, on.argsort(bucket))
+        starts, sizes, limits = _batches_of_buckets(bucket, plan.rule.buckets, plan.rule.drop_remainder, on)
+    batches = _shuffled(on.size(sizes), key, 2 * window.number + 1, on)
+    batch, before, sizes = (part[window.done :] for part in split_batches(on.take(sizes, batches), window.split, on))
+    batches = on.take(batches, batch)
+    places = on.spans(on.take(starts, batches) + before, sizes)
+    widths = on.take(limits, batches) if plan.pad_to_limits else None
+    return Batches(on.take(pairs, on.take(order, places)), None, sizes, widths)
+
+
+def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
+    rule = plan.rule
+    if plan.order.index.packed:
+        pairs, row_pairs = on.span(0, on.size(window.source)), window.row_pairs
+        # A pair that is longer than a row has a row to itself, which is left out.
+        longer = on.take(on.maximum(window.source, window.target), on.sums_before(row_pairs))
+        rows = on.where(longer <= rule.row_length)[window.skip : window.skip + window.take]
+    else:
+        pairs, source, target = _admitted(plan, window, on)
+        places, row_pairs = on.pack_rows(source, target, rule.row_length)
+        pairs, rows = on.take(pairs, places), on.span(0, on.size(row_pairs))
+    sizes = split_batches(batch_sizes(rows, rule, on), window.split, on).sizes
+    order = _shuffled(on.size(rows), plan.order.key, 2 * window.number, on)
+    rows = on.take(rows, order)[on.total(sizes[: window.done]) :]
+    sizes = sizes[window.done :]
+    starts, row_pairs = on.take(on.sums_before(row_pairs), rows), on.take(row_pairs, rows)
+    return Batches(on.take(pairs, on.spans(starts, row_pairs)), row_pairs, sizes, None)
+
+
+def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector, Vector, Vector]:
+    """Returns the worker's pairs, with copies and without those too long, and the lengths of both sides."""
+    pairs = on.span(window.skip, window.skip + window.take)
+    if plan.mix is not None:
+        run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
+        pairs = on.repeat(pairs, on.take(plan.mix.copies(window.corpora, window.runs, run_pairs, on), pairs))
+    source, target = on.take(window.source, pairs), on.take(window.target, pairs)
+    most = plan.rule.max_length
+    if most is None:
+        return pairs, source, target
+    if plan.rule.too_long == "truncate":
+        return pairs, on.minimum(source, most), on.minimum(target, most)
+    kept = on.where(on.maximum(source, target) <= most)
+    return on.take(pairs, kept), on.take(source, kept), on.take(target, kept)
+
+
+def longest_first(source: Vector, target: Vector, on: Vectors) -> Vector:
+    """Sorts pairs by the longer side, descending, then by source minus target; returns their numbers.
+
+    The difference alternates between ascending and descending from one length of the longer side to the next. So
+    neighbours have similar lengths on both sides even where the longer side changes. The sort is stable.
+    """
+    longer, difference = on.maximum(source, target), source - target
+    key = longer * 2 * (on.greatest(longer) + 1) + on.choose(longer % 2 < 1, difference, -difference)
+    return on.argsort(-key)
+
+
+def batch_sizes(longer: Vector, rule: BatchRule, on: Vectors) -> Vector:
+    """Returns the number of pairs of each batch; all but the last are as large as the rule allows.
+
+    Args:
+        longer: length of each pair's longer side, descending; for packed rows only the number of elements matters.
+        rule: limits of a batch, without buckets.
+        on: the operations on vectors.
+    """
+    if rule.pairs is None:
+        return on.jumps(on.maximum(rule.tokens // on.maximum(longer, 1), 1))
+    count = on.size(longer)
+    sizes = on.minimum(count - on.span(0, count, rule.pairs), rule.pairs)
+    return sizes[: count // rule.pairs] if rule.drop_remainder else sizes
+
+
+def sizes_of_batches(histogram: Int64s, rule: BatchRule) -> Int64s:
+    """Returns the number of pairs of each batch of a window, in order of length.
+
+    Args:
+        histogram: number of pairs of each length of the longer side; of rows, all at 0, if packed.
+        rule: limits of a batch.
+    """
+    longer = np.repeat(np.arange(len(histogram))[::-1], histogram[::-1])
+    if rule.buckets is None:
+        return np.asarray(batch_sizes(longer, rule, vectors))
+    bucket = np.searchsorted(rule.buckets.limits, longer)
+    return np.asarray(_batches_of_buckets(bucket, rule.buckets, rule.drop_remainder, vectors)[1])
+
+
+def _batches_of_buckets(
+    bucket: Vector, buckets: Buckets, drop_remainder: bool, on: Vectors
+) -> tuple[Vector, Vector, Vector]:
+    """Returns the start of each batch in the order of buckets, its number of pairs, and its bucket's limit."""
+    limits, capacities = np.array(buckets.limits), np.array(buckets.capacities)
+    counts = on.counts(bucket, len(limits))
+    batches = counts // capacities if drop_remainder else -(-counts // capacities)
+    of = on.repeat(on.span(0, len(limits)), batches)
+    capacity = on.take(capacities, of)
+    before = (on.span(0, on.size(of)) - on.take(on.sums_before(batches), of)) * capacity
+    starts = on.take(on.sums_before(counts), of) + before
+    return starts, on.minimum(capacity, on.take(counts, of) - before), on.take(limits, of)
+
+
+def _shuffled(count: Scalar, key: int | None, number: Scalar, on: Vectors) -> Vector:
+    """Returns the numbers below ``count``, shuffled if there is a key."""
+    return on.span(0, count) if key is None else on.argsort(on.random(key, number, count))

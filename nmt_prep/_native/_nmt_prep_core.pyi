@@ -254,6 +254,20 @@ class Bucket:
         npt.NDArray[np.int32],
     ]: ...
 
+# batches.cpp
+def select_rows(
+    values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64], longest: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+def pad_rows(
+    values: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    row_pairs: npt.NDArray[np.int64],
+    cells: int,
+    padding: int,
+    first: int,
+    out: npt.NDArray[np.int64],
+) -> None: ...
+
 # outputs.cpp
 def piece_lines(
     values: npt.NDArray[np.int32],

@@ -33,6 +33,8 @@ class WindowPairs(NamedTuple):
         corpora: int64, shape ``[pairs]``: number of each pair's corpus; None in layout ``example``.
         row_pairs: int64, shape ``[rows]``: number of pairs in each row of the records; empty if they are not packed.
         split: how the batches are split, see :meth:`BatchPlan.split_of`.
+        key: of the random numbers of the window's epoch; None for that of the plan.
+        shift: int64, shape ``[corpora]``: of the mix of the window's epoch; None for that of the plan.
     """
 
     number: Scalar
@@ -45,6 +47,8 @@ class WindowPairs(NamedTuple):
     corpora: Vector | None
     row_pairs: Vector
     split: Split = WHOLE
+    key: Scalar | None = None
+    shift: Vector | None = None
 
 
 class Batches(NamedTuple):
@@ -80,7 +84,7 @@ def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
 
 def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
     pairs, source, target = _admitted(plan, window, on)
-    key = plan.order.key
+    key = plan.order.key if window.key is None else window.key
     order = _shuffled(on.size(pairs), key, 2 * window.number, on)
     if plan.rule.buckets is None:
         order = on.take(order, longest_first(on.take(source, order), on.take(target, order), on))
@@ -110,7 +114,8 @@ def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batch
         places, row_pairs = on.pack_rows(source, target, rule.row_length)
         pairs, rows = on.take(pairs, places), on.span(0, on.size(row_pairs))
     sizes = split_batches(batch_sizes(rows, rule, on), window.split, on).sizes
-    order = _shuffled(on.size(rows), plan.order.key, 2 * window.number, on)
+    key = plan.order.key if window.key is None else window.key
+    order = _shuffled(on.size(rows), key, 2 * window.number, on)
     rows = on.take(rows, order)[on.total(sizes[: window.done]) :]
     sizes = sizes[window.done :]
     starts, row_pairs = on.take(on.sums_before(row_pairs), rows), on.take(row_pairs, rows)
@@ -122,7 +127,8 @@ def _admitted(plan: BatchPlan, window: WindowPairs, on: Vectors) -> tuple[Vector
     pairs = on.span(window.skip, window.skip + window.take)
     if plan.mix is not None:
         run_pairs = on.take(plan.order.index.runs.pairs, window.runs)
-        pairs = on.repeat(pairs, on.take(plan.mix.copies(window.corpora, window.runs, run_pairs, on), pairs))
+        mix = plan.mix if window.shift is None else plan.mix._replace(shift=window.shift)
+        pairs = on.repeat(pairs, on.take(mix.copies(window.corpora, window.runs, run_pairs, on), pairs))
     source, target = on.take(window.source, pairs), on.take(window.target, pairs)
     most = plan.rule.max_length
     if most is None:
@@ -187,6 +193,6 @@ def _batches_of_buckets(
     return starts, on.minimum(capacity, on.take(counts, of) - before), on.take(limits, of)
 
 
-def _shuffled(count: Scalar, key: int | None, number: Scalar, on: Vectors) -> Vector:
+def _shuffled(count: Scalar, key: Scalar | None, number: Scalar, on: Vectors) -> Vector:
     """Returns the numbers below ``count``, shuffled if there is a key."""
     return on.span(0, count) if key is None else on.argsort(on.random(key, number, count))

@@ -220,6 +220,10 @@ class CorpusMix(NamedTuple):
         ]
         return cls(pairs, np.array(draws, np.int64), np.array(shift, np.int64), np.cumsum(counts, axis=0) - counts)
 
+    def after(self, epochs: int) -> CorpusMix:
+        """Returns the mix of the epoch that is this many epochs later."""
+        return self._replace(shift=(self.shift + epochs * self.draws) % self.pairs)
+
     def copies(self, corpora: Vector, runs: Vector, run_pairs: Vector, on: Vectors) -> Vector:
         """Returns the number of copies of each pair of some runs in the epoch: int64, shape ``[pairs]``.
 

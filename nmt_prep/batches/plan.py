@@ -55,6 +55,8 @@ class BatchPlan:
         pad_to_limits: True if batches are padded to the limits of their buckets.
         skip_batches: number of batches to skip at the start.
         equal_batches: whether and how all workers get the same number of batches, see :class:`ShardOptions`.
+        batches_wanted: this number of batches, if ``equal_batches`` is not False; None for the number that fits all
+            workers in this epoch.
     """
 
     info: DatasetInfo
@@ -64,6 +66,12 @@ class BatchPlan:
     pad_to_limits: bool = False
     skip_batches: int = 0
     equal_batches: EqualBatches = False
+    batches_wanted: int | None = None
+
+    def at_epoch(self, epoch: int) -> BatchPlan:
+        """Returns the plan of another epoch."""
+        mix = None if self.mix is None else self.mix.after(epoch - self.order.epoch)
+        return replace(self, order=replace(self.order, epoch=epoch), mix=mix)
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
@@ -81,10 +89,17 @@ class BatchPlan:
         return sum(self.batches()) if self.batches_of_all is None else self.batches_of_all
 
     @cached_property
+    def pairs(self) -> int:
+        """Number of pairs (rows, if packed) of the worker in the epoch."""
+        return sum(int(self._lengths(window).sum()) for window in self.windows)
+
+    @cached_property
     def batches_of_all(self) -> int | None:
         """Number of batches of each worker in an epoch; None if the workers may have different numbers."""
         if not self.equal_batches:
             return None
+        if self.batches_wanted is not None:
+            return self.batches_wanted
         orders = (replace(self.order, shard_index=index) for index in range(self.order.num_shards))
         counts = (sum(replace(self, order=order, equal_batches=False).batches()) for order in orders)
         return max(counts) if self.equal_batches == "split" else min(counts)
@@ -98,11 +113,16 @@ class BatchPlan:
         """The last windows, as many as have enough pairs for the missing batches.
 
         Raises:
-            ArgumentError: all of them together have not.
+            ArgumentError: all of them together have not, or there are more batches than wanted.
         """
         if self.equal_batches != "split" or self.batches_of_all is None:
             return {}
         missing = self.batches_of_all - sum(map(self._batches, self.windows))
+        if missing < 0:
+            raise ArgumentError(
+                f"epoch {self.order.epoch} has {-missing} batches more than the {self.batches_of_all} planned from the "
+                "first one; set epochs to a number"
+            )
         found = {}
         for number in range(len(self.windows) - 1, -1, -1):
             if not missing:
@@ -114,7 +134,7 @@ class BatchPlan:
         if missing:
             raise ArgumentError(
                 f"worker {self.order.shard_index} of {self.order.num_shards} has too few pairs for the "
-                f"{self.batches_of_all} batches of another worker; make batches larger, or set equal_batches to True"
+                f"{self.batches_of_all} batches that each gets; make batches larger, or set equal_batches to True"
             )
         return found
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
+from _nmt_prep_core import select_rows
 
 from nmt_prep.batches import vectors
 from nmt_prep.batches.cutting import WindowPairs, cut_window
@@ -20,6 +21,8 @@ from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.reader import PairColumns, read_span
+
+_NO_LIMIT = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +174,4 @@ def _read(plan: BatchPlan, window: Window) -> PairColumns:
 
 
 def _rows(side: Ragged, rows: Int64s, max_length: int | None) -> Ragged:
-    starts = side.offsets[rows]
-    lengths = side.offsets[rows + 1] - starts
-    if max_length is not None:
-        lengths = np.minimum(lengths, max_length)
-    values = side.values[vectors.spans(starts, lengths)]
-    return Ragged(values, np.concatenate([[0], np.cumsum(lengths)]))
+    return Ragged(*select_rows(side.values, side.offsets, rows, _NO_LIMIT if max_length is None else max_length))

@@ -155,6 +155,22 @@ class BatchedInput(NamedTuple):
     target_sequence_length: tf.Tensor | None
 
 
+class BatchedInputWithCorpora(NamedTuple):
+    """The fields of :class:`BatchedInput`, and the corpora.
+
+    Attributes:
+        corpora: int32, shape ``[rows]``: number of each pair's corpus in ``dataset.json``.
+    """
+
+    initializer: tf.Operation | None
+    source: tf.Tensor
+    target_input: tf.Tensor
+    target_output: tf.Tensor
+    source_sequence_length: tf.Tensor
+    target_sequence_length: tf.Tensor
+    corpora: tf.Tensor
+
+
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
     """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
 
@@ -177,6 +193,7 @@ class PackedPairs(NamedTuple):
         source_lengths: int32, shape ``[pairs]``.
         target_lengths: int32, shape ``[pairs]``.
         sizes: int64, shape ``[batches]``: pairs in each batch, none of them 0.
+        corpora: int32, shape ``[pairs]``; None unless asked for.
     """
 
     source: tf.Tensor
@@ -185,6 +202,7 @@ class PackedPairs(NamedTuple):
     source_lengths: tf.Tensor
     target_lengths: tf.Tensor
     sizes: tf.Tensor
+    corpora: tf.Tensor | None = None
 
 
 class _Span(NamedTuple):
@@ -238,7 +256,7 @@ def padded_batches(
     source_width: int = 1,
     widths: tf.Tensor | None = None,
 ) -> tf.data.Dataset:
-    """Cuts packed pairs into a dataset of :class:`BatchedInput`.
+    """Cuts packed pairs into a dataset of :class:`BatchedInput`, or :class:`BatchedInputWithCorpora`.
 
     Args:
         pairs: the pairs.
@@ -255,10 +273,12 @@ def padded_batches(
     def cuts(bounds: tf.Tensor) -> _Span:
         return _Span(bounds[:-1, tf.newaxis], (bounds[1:] - bounds[:-1])[:, tf.newaxis])
 
-    def batch(rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None) -> BatchedInput:
+    def batch(
+        rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None
+    ) -> BatchedInput | BatchedInputWithCorpora:
         own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
         own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
-        return BatchedInput(
+        found = BatchedInput(
             initializer=None,
             source=pad(tf.slice(pairs.source, *source), own_source_splits, source_padding, width),
             target_input=pad(tf.slice(pairs.target_input, *target), own_target_splits, target_padding, width),
@@ -266,6 +286,7 @@ def padded_batches(
             source_sequence_length=tf.slice(pairs.source_lengths, *rows),
             target_sequence_length=tf.slice(pairs.target_lengths, *rows),
         )
+        return found if pairs.corpora is None else BatchedInputWithCorpora(*found, tf.slice(pairs.corpora, *rows))
 
     columns = (cuts(rows), cuts(source_bounds), cuts(target_bounds), *([] if widths is None else [widths]))
     return tf.data.Dataset.from_tensor_slices(columns).map(batch)
@@ -281,7 +302,13 @@ class _Side(NamedTuple):
 
 
 def packed_batches(
-    source: Column, target: Column, row_pairs: tf.Tensor, sizes: tf.Tensor, length: int, paddings: tuple[int, int]
+    source: Column,
+    target: Column,
+    row_pairs: tf.Tensor,
+    sizes: tf.Tensor,
+    length: int,
+    paddings: tuple[int, int],
+    corpora: tf.Tensor | None = None,
 ) -> tf.data.Dataset:
     """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
@@ -295,6 +322,7 @@ def packed_batches(
         sizes: int64, shape ``[batches]``: rows in each batch.
         length: ids of a row.
         paddings: ids that pad source and target.
+        corpora: int32, shape ``[pairs]``: if given, ``corpora`` has them, padded with -1, shape ``[rows, most pairs]``.
     """
     first = tf.cumsum(row_pairs, exclusive=True)
     segment = tf.range(tf.reduce_sum(row_pairs)) - tf.repeat(first, row_pairs) + 1
@@ -313,6 +341,9 @@ def packed_batches(
                 matrix = pad(values[splits[0] : splits[-1]], splits - splits[0], fill, length)
                 matrix.set_shape([None, length])
                 found[name + suffix] = matrix
+        if corpora is not None:
+            splits = bounds[start : start + size + 1]
+            found["corpora"] = pad(corpora[splits[0] : splits[-1]], splits - splits[0], -1)
         return found
 
     return tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)).map(features)

@@ -59,8 +59,8 @@ def inverse(permutation: tf.Tensor, /) -> tf.Tensor:
     return tf.scatter_nd(permutation[:, tf.newaxis], tf.range(count), count[tf.newaxis])
 
 
-def random(key: int, number: Scalar, size: Scalar, /) -> tf.Tensor:
-    seed = tf.stack([tf.constant(key, tf.int64), number])
+def random(key: Scalar, number: Scalar, size: Scalar, /) -> tf.Tensor:
+    seed = tf.stack([tf.convert_to_tensor(key, tf.int64), number])
     return tf.random.stateless_uniform([size], seed, minval=None, maxval=None, dtype=tf.int64, alg="philox")
 
 

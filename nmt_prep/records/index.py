@@ -27,9 +27,11 @@ INDEX_DIRECTORY = "index"
 SATURATED = 0xFFFF
 """Represents itself and all larger values."""
 
+PAIR_BYTES = 6
+"""Size of the entry of a pair."""
+
 _TRAILER = struct.Struct("<8s2q")
 _MAGIC = b"nmtindx1"
-_PAIR_BYTES = 6
 _BLOCK_BYTES = 32
 
 
@@ -64,9 +66,9 @@ class ShardIndex:
         except (OSError, ValueError) as error:
             raise RecordsError(f"{path}: cannot be read: {error}; restore it, or run the encode stage again") from error
         magic, pairs, blocks = _TRAILER.unpack(raw[-_TRAILER.size :].tobytes().rjust(_TRAILER.size, b"\0"))
-        if magic != _MAGIC or len(raw) != pairs * _PAIR_BYTES + blocks * _BLOCK_BYTES + _TRAILER.size:
+        if magic != _MAGIC or len(raw) != pairs * PAIR_BYTES + blocks * _BLOCK_BYTES + _TRAILER.size:
             raise RecordsError(f"{path}: not the index of a shard; restore it, or run the encode stage again")
-        columns, table = np.split(raw[: -_TRAILER.size], [pairs * _PAIR_BYTES])
+        columns, table = np.split(raw[: -_TRAILER.size], [pairs * PAIR_BYTES])
         return cls(columns.view("<u2").reshape(-1, 3), np.frombuffer(table.tobytes(), "<i8").reshape(-1, 4))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import nmt_prep
 from nmt_prep.batches import BatchOptions, EpochOptions, IdBatch, MixOptions, ShardOptions, read_records
-from nmt_prep.errors import ConfigError
+from nmt_prep.errors import ConfigError, RecordsError
 from nmt_prep.records import InputInfo, load_dataset_info, write_dataset_info
 
 Pair = tuple[list[int], list[int]]
@@ -53,6 +53,72 @@ def test_too_long_pairs_and_equal_numbers(encode_run: Callable[..., Path]) -> No
         for w in range(5)
     }
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize(
+    ("layout", "options"),
+    [
+        ("example", {"batch_tokens": 200}),
+        ("chunk", {"batch_size": 30, "bucketing": "optimal", "num_buckets": 4}),
+        ("chunk", {"pad_to": [8, 24], "batch_tokens": 120, "temperature": 3}),
+        ("packed", {"batch_size": 7}),
+        ("chunk", {"packed": True, "max_length": 24, "batch_size": 3}),
+    ],
+)
+def test_workers_split_their_last_batches(
+    encode_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, layout: str, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("nmt_prep.batches.reader.WINDOW_PAIRS", 100)
+    run = encode_run({"a": PAIRS}, layout)
+
+    def part(worker: int, **more: Any) -> list[IdBatch]:
+        return list(read_records(run, "train", num_shards=5, shard_index=worker, **options, **more))
+
+    whole = [part(worker) for worker in range(5)]
+    split = [part(worker, equal_batches="split") for worker in range(5)]
+    counts = set(map(len, whole))
+    assert len(counts) > 1
+    assert set(map(len, split)) == {max(counts)}
+    for before, after in zip(whole, split, strict=True):
+        assert pairs_in(before) == pairs_in(after)
+        assert same(before[:3], after[:3])
+    for step in (0, 1, max(counts) - 1, max(counts)):
+        assert same(part(1, equal_batches="split", skip_batches=step), split[1][step:])
+    with pytest.raises(ConfigError, match=f"this epoch has {max(counts)} batches"):
+        part(1, equal_batches="split", skip_batches=max(counts) + 1)
+
+
+def test_batches_that_cannot_be_split(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS[:5]})
+    with pytest.raises(ConfigError, match="worker 0 of 2 has too few pairs for the 3 batches that each gets; make"):
+        list(read_records(run, "train", batch_size=1, num_shards=2, equal_batches="split"))
+    with pytest.raises(ConfigError, match="drop_remainder keeps the size of batches; set equal_batches to True"):
+        read_records(run, "train", batch_size=2, drop_remainder=True, num_shards=2, equal_batches="split")
+    with pytest.raises(ConfigError, match="equal_batches is 'none'; it must be True, False or 'split'"):
+        read_records(run, "train", equal_batches="none")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("layout", ["example", "chunk", "packed"])
+def test_the_corpus_of_each_pair(encode_run: Callable[..., Path], layout: str) -> None:
+    run = encode_run({"a": PAIRS[:700], "b": PAIRS[700:800], "c": PAIRS[800:]}, layout)
+    number = {source[0]: 0 if i < 700 else 1 if i < 800 else 2 for i, (source, _) in enumerate(PAIRS)}
+    for options in ({}, {"packed": True, "max_length": 32}, {"num_shards": 3, "shard_index": 1}):
+        for batch in read_records(run, "train", corpus_ids=True, batch_tokens=300, **options):  # type: ignore[arg-type]
+            assert batch.corpora is not None
+            assert batch.corpora.dtype == np.int32
+            assert batch.corpora.tolist() == [number[row[0]] for row in batch.source]
+    assert {batch.corpora for batch in read_records(run, "train")} == {None}
+
+
+def test_records_of_earlier_versions_have_no_corpora(encode_run: Callable[..., Path]) -> None:
+    run = encode_run({"a": PAIRS}, "example")
+    info = load_dataset_info(run / "records")
+    split = info.splits["train"]
+    shards = tuple(shard.model_copy(update={"index": None}) for shard in split.shards)
+    old = info.model_copy(update={"splits": {"train": split.model_copy(update={"shards": shards})}})
+    write_dataset_info(run / "records", old)
+    with pytest.raises(RecordsError, match="an earlier version wrote them; run the encode stage again"):
+        read_records(run, "train", corpus_ids=True)
 
 
 def test_rows_of_records_stay_together(encode_run: Callable[..., Path]) -> None:

@@ -45,7 +45,8 @@ def as_batched_input(batch: IdBatch) -> list[Any]:
         for row, length in zip(outputs, batch.target.lengths, strict=True)
     ]
     lengths = batch.source.lengths.tolist(), batch.target.lengths.tolist()
-    return [padded(batch.source, batch.width), inputs, outputs, *lengths]
+    corpora = [] if batch.corpora is None else [batch.corpora.tolist()]
+    return [padded(batch.source, batch.width), inputs, outputs, *lengths, *corpora]
 
 
 def as_features(batch: IdBatch) -> dict[str, Any]:
@@ -65,6 +66,10 @@ def as_features(batch: IdBatch) -> dict[str, Any]:
                 for column, values in zip(columns, (pair, [segment] * len(pair), range(len(pair))), strict=True):
                     column[row, at : at + len(pair)] = values
                 at += len(pair)
+    if batch.corpora is not None:
+        most = batch.row_pairs.max()
+        rows = np.split(batch.corpora, np.cumsum(batch.row_pairs)[:-1])
+        found["corpora"] = np.array([[*row, *[-1] * (most - len(row))] for row in rows])
     return {name: column.tolist() for name, column in found.items()}
 
 
@@ -72,7 +77,8 @@ ROWS: dict[str, Any] = {"features": "t2t"}
 GRID: list[tuple[str, dict[str, Any]]] = [
     ("example", {}),
     ("example", {"batch_tokens": 300, "num_shards": 3, "shard_index": 1, "equal_batches": True, "skip_batches": 4}),
-    ("example", {"packed": True, "max_length": 25, **ROWS}),
+    ("example", {"packed": True, "max_length": 25, "corpus_ids": True, **ROWS}),
+    ("example", {"num_shards": 3, "shard_index": 2, "equal_batches": "split", "batch_size": 9, "corpus_ids": True}),
     ("chunk", {"shuffle": False, "max_length": None}),
     ("chunk", {"batch_size": 7, "drop_remainder": True, "seed": 2**62, "epoch": 3}),
     ("chunk", {"bucketing": "optimal", "num_buckets": 4, "max_length": 15, "too_long": "truncate", "seed": -1}),
@@ -81,6 +87,8 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("chunk", {"weights": {"a": 0.3, "b": 2.5}, "batch_tokens": 300, "epoch": 2, "skip_batches": 11}),
     ("chunk", {"temperature": 5, "num_shards": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
     ("chunk", {"packed": True, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
+    ("chunk", {"num_shards": 2, "equal_batches": "split", "batch_tokens": 90, "skip_batches": 3, "corpus_ids": True}),
+    ("packed", {"num_shards": 3, "equal_batches": "split", "batch_size": 4, "corpus_ids": True, **ROWS}),
     ("packed", {"batch_size": 4, "drop_remainder": True, "skip_batches": 30, **ROWS}),
     ("packed", {"num_shards": 3, "shard_index": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
     ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),

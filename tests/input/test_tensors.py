@@ -14,6 +14,7 @@ from nmt_prep.batches import BatchPlan, vectors
 from nmt_prep.batches.cutting import WindowPairs, cut_window
 from nmt_prep.batches.epoch import CorpusMix, EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule, Buckets
+from nmt_prep.batches.splitting import Split
 from nmt_prep.input import tensors
 from nmt_prep.records import DatasetInfo, ShardIndex
 
@@ -80,6 +81,7 @@ LIMITS = st.sets(st.integers(1, 29), max_size=4).map(lambda limits: (*sorted(lim
     drop=st.booleans(),
     mixed=st.booleans(),
     done=st.integers(0, 3),
+    split=st.tuples(st.integers(1, 3), st.integers(0, 1)).map(lambda numbers: Split(*numbers)),
 )
 def test_graph_and_numpy_divide_windows_alike(
     case: int,
@@ -90,6 +92,7 @@ def test_graph_and_numpy_divide_windows_alike(
     drop: bool,
     mixed: bool,
     done: int,
+    split: Split,
 ) -> None:
     source, target, corpora = np.array(pairs, np.int64).T
     blocks = np.array([[0, 1, len(pairs), 0]])
@@ -109,9 +112,15 @@ def test_graph_and_numpy_divide_windows_alike(
     rows = np.array([2] * (len(pairs) // 2) + [1] * (len(pairs) % 2), np.int64)
     cases = [(rule, index, mix if mixed else None, len(pairs) - 1) for rule in rules]
     cases += [(rule, SplitIndex((), (), packed=True), None, len(rows)) for rule in rules[3:]]
-    rule, split, mix_of, take = cases[case]
-    plan = BatchPlan(DatasetInfo.model_construct(), EpochOrder(split, seed), rule, mix_of, rule.buckets is not None)
-    window = WindowPairs(5, np.array([0]), 0, take, done, source, target, corpora, rows)
-    in_graph = WindowPairs(*(tf.constant(field, tf.int64) for field in window))
+    rule, own, mix_of, take = cases[case]
+    plan = BatchPlan(DatasetInfo.model_construct(), EpochOrder(own, seed), rule, mix_of, rule.buckets is not None)
+    window = WindowPairs(5, np.array([0]), 0, take, done, source, target, corpora, rows, split)
+    key = None if plan.order.key is None else tf.constant(plan.order.key, tf.int64)
+    in_graph = WindowPairs(
+        *(tf.constant(field, tf.int64) for field in window[:9]),
+        Split(*(tf.constant(number, tf.int64) for number in split)),
+        key,
+        tf.constant(mix.shift),
+    )
     for one, other in zip(cut_window(plan, window, vectors), cut_window(plan, in_graph, tensors), strict=True):
         assert (one is None and other is None) or one.tolist() == other.numpy().tolist()

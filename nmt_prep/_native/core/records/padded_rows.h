@@ -1,0 +1,29 @@
+// Matrices for training code: rows of one pair, or of several packed pairs, padded to one length.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "records/spill.h"
+
+namespace nmt_prep {
+
+enum class Cells {
+    kIds,        // the ids
+    kShifted,    // the ids of each pair shifted right: the first id given, then all but its last
+    kSegments,   // number of the pair in its row, from 1
+    kPositions,  // position in the pair, from 0
+};
+
+struct PaddedLayout {
+    std::span<const std::int64_t> row_pairs;  // pairs in each row; empty if each row has one
+    std::size_t width;                        // cells of a row
+    std::int64_t padding;                     // value of the cells after the last pair of a row
+    std::int64_t first;                       // for kShifted
+};
+
+// Fills `out`, which has `width` cells for each row.
+// Throws std::invalid_argument for bad offsets, another number of pairs or cells, or a row longer than `width`.
+void pad_rows(const IdColumn& pairs, const PaddedLayout& layout, Cells cells, std::span<std::int64_t> out);
+
+}  // namespace nmt_prep

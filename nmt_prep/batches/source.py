@@ -1,0 +1,190 @@
+"""Batches epoch after epoch, with a state that can be saved: what loaders of other frameworks are built on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Unpack
+
+from nmt_prep.batches.options import Keywords, Options, check_at_least
+from nmt_prep.batches.plan import BatchPlan, plan_batches
+from nmt_prep.batches.reader import IdBatch, check_corpora, read_batches
+from nmt_prep.errors import ArgumentError, RecordsError
+from nmt_prep.records import DatasetInfo
+
+
+class Position(NamedTuple):
+    """A place in training.
+
+    Attributes:
+        epoch: number of the epoch.
+        batches: number of its batches before this place.
+    """
+
+    epoch: int
+    batches: int
+
+
+class BatchSource:
+    """The batches of a split, epoch after epoch, as NumPy arrays; those of :func:`read_records`.
+
+    Each iteration gives an epoch: that of :meth:`set_epoch`, or the one after the last complete one. The state says how
+    many batches were taken, and is a dictionary of numbers and strings, which any program can save.
+
+    Args:
+        run_dir: directory of the run, which holds ``records``, or of an output of kind ``tfrecord``.
+        split: name of the split.
+        corpus_ids: also yield the number of each pair's corpus.
+        check: how thoroughly the shards are checked first, see :func:`nmt_prep.records.check_records`.
+        options: those of :func:`read_records`; ``epoch`` and ``skip_batches`` are the place to start from.
+
+    Raises:
+        RecordsError: shards are missing, damaged, or not those of ``dataset.json``.
+        ArgumentError: an option is out of range, or conflicts with another one.
+    """
+
+    def __init__(
+        self,
+        run_dir: str | Path,
+        split: str,
+        *,
+        corpus_ids: bool = False,
+        check: Literal["full", "quick"] = "full",
+        **options: Unpack[Keywords],
+    ) -> None:
+        self._run_dir, self._split, self._corpus_ids = run_dir, split, corpus_ids
+        self._options = Options.of(options)
+        self._plan: BatchPlan | None = plan_batches(run_dir, split, self._options, check)
+        if corpus_ids:
+            check_corpora(self._plan)
+        self._fingerprint = fingerprint(self._plan.info, split)
+        order = self._options.order
+        self._position = Position(order.epoch, order.skip_batches)
+        self._loaded = True  # the next iteration begins at the position, not at the beginning of its epoch
+
+    @property
+    def plan(self) -> BatchPlan:
+        """The plan of the first epoch, without the place to start from."""
+        if self._plan is None:  # in another process
+            self._plan = plan_batches(self._run_dir, self._split, self._options, "quick")
+            if fingerprint(self._plan.info, self._split) != self._fingerprint:
+                raise RecordsError(f"{self._run_dir}: the records of {self._split} were replaced while they were read")
+        return replace(self._plan, skip_batches=0)
+
+    @property
+    def position(self) -> Position:
+        """The place after the last batch that was taken."""
+        return self._position
+
+    @property
+    def resumes(self) -> bool:
+        """True if the next iteration begins at the position, because it was loaded."""
+        return self._loaded
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch of the next iteration; a loaded position in this epoch stays."""
+        check_at_least(0, epoch=epoch)
+        if not (self._loaded and epoch == self._position.epoch):
+            self._position, self._loaded = Position(epoch, 0), False
+
+    def __iter__(self) -> Iterator[IdBatch]:
+        for batch in self.begin():
+            self.advance()
+            yield batch
+        self.finish()
+
+    def begin(self, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
+        """Begins an iteration, for a loader that reads ahead and so counts itself which batches were taken.
+
+        Args:
+            part: number of the reader among those that share the batches; each gets every ``parts``-th one.
+            parts: number of readers.
+
+        Returns:
+            The batches. Call :meth:`advance` for each one taken, and :meth:`finish` after the last one.
+        """
+        epoch, batches = self._position
+        if not self._loaded:
+            batches = 0
+        plan = self.plan.at_epoch(epoch)
+        if parts > 1 and batches:
+            batches = min(batches, plan.total)  # other readers have fewer
+        self._position, self._loaded = Position(epoch, batches), False
+        return read_batches(replace(plan, skip_batches=batches), corpus_ids=self._corpus_ids, part=part, parts=parts)
+
+    def advance(self, batches: int = 1) -> None:
+        """Counts batches as taken."""
+        self._position = self._position._replace(batches=self._position.batches + batches)
+
+    def finish(self) -> None:
+        """Ends the epoch: the next iteration gives the following one."""
+        self._position = Position(self._position.epoch + 1, 0)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the position, the fingerprint of the data, and the options on which batches depend."""
+        return {
+            "epoch": self._position.epoch,
+            "batches": self._position.batches,
+            "fingerprint": self._fingerprint,
+            "options": self._recorded_options(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continues after the batches that a saved state counts.
+
+        Raises:
+            RecordsError: the state is that of other data.
+            ArgumentError: it is not a state of this class, or an option differs from that of the saved one.
+        """
+        missing = {"epoch", "batches", "fingerprint", "options"} - set(state)
+        if missing:
+            raise ArgumentError(f"the state has no {min(missing)!r}; load what state_dict returned")
+        if state["fingerprint"] != self._fingerprint:
+            raise RecordsError(
+                f"{self._run_dir}: the state belongs to other data: its fingerprint is {state['fingerprint']}, that of "
+                f"{self._split} here is {self._fingerprint}; load it with the records that it was saved with"
+            )
+        for name, value in self._recorded_options().items():
+            if state["options"].get(name) != value:
+                raise ArgumentError(
+                    f"the state was saved with {name} {state['options'].get(name)!r}, here it is {value!r}; use the "
+                    "same options, or begin an epoch with set_epoch instead"
+                )
+        self._position, self._loaded = Position(int(state["epoch"]), int(state["batches"])), True
+
+    def _recorded_options(self) -> dict[str, Any]:
+        plan, options = self.plan, self._options
+        rule, mixing, sharding = plan.rule, options.mixing, options.sharding
+        return {
+            "batch_tokens": rule.tokens,
+            "batch_size": rule.pairs,
+            "max_length": rule.max_length,
+            "too_long": rule.too_long,
+            "buckets": None if rule.buckets is None else [list(rule.buckets.limits), list(rule.buckets.capacities)],
+            "drop_remainder": rule.drop_remainder,
+            "row_length": rule.row_length,
+            "weights": None if mixing.weights is None else dict(mixing.weights),
+            "temperature": mixing.temperature,
+            "shuffle": options.order.shuffle,
+            "seed": options.order.seed,
+            "num_shards": sharding.num_shards,
+            "equal_batches": sharding.equal_batches,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_plan": None}  # another process reads the indexes again
+
+
+def fingerprint(info: DatasetInfo, split: str) -> str:
+    """Returns a digest of the content of a split: its shards, their layout, corpora and vocabularies."""
+    content = {
+        "layout": info.layout,
+        "row_length": info.row_length,
+        "corpora": [[corpus.name, corpus.pairs] for corpus in info.corpora[split]],
+        "vocabularies": [info.vocab.source.sha256, info.vocab.target.sha256],
+        "shards": [shard.sha256 for shard in info.splits[split].shards],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,74 @@
+"""Prepares batches on a thread while the program uses earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Generic, TypeVar
+
+_Item = TypeVar("_Item")
+_LOOK_EVERY = 0.1  # seconds, at which a waiting thread looks whether the program went away
+
+
+class _End:
+    """Ends the items; holds the error that ended them, if any."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+class _Reader(Generic[_Item]):
+    """A thread that fills a queue."""
+
+    def __init__(self, make: Callable[[], Iterator[_Item]], ahead: int) -> None:
+        self._make = make
+        self._queue: Queue[_Item | _End] = Queue(ahead)
+        self._stopped = Event()
+        self._thread = Thread(target=self._fill, name="nmt_prep batches", daemon=True)
+        self._thread.start()
+
+    def _fill(self) -> None:
+        error = None
+        try:
+            for item in self._make():
+                if not self._put(item):
+                    return
+        except BaseException as raised:  # noqa: BLE001  (raised again where the items are taken)
+            error = raised
+        self._put(_End(error))
+
+    def _put(self, item: _Item | _End) -> bool:
+        while not self._stopped.is_set():
+            try:
+                self._queue.put(item, timeout=_LOOK_EVERY)
+            except Full:
+                continue
+            return True
+        return False
+
+    def items(self) -> Iterator[_Item]:
+        while not isinstance(item := self._queue.get(), _End):
+            yield item
+        if item.error is not None:
+            raise item.error
+
+    def stop(self) -> None:
+        self._stopped.set()
+        while self._thread.is_alive():
+            try:
+                self._queue.get_nowait()
+            except Empty:
+                self._thread.join(_LOOK_EVERY)
+
+
+def prefetched(make: Callable[[], Iterator[_Item]], ahead: int) -> Iterator[_Item]:
+    """Yields items that a thread makes, up to ``ahead`` of them in advance.
+
+    The thread ends with the items, or when the iterator is closed. An error in the thread is raised here.
+    """
+    reader = _Reader(make, ahead)
+    try:
+        yield from reader.items()
+    finally:
+        reader.stop()

@@ -1,0 +1,162 @@
+"""Batches of ids as PyTorch tensors: padded, packed or nested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+
+from nmt_prep.batches import IdBatch
+from nmt_prep.batches.padding import Cells, pad_into
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import ArgumentError
+
+Features: TypeAlias = Literal["hf", "nmt", "t2t"]
+
+IGNORED = -100
+"""The label that PyTorch's cross entropy ignores."""
+
+
+class BatchedInput(NamedTuple):
+    """One batch of pairs, with the fields of :class:`nmt_prep.BatchedInput` but no initializer; all are int64.
+
+    Attributes:
+        source: ids, shape ``[rows, longest source]``.
+        target_input: ids that the decoder reads, shape ``[rows, longest target]``.
+        target_output: ids that the decoder should predict, same shape.
+        source_sequence_length: shape ``[rows]``.
+        target_sequence_length: length of each row of ``target_input`` and of ``target_output``, shape ``[rows]``.
+        corpora: number of each pair's corpus in ``dataset.json``, shape ``[rows]``; None unless asked for.
+    """
+
+    source: torch.Tensor
+    target_input: torch.Tensor
+    target_output: torch.Tensor
+    source_sequence_length: torch.Tensor
+    target_sequence_length: torch.Tensor
+    corpora: torch.Tensor | None = None
+
+
+TensorBatch: TypeAlias = BatchedInput | dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Converter:
+    """Converts batches of ids to tensors.
+
+    Attributes:
+        features: names and contents of the tensors, see :class:`~nmt_prep.torch.Batches`.
+        nested: True for nested tensors.
+        paddings: ids that pad source and target.
+        sos: id that begins the decoder's input.
+        pin_memory: True for tensors in pinned memory.
+    """
+
+    features: Features
+    nested: bool
+    paddings: tuple[int, int]
+    sos: int
+    pin_memory: bool
+
+    def check(self, packed: bool) -> None:
+        """Checks the features against the rows.
+
+        Raises:
+            ArgumentError: they do not suit them.
+        """
+        if packed and self.features == "nmt":
+            raise ArgumentError('packed rows need segments and positions, which BatchedInput lacks; use "hf" or "t2t"')
+        if packed and self.nested:
+            raise ArgumentError("packed rows have one length; leave out nested, or set packed to False")
+
+    def convert(self, batch: IdBatch) -> TensorBatch:
+        """Returns the tensors of a batch."""
+        if self.features == "nmt":
+            return self._batched_input(batch)
+        found = self._hf(batch) if self.features == "hf" else self._t2t(batch)
+        if batch.corpora is not None:
+            found["corpora"] = self._corpora(batch)
+        return found
+
+    def _hf(self, batch: IdBatch) -> dict[str, torch.Tensor]:
+        source, target = batch
+        if self.nested:
+            return {"input_ids": self._jagged(source), "labels": self._jagged(target)}
+        found = {
+            "input_ids": self._matrix(batch, source, padding=self.paddings[0]),
+            "attention_mask": self._matrix(batch, source, Cells.SEGMENTS),
+            "labels": self._matrix(batch, target, padding=IGNORED),
+        }
+        if batch.row_pairs is not None:
+            found |= {
+                "position_ids": self._matrix(batch, source, Cells.POSITIONS),
+                "decoder_input_ids": self._shifted(batch),
+                "decoder_attention_mask": self._matrix(batch, target, Cells.SEGMENTS),
+                "decoder_position_ids": self._matrix(batch, target, Cells.POSITIONS),
+            }
+        return found
+
+    def _t2t(self, batch: IdBatch) -> dict[str, torch.Tensor]:
+        found = {}
+        for name, side, padding in zip(("inputs", "targets"), batch, self.paddings, strict=True):
+            found[name] = self._jagged(side) if self.nested else self._matrix(batch, side, padding=padding)
+            if batch.row_pairs is not None:
+                found[f"{name}_segmentation"] = self._matrix(batch, side, Cells.SEGMENTS)
+                found[f"{name}_position"] = self._matrix(batch, side, Cells.POSITIONS)
+        return found
+
+    def _batched_input(self, batch: IdBatch) -> BatchedInput:
+        source, target = batch
+        lengths = self._copied(source.lengths), self._copied(target.lengths)
+        corpora = None if batch.corpora is None else self._corpora(batch)
+        if self.nested:
+            shifted = Ragged(_shifted_right(target, self.sos), target.offsets)
+            return BatchedInput(self._jagged(source), self._jagged(shifted), self._jagged(target), *lengths, corpora)
+        outputs = self._matrix(batch, target, padding=self.paddings[1])
+        inputs = self._matrix(batch, source, padding=self.paddings[0])
+        return BatchedInput(inputs, self._shifted(batch), outputs, *lengths, corpora)
+
+    def _shifted(self, batch: IdBatch) -> torch.Tensor:
+        return self._matrix(batch, batch.target, Cells.SHIFTED, self.paddings[1])
+
+    def _matrix(self, batch: IdBatch, side: Ragged, cells: Cells = Cells.IDS, padding: int = 0) -> torch.Tensor:
+        rows = len(side) if batch.row_pairs is None else len(batch.row_pairs)
+        width = int(side.lengths.max(initial=0)) if batch.width is None else batch.width
+        matrix = torch.empty((rows, width), dtype=torch.int64, pin_memory=self.pin_memory)
+        pad_into(matrix.numpy(), side, cells, row_pairs=batch.row_pairs, padding=padding, first=self.sos)
+        return matrix
+
+    def _jagged(self, side: Ragged) -> torch.Tensor:
+        lengths = side.lengths
+        return torch.nested.nested_tensor_from_jagged(
+            self._copied(side.values),
+            self._copied(side.offsets),
+            min_seqlen=int(lengths.min(initial=0)),
+            max_seqlen=int(lengths.max(initial=0)),
+        )
+
+    def _corpora(self, batch: IdBatch) -> torch.Tensor:
+        """Returns the corpora; of packed rows as a matrix, padded with -1."""
+        assert batch.corpora is not None
+        if batch.row_pairs is None:
+            return self._copied(batch.corpora)
+        rows = Ragged(batch.corpora, np.concatenate([[0], np.cumsum(batch.row_pairs)]))
+        matrix = torch.empty(
+            (len(rows), int(batch.row_pairs.max(initial=0))), dtype=torch.int64, pin_memory=self.pin_memory
+        )
+        pad_into(matrix.numpy(), rows, padding=-1)
+        return matrix
+
+    def _copied(self, values: np.ndarray) -> torch.Tensor:
+        copy = torch.empty(len(values), dtype=torch.int64, pin_memory=self.pin_memory)
+        copy.numpy()[:] = values
+        return copy
+
+
+def _shifted_right(side: Ragged, first: int) -> np.ndarray:
+    """Returns the ids of all rows, each shifted right: ``first`` added, its last id dropped."""
+    values = np.roll(side.values, 1)
+    values[side.offsets[:-1][side.lengths > 0]] = first
+    return values

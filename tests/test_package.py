@@ -62,6 +62,18 @@ except ImportError as error:
     )
 
 
+def test_without_torch_its_loader_says_how_to_install_it() -> None:
+    program = """
+import sys
+sys.modules["torch"] = None
+try:
+    import nmt_prep.torch
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    assert python(program) == "MissingPackageError nmt_prep.torch needs torch: pip install 'nmt-prep[torch]'\n"
+
+
 def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(repository: Path) -> None:
     program = f"""
 import sys

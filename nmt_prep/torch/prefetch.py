@@ -8,6 +8,7 @@ from threading import Event, Thread
 from typing import Generic, TypeVar
 
 _Item = TypeVar("_Item")
+_LISTS_AHEAD = 4
 _LOOK_EVERY = 0.1  # seconds, at which a waiting thread looks whether the program went away
 
 
@@ -19,39 +20,45 @@ class _End:
 
 
 class _Reader(Generic[_Item]):
-    """A thread that fills a queue."""
+    """A thread that fills a queue, with lists of items: handing over each one would cost as much as making it."""
 
     def __init__(self, make: Callable[[], Iterator[_Item]], ahead: int) -> None:
         self._make = make
-        self._queue: Queue[_Item | _End] = Queue(ahead)
+        self._most = max(ahead // _LISTS_AHEAD, 1)
+        self._queue: Queue[list[_Item] | _End] = Queue(min(_LISTS_AHEAD, ahead))
         self._stopped = Event()
         self._thread = Thread(target=self._fill, name="nmt_prep batches", daemon=True)
         self._thread.start()
 
     def _fill(self) -> None:
-        error = None
+        found: list[_Item] = []
+        size, error = 1, None  # the first item is handed over at once
         try:
             for item in self._make():
-                if not self._put(item):
-                    return
+                found.append(item)
+                if len(found) == size:
+                    if not self._put(found):
+                        return
+                    found, size = [], min(2 * size, self._most)
         except BaseException as raised:  # noqa: BLE001  (raised again where the items are taken)
             error = raised
+        self._put(found)
         self._put(_End(error))
 
-    def _put(self, item: _Item | _End) -> bool:
+    def _put(self, items: list[_Item] | _End) -> bool:
         while not self._stopped.is_set():
             try:
-                self._queue.put(item, timeout=_LOOK_EVERY)
+                self._queue.put(items, timeout=_LOOK_EVERY)
             except Full:
                 continue
             return True
         return False
 
     def items(self) -> Iterator[_Item]:
-        while not isinstance(item := self._queue.get(), _End):
-            yield item
-        if item.error is not None:
-            raise item.error
+        while not isinstance(found := self._queue.get(), _End):
+            yield from found
+        if found.error is not None:
+            raise found.error
 
     def stop(self) -> None:
         self._stopped.set()
@@ -63,9 +70,10 @@ class _Reader(Generic[_Item]):
 
 
 def prefetched(make: Callable[[], Iterator[_Item]], ahead: int) -> Iterator[_Item]:
-    """Yields items that a thread makes, up to ``ahead`` of them in advance.
+    """Yields items that a thread makes, about ``ahead`` of them in advance.
 
-    The thread ends with the items, or when the iterator is closed. An error in the thread is raised here.
+    The thread ends with the items, or when the iterator is closed. An error in the thread is raised here, after the
+    items before it.
     """
     reader = _Reader(make, ahead)
     try:

@@ -1,7 +1,7 @@
 """Data preparation for neural machine translation: one YAML file in, training-ready batches out.
 
 Importing the package is quick: each public name loads its module when it is first used, and only ``get_iterator``,
-``get_infer_iterator``, ``BatchedInput`` and ``make_dataset`` load TensorFlow.
+``get_infer_iterator``, ``BatchedInput`` and ``make_dataset`` load TensorFlow. :mod:`nmt_prep.torch` loads PyTorch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nmt_prep.batches import BatchOptions, EpochOptions, MixOptions, ShardOptions, read_records
+    from nmt_prep.batches import BatchOptions, BatchSource, EpochOptions, MixOptions, ShardOptions, read_records
     from nmt_prep.checks import load_config
     from nmt_prep.columns import Ragged
     from nmt_prep.config import Config
@@ -30,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BatchOptions",
+    "BatchSource",
     "BatchedInput",
     "ByteBPETokenizer",
     "Config",
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "nmt_prep.batches": ("BatchOptions", "EpochOptions", "MixOptions", "ShardOptions", "read_records"),
+    "nmt_prep.batches": ("BatchOptions", "BatchSource", "EpochOptions", "MixOptions", "ShardOptions", "read_records"),
     "nmt_prep.columns": ("Ragged",),
     "nmt_prep.config": ("Config",),
     "nmt_prep.checks": ("load_config",),

@@ -40,6 +40,7 @@ NOTES = {
     "nmt_prep.corpora.Reader": "How to write one: [a reader of your own](../formats.md#a-reader-of-your-own).",
     "nmt_prep.make_dataset": "[Batches](../input.md) explains the options.",
     "nmt_prep.read_records": "[Batches](../input.md) explains the options.",
+    "nmt_prep.torch.Batches": "[PyTorch](../pytorch.md) shows how to use it.",
 }
 """Text at the end of the pages of some public names."""
 

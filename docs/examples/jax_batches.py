@@ -1,43 +1,65 @@
-"""Batches of a run as JAX arrays, without TensorFlow, in a few shapes only, so that a jitted step compiles seldom."""
+"""Batches of a run as JAX arrays, in a few shapes only, so that a jitted step compiles seldom.
+
+``Source`` is an iterator with the methods of one of Grain: ``get_state`` and ``set_state``. Its state is a dictionary
+of numbers and strings, which Orbax or ``json`` can save beside the parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-import nmt_prep
-from nmt_prep import Ragged
+from nmt_prep import BatchSource, Ragged
 
 LENGTHS = (16, 32, 64, 128, 256)
 ROWS = 64
 
 
-def batches(run_dir: str, epoch: int, skip_batches: int = 0) -> Iterator[tuple[jax.Array, jax.Array]]:
-    """Sources and targets, int32, shape ``[ROWS, one of LENGTHS]``; of a smaller batch the last rows are padding.
+class Source:
+    """Sources and targets epoch after epoch: int32, shape ``[ROWS, one of LENGTHS]``, padded with 0.
 
-    Save ``epoch`` and the number of batches taken beside the parameters, and give them to go on.
+    All processes get equally many batches. The last rows of a smaller batch are padding.
     """
-    processes = {"num_shards": jax.process_count(), "shard_index": jax.process_index()}
-    for batch in nmt_prep.read_records(
-        run_dir,
-        "train",
-        batch_size=ROWS,
-        seed=1,
-        epoch=epoch,
-        skip_batches=skip_batches,
-        equal_batches=True,
-        **processes,
-    ):
-        longest = max(*batch.source.lengths, *batch.target.lengths)
-        width = next(length for length in LENGTHS if length >= longest)
-        yield jnp.asarray(padded(batch.source, width)), jnp.asarray(padded(batch.target, width))
+
+    def __init__(self, run_dir: str, split: str = "train", epochs: int | None = None, seed: int = 1) -> None:
+        self._source = BatchSource(
+            run_dir,
+            split,
+            batch_size=ROWS,
+            pad_to=LENGTHS,
+            seed=seed,
+            num_shards=jax.process_count(),
+            shard_index=jax.process_index(),
+            equal_batches="split",
+        )
+        self._epochs = epochs
+        self._batches = iter(self._source)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> tuple[jax.Array, jax.Array]:
+        while self._epochs is None or self._source.position.epoch < self._epochs:
+            for batch in self._batches:
+                return padded(batch.source, batch.width), padded(batch.target, batch.width)
+            self._batches = iter(self._source)
+        raise StopIteration
+
+    def get_state(self) -> dict[str, Any]:
+        """Returns the epoch, the number of its batches that were taken, and a fingerprint of the data."""
+        return self._source.state_dict()
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continues after the batches that a state counts; refuses one of other data."""
+        self._source.load_state_dict(state)
+        self._batches = iter(self._source)
 
 
-def padded(rows: Ragged, width: int, padding: int = 0) -> np.ndarray:
-    """One array of ids, shape ``[ROWS, width]``."""
-    cells = np.full((ROWS, width), padding, np.int32)
+def padded(rows: Ragged, width: int) -> jax.Array:
+    """Returns ids as one array, shape ``[ROWS, width]``."""
+    cells = np.zeros((ROWS, width), np.int32)
     cells[: len(rows)][np.arange(width) < rows.lengths[:, np.newaxis]] = rows.values
-    return cells
+    return jnp.asarray(cells)

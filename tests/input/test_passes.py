@@ -74,7 +74,9 @@ def test_batches_of_one_size_are_left_out_instead(run: Path) -> None:
         assert {len(found) for found in passes} == {int(batches.cardinality())}
         assert {len(batch) for found in passes for batch in found} == {16}
         assert passes[0] != passes[1] != passes[2]
-    with pytest.raises(ArgumentError, match="an epoch has only [0-9]+ batches, too few to leave some out; set epochs to"):
+    with pytest.raises(
+        ArgumentError, match=r"an epoch has only [0-9]+ batches, too few to leave some out; set epochs to"
+    ):
         make_dataset(run, "train", epochs=None, batch_size=200, drop_remainder=True)
 
 

@@ -127,6 +127,21 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
+def check_writable(path: Path) -> None:
+    """Checks that :func:`output_file` can write a file, before the work that makes it.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    if path.exists() and not path.is_file():
+        return  # opening a pipe waits for its reader
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+        beside.touch(exist_ok=False)
+        beside.unlink()
+
+
 def write_json(path: Path, value: object) -> None:
     """Writes a value as JSON atomically; equal values give equal bytes.
 

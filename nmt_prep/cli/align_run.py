@@ -18,12 +18,14 @@ from nmt_prep.align.words import words_of
 from nmt_prep.artefacts import output_file, parse_json_as, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.terminal import SafeConsole
+from nmt_prep.cli.view_pairs import check_current
 from nmt_prep.columns import Ragged, TextColumn, joined_lines
 from nmt_prep.config import SIDES
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Progress
+from nmt_prep.stages import STAGES
 from nmt_prep.stages.align import Align, AlignedPart, AlignOutput, links_of
 from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
 from nmt_prep.subwords.piece_text import PieceText
@@ -41,10 +43,12 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
 
     Raises:
         ArgumentError: the run has no such split.
-        OutputError: the run has no links, or the output cannot be written.
+        OutputError: the run has no links, or the config or its text has changed since, or the output cannot be written.
     """
-    run = load_config(config, overrides).run_dir
+    checked = load_config(config, overrides)
+    run = checked.run_dir
     parts = _aligned(run, split, hint=f"nmt-prep run {config} --until align")
+    check_current(checked, config, Align, "the links")
     with ExitStack() as stack:
         file: BinaryIO = sys.stdout.buffer
         if output is not None:
@@ -70,10 +74,11 @@ def write_shortlists(
 
     Raises:
         ArgumentError: the run has no such split.
-        OutputError: the run has no links or vocabularies, or a file cannot be written.
+        OutputError: the run has no links or vocabularies, its text has changed since, or a file cannot be written.
         VocabularyError: a vocabulary cannot be read, or a piece contains white space.
     """
     parts = _aligned(run, split, hint="nmt-prep run CONFIG with a section align")
+    _check_text(run)
     tokenizers = _tokenizers(run)
     pieces = [PieceText(each).words() for each in tokenizers]
     counts = LexicalCounts(*map(len, pieces))
@@ -137,6 +142,29 @@ def _aligned(run: Path, split: str, hint: str) -> tuple[AlignedPart, ...]:
     if split not in output.parts:
         raise ArgumentError(f"{split!r} is not a split with links (splits: {', '.join(output.parts)})")
     return output.parts[split]
+
+
+def _check_text(run: Path) -> None:
+    """Checks that the links of a run belong to its text, and that the files of both are there.
+
+    Raises:
+        OutputError: a stage before them has run again since, was interrupted, or a file is missing.
+    """
+    workspace = Workspace(run)
+    links = read_manifest(workspace.manifest(Align.name))
+    assert links is not None
+    advice = "first run nmt-prep run CONFIG"
+    for stage in STAGES:
+        if stage.name not in (*links.inputs, Align.name):
+            continue
+        manifest = read_manifest(workspace.manifest(stage.name))
+        if manifest is None:
+            raise OutputError(f"the links in {run} have lost their text: {stage.name} was interrupted; {advice}")
+        if stage.name in links.inputs and manifest.output_digest != links.inputs[stage.name]:
+            raise OutputError(f"the links in {run} are not those of its text: {stage.name} has run since; {advice}")
+        files = [workspace.file(stage.directory, name) for name in manifest.files]
+        for missing in (path for path in files if not path.exists()):
+            raise OutputError(f"{missing} is missing; {advice}")
 
 
 def _tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer]:

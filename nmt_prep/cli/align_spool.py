@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -12,12 +13,24 @@ from _nmt_prep_core import NumberedPairs
 
 from nmt_prep.align.model import Model
 from nmt_prep.align.vocabulary import Integers
-from nmt_prep.artefacts import writing
 from nmt_prep.cleaning.dedup.keys import keys_of
 from nmt_prep.columns import TextColumn
 from nmt_prep.config import SIDES
+from nmt_prep.errors import OutputError
 
 _KEYS_AT_A_TIME = 1 << 22
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[None]:
+    """Converts an OSError raised in the block into an OutputError that names the directory of temporary files."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the temporary file {path}: {error.strerror or error}; set TMPDIR to a directory with enough "
+            "space, about twice the size of the input, and run again"
+        ) from error
 
 
 class Spool:
@@ -39,7 +52,7 @@ class Spool:
         Raises:
             OutputError: the file cannot be written.
         """
-        with writing(self._path):
+        with _temporary(self._path):
             if self._writer is None:
                 self._writer = pa.ipc.new_file(str(self._path), batch.schema)
             self._writer.write_batch(batch)
@@ -64,13 +77,17 @@ class Spool:
             OutputError: a file cannot be written.
         """
         keys_path = self._path.with_suffix(".keys")
-        with writing(keys_path), keys_path.open("wb") as file:
+        with _temporary(keys_path), keys_path.open("wb") as file:
             for batch in self.batches():
                 file.write(keys_of(batch, ["pair"], "normalized")["pair"].tobytes())
         if not self.rows:
             return np.empty(0, np.int64)
         keys = np.memmap(keys_path, np.uint64, "r", shape=(self.rows, 2))
-        copies = np.memmap(self._path.with_suffix(".copies"), np.int64, "w+", shape=(self.rows,))
+        copies_path = self._path.with_suffix(".copies")
+        with _temporary(copies_path), copies_path.open("wb") as file:
+            for first in range(0, self.rows, _KEYS_AT_A_TIME):  # once mapped, a full disk would kill the process
+                file.write(bytes(8 * min(_KEYS_AT_A_TIME, self.rows - first)))
+        copies = np.memmap(copies_path, np.int64, "r+", shape=(self.rows,))
         shares = -(-self.rows // _KEYS_AT_A_TIME)
         for share in range(shares):
             mine = [
@@ -95,7 +112,7 @@ class Spool:
 
     def _close(self) -> None:
         if self._writer is not None:
-            with writing(self._path):
+            with _temporary(self._path):
                 self._writer.close()
             self._writer = None
 

@@ -19,7 +19,7 @@ from nmt_prep.align.model import Model, Scores
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
-from nmt_prep.artefacts import output_file, writing
+from nmt_prep.artefacts import check_writable, output_file, writing
 from nmt_prep.cli.align_spool import Spool, numbered, numbered_pairs, text_batch
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
@@ -46,9 +46,7 @@ class StreamOptions:
         save: file for the model that is learned, or None.
         scores: file for the scores, or None.
         symmetrize: how the links of both directions are joined.
-        pretokenized: words are what white space in ASCII separates.
-        stem: characters of the stems of words; 0 for whole words.
-        table: most cells of the lexical table.
+        settings: settings of a model that is learned; whether words are what white space in ASCII separates.
         threads: number of threads; None for one per core.
     """
 
@@ -57,9 +55,7 @@ class StreamOptions:
     save: Path | None
     scores: Path | None
     symmetrize: Symmetrization
-    pretokenized: bool
-    stem: int
-    table: int
+    settings: Settings
     threads: int | None
 
 
@@ -78,6 +74,8 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
         OutputError: a file, or standard output, cannot be written.
     """
     threads = options.threads or available_cores()
+    if options.save is not None:
+        check_writable(options.save)
     with ExitStack() as stack:
         scores = None if options.scores is None else stack.enter_context(output_file(options.scores))
         writer = _Writer(options.symmetrize, threads, scores)
@@ -101,8 +99,7 @@ def _use(model: Model, writer: _Writer, console: SafeConsole, progress: Progress
 
 def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Progress) -> None:
     """Learns a model from the input, then aligns it."""
-    settings = Settings(options.pretokenized, options.stem, options.table)
-    model = Model.start(settings, None if options.prior is None else _loaded(options.prior, options))
+    model = Model.start(options.settings, None if options.prior is None else _loaded(options.prior, options))
     with tempfile.TemporaryDirectory(prefix="nmt-prep-align-") as name:
         directory = Path(name)
         with progress.meter("reading", unit="pairs") as meter, Spool(directory / "text") as text:
@@ -119,7 +116,7 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
                 pairs.write(numbered(model, batch, threads))
         text.remove()
         while model.round is not None:
-            step = f"learning, round {model.rounds_done + 1} of {len(rounds(settings))}"
+            step = f"learning, round {model.rounds_done + 1} of {len(rounds(options.settings))}"
             with progress.meter(step, pairs.rows, "pairs") as meter:
                 counter = Counter(model, threads)
                 for batch in pairs.batches():
@@ -219,7 +216,7 @@ def _loaded(path: Path, options: StreamOptions) -> Model:
     model = Model.load(path)
     if not model.finished:
         raise AlignmentModelError(f"{path}: the training of this model is not finished; train it to the end")
-    if options.pretokenized and not model.settings.pretokenized:
+    if options.settings.pretokenized and not model.settings.pretokenized:
         raise AlignmentModelError(
             f"{path}: this model divides text into words itself; give it text that is not tokenized, without "
             "--pretokenized, or train one with --pretokenized"

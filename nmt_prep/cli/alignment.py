@@ -11,10 +11,13 @@ from typing import Annotated
 
 import typer
 
+from nmt_prep.align.settings import Settings
 from nmt_prep.cli.common import QuietOption, SetOption, interruptible, listeners_for
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text import ThreadsOption
 from nmt_prep.progress import Progress
+
+DEFAULTS = Settings()
 
 
 class Joined(StrEnum):
@@ -29,85 +32,107 @@ class Joined(StrEnum):
     BACKWARD = "backward"
 
 
+ConfigArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="CONFIG",
+        help="Instead, write the links of the run of this config, which has a section align.",
+        show_default=False,
+        exists=True,
+        dir_okay=False,
+    ),
+]
+LinksOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--links",
+        metavar="FILE",
+        help="With CONFIG: the file for the links; standard output by default.",
+        show_default=False,
+        dir_okay=False,
+    ),
+]
+SplitOption = Annotated[
+    str | None,
+    typer.Option("--split", metavar="SPLIT", help="With CONFIG: the split; train by default.", show_default=False),
+]
+ModelOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="FILE",
+        help="Use this model, which --save wrote, instead of learning from the input.",
+        show_default=False,
+        exists=True,
+        dir_okay=False,
+    ),
+]
+PriorOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prior",
+        metavar="FILE",
+        help="Learn from the input, and start from what this model knows.",
+        show_default=False,
+        exists=True,
+        dir_okay=False,
+    ),
+]
+SaveOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save", metavar="FILE", help="Write the model that was learned.", show_default=False, dir_okay=False
+    ),
+]
+ScoresOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--scores",
+        metavar="FILE",
+        help="Write a line for each pair: how well its sides translate each other; higher is better.",
+        show_default=False,
+        dir_okay=False,
+    ),
+]
+SymmetrizeOption = Annotated[Joined, typer.Option("--symmetrize", help="How the links of both directions are joined.")]
+PretokenizedOption = Annotated[
+    bool, typer.Option("--pretokenized", help="Words are what spaces separate, as in tokenized text.")
+]
+StemOption = Annotated[
+    int | None,
+    typer.Option(
+        "--stem",
+        min=0,
+        metavar="N",
+        help="Learn words by their first N characters; 0: whole words.",
+        show_default=str(DEFAULTS.stem),
+    ),
+]
+TableOption = Annotated[
+    int | None,
+    typer.Option(
+        "--table",
+        min=1000,
+        metavar="N",
+        help="Most pairs of words to learn; each takes about 140 bytes of memory.",
+        show_default=str(DEFAULTS.table),
+    ),
+]
+
+
 def align(
-    config: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="CONFIG",
-            help="Instead, write the links of the run of this config, which has a section align.",
-            show_default=False,
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-    links: Annotated[
-        Path | None,
-        typer.Option(
-            "--links",
-            metavar="FILE",
-            help="With CONFIG: the file for the links; standard output by default.",
-            show_default=False,
-            dir_okay=False,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", metavar="SPLIT", help="With CONFIG: the split; train by default.", show_default=False),
-    ] = None,
+    config: ConfigArgument = None,
+    links: LinksOption = None,
+    split: SplitOption = None,
     overrides: SetOption = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            "--model",
-            metavar="FILE",
-            help="Use this model, which --save wrote, instead of learning from the input.",
-            show_default=False,
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-    prior: Annotated[
-        Path | None,
-        typer.Option(
-            "--prior",
-            metavar="FILE",
-            help="Learn from the input, and start from what this model knows.",
-            show_default=False,
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--save", metavar="FILE", help="Write the model that was learned.", show_default=False, dir_okay=False
-        ),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            "--scores",
-            metavar="FILE",
-            help="Write a line for each pair: how well its sides translate each other; higher is better.",
-            show_default=False,
-            dir_okay=False,
-        ),
-    ] = None,
-    symmetrize: Annotated[
-        Joined, typer.Option("--symmetrize", help="How the links of both directions are joined.")
-    ] = Joined.GROW_DIAG_FINAL_AND,
-    pretokenized: Annotated[
-        bool, typer.Option("--pretokenized", help="Words are what spaces separate, as in tokenized text.")
-    ] = False,
-    stem: Annotated[
-        int, typer.Option("--stem", min=0, metavar="N", help="Learn words by their first N characters; 0: whole words.")
-    ] = 4,
-    table: Annotated[
-        int,
-        typer.Option(
-            "--table", min=1000, metavar="N", help="Most pairs of words to learn; each takes about 40 bytes of memory."
-        ),
-    ] = 1 << 23,
+    model: ModelOption = None,
+    prior: PriorOption = None,
+    save: SaveOption = None,
+    scores: ScoresOption = None,
+    symmetrize: SymmetrizeOption = Joined.GROW_DIAG_FINAL_AND,
+    pretokenized: PretokenizedOption = False,
+    stem: StemOption = None,
+    table: TableOption = None,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -122,7 +147,7 @@ def align(
     the counts that they and their copies brought.
     """
     if config is not None:
-        if any((model, prior, save, scores, pretokenized)):
+        if any((model, prior, save, scores, pretokenized, stem is not None, table is not None)):
             raise typer.BadParameter(
                 f"{config}: the links of a run exist already; options of learning do not go with it"
             )
@@ -137,7 +162,12 @@ def align(
 
     if model is not None and (prior is not None or save is not None):
         raise typer.BadParameter("--model goes with neither --prior nor --save: nothing is learned from the input")
-    options = StreamOptions(model, prior, save, scores, symmetrize.value, pretokenized, stem, table, threads)
+    if model is not None and (stem is not None or table is not None):
+        raise typer.BadParameter("--model goes with neither --stem nor --table, which it was learned with")
+    settings = Settings(
+        pretokenized, DEFAULTS.stem if stem is None else stem, DEFAULTS.table if table is None else table
+    )
+    options = StreamOptions(model, prior, save, scores, symmetrize.value, settings, threads)
     console = SafeConsole(stderr=True, quiet=quiet)
     with interruptible("interrupted"), Progress(*listeners_for(console, quiet=quiet)) as progress:
         align_stream(options, console, progress)

@@ -23,6 +23,8 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
 from nmt_prep.records.reader import read_span
+from nmt_prep.runner import plan
+from nmt_prep.sources.lockfile import lock_path
 from nmt_prep.stages import STAGES, Clean, Compile, Encode, Vocabulary
 from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of
 from nmt_prep.stages.text import PairPart, pair_parts
@@ -74,6 +76,27 @@ def require(outputs: Outputs, *stages: type[AnyStage]) -> None:
     for stage in stages:
         if stage.name not in outputs.manifests:
             raise OutputError(f"the stage {stage.name} has not run yet in {outputs.root}; run it --until {stage.name}")
+
+
+def check_current(config: Config, path: Path, last: type[AnyStage], what: str) -> None:
+    """Checks that what a stage made is what the config asks for.
+
+    Args:
+        config: the config.
+        path: its file.
+        last: the stage.
+        what: what the stage made, in the plural, for the message.
+
+    Raises:
+        OutputError: the stage or an earlier one would run again.
+    """
+    for step in plan(config, base_dir=path.parent, lock_file=lock_path(path)):
+        if not step.fresh:
+            raise OutputError(
+                f"{what} are not those of {path}: {step.stage} would run again ({step.reason}); run it first"
+            )
+        if step.stage == last.name:
+            return
 
 
 def chosen_texts(outputs: Outputs, stage: type[AnyStage], wanted: Wanted) -> Iterator[Row]:

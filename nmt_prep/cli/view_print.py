@@ -11,11 +11,8 @@ from rich.table import Table
 
 from nmt_prep.checks import load_config
 from nmt_prep.cli.terminal import SafeConsole, json_line, open_console, print_remark, printable
-from nmt_prep.cli.view_pairs import Row, Wanted, chosen_records, chosen_texts, outputs_of, require
-from nmt_prep.config import SIDES, Config
-from nmt_prep.errors import OutputError
-from nmt_prep.runner import plan
-from nmt_prep.sources.lockfile import lock_path
+from nmt_prep.cli.view_pairs import Row, Wanted, check_current, chosen_records, chosen_texts, outputs_of, require
+from nmt_prep.config import SIDES
 from nmt_prep.stages import Clean, Compile, Encode, Extract, Vocabulary
 from nmt_prep.stages.lineage import Lineage
 from nmt_prep.stages.vocab import built_vocabularies
@@ -73,7 +70,7 @@ def print_trace(path: Path, overrides: Iterable[str], split: str, where: str, *,
     config = load_config(path, overrides)
     outputs = outputs_of(config, path.parent)
     require(outputs, Extract, Compile, Vocabulary, Encode)
-    _check_current(config, path)
+    check_current(config, path, Encode, "the records")
     lineage = Lineage(outputs, split)
     traced = lineage.trace(lineage.record(where))
     found = asdict(traced)
@@ -140,18 +137,3 @@ def table_console() -> SafeConsole:
     if not console.is_terminal:
         console.width = _WIDTH
     return console
-
-
-def _check_current(config: Config, path: Path) -> None:
-    """Checks that the records are those of the config.
-
-    Raises:
-        OutputError: a stage up to encode would run again.
-    """
-    for step in plan(config, base_dir=path.parent, lock_file=lock_path(path)):
-        if not step.fresh:
-            raise OutputError(
-                f"the records are not those of {path}: {step.stage} would run again ({step.reason}); run it first"
-            )
-        if step.stage == Encode.name:
-            return

@@ -49,6 +49,8 @@ def test_links_of_a_run(config: Path, tmp_path: Path) -> None:
     [
         (["align", "CONFIG", "--split", "dev"], "'dev' is not a split with links (splits: train)"),
         (["align", "CONFIG", "--pretokenized"], "the links of a run exist already"),
+        (["align", "CONFIG", "--stem", "3"], "the links of a run exist already"),
+        (["align", "CONFIG", "--set", "align.symmetrize=union"], "the links are not those of CONFIG: align would run"),
         (["align", "--split", "dev"], "name its config first"),
         (["align", "CONFIG", "--set", "output_dir=/nowhere"], "/nowhere has no links; first run nmt-prep run"),
         (["shortlist", "."], "has no links"),
@@ -59,6 +61,7 @@ def test_mistakes(config: Path, arguments: list[str], message: str) -> None:
     names = {"CONFIG": str(config), "RUN": str(config.parent / "run")}
     result = CliRunner().invoke(app, [names.get(each, each) for each in arguments])
     assert result.exit_code != 0
+    message = message.replace("CONFIG:", f"{config}:")
     assert message in " ".join(f"{result.stderr} {result.exception}".replace("│", " ").split())
 
 
@@ -77,3 +80,29 @@ def test_shortlists(config: Path, tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["shortlist", str(run), "--best", "1"]).exit_code == 0
     best = [line.split(" ")[1] for line in (run / "shortlist" / "lex.s2t").read_text("utf-8").splitlines()]
     assert len(set(best)) == len(best)
+
+
+def test_links_of_text_that_has_changed(tmp_path: Path) -> None:
+    settings = {
+        "name": "t",
+        "languages": {"source": "en", "target": "de"},
+        "seed": 1,
+        "output_dir": str(tmp_path / "run"),
+        "splits": {"train": [write(tmp_path, "c", PAIRS[:60])]},
+        "align": {},
+    }
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    run, align = ["run", str(path), "-q"], ["align", str(path)]
+    assert CliRunner().invoke(app, [*run, "--until", "align"]).exit_code == 0
+    write(tmp_path, "c", PAIRS[60:130])
+    result = CliRunner().invoke(app, align)
+    assert f"the links are not those of {path}: download would run again" in " ".join(str(result.exception).split())
+    assert CliRunner().invoke(app, [*run, "--until", "compile"]).exit_code == 0
+    result = CliRunner().invoke(app, ["shortlist", str(tmp_path / "run")])
+    assert "are not those of its text: compile has run since; first run nmt-prep run" in str(result.exception)
+    assert CliRunner().invoke(app, [*run, "--until", "align"]).exit_code == 0
+    (part,) = (tmp_path / "run" / "aligned" / "train").glob("*.parquet")
+    part.unlink()
+    assert "align would run again" in str(CliRunner().invoke(app, align).exception)
+    assert f"{part} is missing" in str(CliRunner().invoke(app, ["shortlist", str(tmp_path / "run")]).exception)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from nmt_prep.cli import align_spool, align_stream
@@ -139,14 +141,26 @@ def test_options_that_contradict_each_other(tmp_path: Path) -> None:
     path = tmp_path / "model"
     aligned(TEXT, "--save", path)
     assert "--model goes with neither --prior nor --save" in refused(TEXT, "--model", path, "--save", path, status=2)
+    for option in (["--stem", "4"], ["--table", "1000"]):
+        message = refused(TEXT, "--model", path, *option, status=2)
+        assert "--model goes with neither --stem nor --table, which it was learned with" in message
 
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     where = tmp_path / "file" / "below"
     assert f"cannot write {tmp_path / 'file'}" in refused(TEXT, "--scores", where)
-    result = nmt_prep("align", "--save", where, stdin=TEXT.encode())
-    assert (result.returncode, f"cannot write {tmp_path / 'file'}" in " ".join(result.stderr.split())) == (1, True)
+    assert f"cannot write {tmp_path / 'file'}" in refused(TEXT, "--save", where)  # before it links anything
+
+
+def test_a_full_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pa.ipc.RecordBatchFileWriter, "write_batch", full)
+    message = refused(TEXT)
+    assert "No space left on device; set TMPDIR to a directory with enough space" in message
+    assert "output_dir" not in message
 
 
 def test_copies_are_counted_in_shares_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

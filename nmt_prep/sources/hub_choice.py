@@ -65,8 +65,11 @@ def _splits(listing: Listing, config: str | None, address: str) -> Mapping[str, 
     parquet = [file for file in listing.files if file.path.endswith(".parquet")]
     if not parquet:
         paths = [file.path for file in listing.files if not file.path.startswith(".")]
+        conversion = ", and the hub has not converted it;"
+        if "@" in address:
+            conversion = f" at this revision; use the hub's conversion, {_plain(address)}@{CONVERTED}, or"
         raise DownloadError(
-            f"{address}: the data set has no Parquet file, and the hub has not converted it; name files of it as "
+            f"{address}: the data set has no Parquet file{conversion} name files of it as "
             f"{listing.repository}/<path> (there is {', '.join(paths[:5]) or 'none'})"
         )
     converted = [_CONVERTED_FILE.fullmatch(file.path) for file in parquet]

@@ -130,6 +130,12 @@ def test_no_parquet_at_all() -> None:
         "hf:o/n: the data set has no Parquet file, and the hub has not converted it; name files of it as "
         "hf://datasets/o/n/<path> (there is train.csv, x/test.csv)"
     )
+    with pytest.raises(DownloadError) as caught:
+        files_of_split(listing("train.csv"), None, "train", "hf:o/n@v1")
+    assert str(caught.value) == (
+        "hf:o/n@v1: the data set has no Parquet file at this revision; use the hub's conversion, "
+        "hf:o/n@refs/convert/parquet, or name files of it as hf://datasets/o/n/<path> (there is train.csv)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,12 @@ from nmt_prep.archives import without_suffix
 from nmt_prep.archives.compression import decompressed
 from nmt_prep.archives.contents import Opened, contents_of
 from nmt_prep.config import Corpus, ExtractSettings, Languages
+from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.errors import ArgumentError
 from nmt_prep.file_kinds import kind_of
 from nmt_prep.sources.catalogues import describe_mtdata, ordered, parse_id, sacrebleu_pairs
+from nmt_prep.sources.hub import repository_address
 
 _ARCHIVE = re.compile(r"\.(zip|tgz|tbz2?|txz|tar(\.(gz|bz2|xz|zst))?)$", re.IGNORECASE)
 
@@ -39,8 +41,8 @@ def corpus_of(text: str, languages: Languages, config_dir: Path) -> DraftCorpus:
     """Returns the corpus that an option or an answer names.
 
     Args:
-        text: an id (``opus:…``, ``mtdata:…``, ``sacrebleu:…``), a path or URL of a file with both sides, two of them
-            with a comma between them, or an archive, followed by ``::`` and its members.
+        text: an id (``opus:…``, ``mtdata:…``, ``sacrebleu:…``, ``hf:…``), a path or URL of a file with both sides, two
+            of them with a comma between them, or an archive, followed by ``::`` and its members.
         languages: source and target.
         config_dir: directory of the config; local paths are relative to it there, and to the working directory here.
 
@@ -48,14 +50,8 @@ def corpus_of(text: str, languages: Languages, config_dir: Path) -> DraftCorpus:
         ArgumentError: the text names nothing that can be a corpus.
         ConfigError: a catalogue has no such corpus, or is not installed.
     """
-    kind, colon, rest = text.partition(":")
-    if colon and kind == "opus":
-        return _of_opus(rest, languages)
-    if colon and kind == "mtdata":
-        describe_mtdata(text, languages)
-        return of_mtdata(rest)
-    if colon and kind == "sacrebleu":
-        return _of_sacrebleu(text, languages)
+    if (corpus := _of_id(text, languages)) is not None:
+        return corpus
     address, members = _without_members(text)
     files = [address] if Path(address).exists() else address.split(",")
     files = [os.path.expanduser(file) if _is_local(file) else file for file in files]  # noqa: PTH111 - as in configs
@@ -70,6 +66,19 @@ def corpus_of(text: str, languages: Languages, config_dir: Path) -> DraftCorpus:
     if members or _ARCHIVE.search(_path_of(address)):
         return DraftCorpus(name, {"url": urls[0], **_members(text, address, members, languages)})
     return DraftCorpus(name, {"url": urls[0], **_format(text, address, languages)})
+
+
+def _of_id(text: str, languages: Languages) -> DraftCorpus | None:
+    """Returns the corpus of an id; None if the text is none."""
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "opus":
+        return _of_opus(rest, languages)
+    if colon and kind == "mtdata":
+        describe_mtdata(text, languages)
+        return of_mtdata(rest)
+    if colon and kind == "sacrebleu":
+        return _of_sacrebleu(text, languages)
+    return _of_hub(text) if is_hub_id(text) else None
 
 
 def _of_opus(rest: str, languages: Languages) -> DraftCorpus:
@@ -96,6 +105,12 @@ def _of_sacrebleu(text: str, languages: Languages) -> DraftCorpus:
     right = f"/{languages.source}-{languages.target}"
     address = next((each for each in found if each.endswith(right)), found[0])
     return DraftCorpus(safe_name(address.removeprefix("sacrebleu:").rpartition("/")[0]), {"url": address})
+
+
+def _of_hub(text: str) -> DraftCorpus:
+    repository, config = repository_address(text, "datasets")
+    name = repository.repository.rpartition("/")[2]
+    return DraftCorpus(safe_name(name if config is None else f"{name}-{config}"), {"url": text})
 
 
 def _without_members(text: str) -> tuple[str, list[str]]:

@@ -40,7 +40,7 @@ class Preset(StrEnum):
     STRICT = "strict"
 
 
-_CORPUS = "an id (opus:…, mtdata:…, sacrebleu:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
+_CORPUS = "an id (opus:…, mtdata:…, sacrebleu:…, hf:…), a file, SOURCE,TARGET for two files, or ARCHIVE::SOURCE,TARGET"
 
 
 def init(

@@ -20,6 +20,7 @@ _CORPORA = """\
 Training corpora, one per line; an empty line ends the list:
   opus:Europarl/v8                a corpus of OPUS (https://opus.nlpl.eu)
   mtdata:Statmt-europarl-10-…     a corpus of mtdata
+  hf:Helsinki-NLP/opus-100/de-en  a data set of the Hugging Face Hub
   data/a.en,data/a.de             two files, a line of each makes a pair
   data/a.tsv                      a file with both sides; also .tmx, .jsonl, .parquet, …
   data/a.tgz::d/a.en,d/a.de       an archive, and its members

@@ -598,3 +598,20 @@ def test_a_real_terminal(here: Path, repository: Path, monkeypatch: pytest.Monke
     status, shown = converse(here, ["en-fr\n", signal.SIGINT])
     assert (status, "interrupted; nothing was written" in shown) == (130, True)
     assert sorted(each.name for each in here.iterdir()) == ["data", "en-de.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("hf:Helsinki-NLP/opus-100/de-en", "opus-100-de-en"),
+        ("hf:owner/name@v1.0", "name"),
+    ],
+)
+def test_a_data_set_of_the_hugging_face_hub(tmp_path: Path, text: str, name: str) -> None:
+    corpus = corpus_of(text, EN_DE, tmp_path)
+    assert (corpus.name, corpus.keys) == (name, {"url": text})
+
+
+def test_an_id_of_the_hub_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"hf:name: an id on the Hugging Face Hub is hf:<owner>/<name>"):
+        corpus_of("hf:name", EN_DE, tmp_path)

@@ -1,6 +1,6 @@
 """Types of the native core. One block for each bindings file, in the order of module.cpp."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -269,13 +269,15 @@ def pad_rows(
 ) -> None: ...
 
 # outputs.cpp
+class PieceTable:
+    def __init__(self, pieces: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None: ...
+    def lines(
+        self, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64], last: int
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+
 def piece_lines(
-    values: npt.NDArray[np.int32],
-    offsets: npt.NDArray[np.int64],
-    pieces: npt.NDArray[np.uint8],
-    piece_offsets: npt.NDArray[np.int64],
-    last: int,
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
+    columns: Sequence[tuple[PieceTable, npt.NDArray[np.int32], npt.NDArray[np.int64], int]],
+) -> npt.NDArray[np.uint8]: ...
 def join_pairs(
     sources: npt.NDArray[np.int32],
     source_offsets: npt.NDArray[np.int64],

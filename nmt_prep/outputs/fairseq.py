@@ -97,7 +97,7 @@ class Fairseq(Output[FairseqOptions]):
             tables = [new_ids(tokenizer).astype(_dtype(task.options, tokenizer)) for tokenizer in tokenizers]
             for batch in task.pairs.batches():
                 for (file, _), table, rows in zip(opened, tables, (batch.sources, batch.targets), strict=True):
-                    file.add(table[rows.values], rows.offsets)
+                    file.add(table.take(rows.values), rows.offsets)
                 if counts is not None:
                     counts.add(batch.sources.values, batch.targets.values)
                 pairs += len(batch)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import piece_lines
+from _nmt_prep_core import PieceTable, piece_lines
 
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.config import SIDES, Config
@@ -30,7 +30,7 @@ def line_batches(task: ShardTask[Any]) -> Iterator[TextBatch]:
     if isinstance(task.pairs, TextPairs):
         yield from task.pairs.batches(task.directory / task.label)
         return
-    source, target = (pieces_of(task.run.vocabularies[side].load()) for side in SIDES)
+    source, target = task_pieces(task)
     for batch in task.pairs.batches():
         yield TextBatch(source.lines(batch.sources), target.lines(batch.targets), batch.corpora)
 
@@ -57,12 +57,36 @@ class Pieces:
         Raises:
             VocabularyError: a piece contains white space.
         """
-        self._pieces = TextColumn.from_strings(listable_pieces(tokenizer))
+        pieces = TextColumn.from_strings(listable_pieces(tokenizer))
+        self._table = PieceTable(pieces.data, pieces.offsets)
         self._eos = -1 if tokenizer.eos_id is None else tokenizer.eos_id
 
     def lines(self, rows: Ragged) -> pa.Array:
         """Returns one line per row, without eos at its end, as a ``large_string`` array."""
-        return arrow_lines(*piece_lines(rows.values, rows.offsets, self._pieces.data, self._pieces.offsets, self._eos))
+        return arrow_lines(*self._table.lines(rows.values, rows.offsets, self._eos))
+
+    def column(self, rows: Ragged) -> PieceColumn:
+        """Returns rows as :func:`piece_rows` takes them."""
+        return self._table, rows.values, rows.offsets, self._eos
+
+
+PieceColumn: TypeAlias = "tuple[PieceTable, npt.NDArray[np.int32], npt.NDArray[np.int64], int]"
+"""Rows of ids, and how to write them as pieces."""
+
+
+def piece_rows(*columns: PieceColumn) -> memoryview:
+    r"""Returns lines of pieces as file content, each followed by ``\n``, with tabs between columns."""
+    return piece_lines(columns).data
+
+
+def task_pieces(task: ShardTask[Any]) -> tuple[Pieces, Pieces]:
+    """Returns the pieces of both sides of a task.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    source, target = (pieces_of(task.run.vocabularies[side].load()) for side in SIDES)
+    return source, target
 
 
 @functools.lru_cache(maxsize=2)

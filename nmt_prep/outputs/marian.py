@@ -7,6 +7,7 @@ of pieces, for guided alignment.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
@@ -18,9 +19,9 @@ from nmt_prep.config import SIDES, Config, Side
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
-from nmt_prep.outputs.lines import line_batches, link_problems, unlinked
+from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import TextPairs
+from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import copy_file, headed_list, write_text
 
 
@@ -58,19 +59,15 @@ class Marian(Output[MarianOptions]):
             yield "pieces", f"Marian segments text by a SentencePiece model only, and {_found(config)}; set it to true"
 
     def write(self, task: ShardTask[MarianOptions], tick: Tick) -> ShardMade:
-        pairs = tabs = without = 0
+        counts: Counter[str] = Counter()
         with output_file(task.directory, f"{task.label}.tsv") as file:
-            for batch in line_batches(task):
-                source, target = batch.sources, batch.targets
-                if isinstance(task.pairs, TextPairs):
-                    (source, more), (target, others) = _without_tabs(source), _without_tabs(target)
-                    tabs += more + others
-                without += unlinked(batch)
-                file.write(_table(source, target, *([] if batch.links is None else [batch.links])))
-                pairs += len(batch)
-                tick(len(batch))
-        counts = {"tabs_replaced": tabs, "without_links": without}
-        return ShardMade(pairs, (file.facts,), {name: count for name, count in counts.items() if count})
+            for rows, pairs in _pieces(task) if isinstance(task.pairs, IdPairs) else _lines(task, counts):
+                file.write(rows)
+                counts["pairs"] += pairs
+                tick(pairs)
+        return ShardMade(
+            counts.pop("pairs", 0), (file.facts,), {name: count for name, count in counts.items() if count}
+        )
 
     def finish(self, made: Made[MarianOptions]) -> None:
         for side, name in vocabulary_names(made.run).items():
@@ -99,6 +96,23 @@ def _found(config: Config) -> str:
     """Returns what the vocabulary is instead of a SentencePiece model, for a message."""
     kind = config.vocab.dialect
     return "vocab.from is a tokenizer.json" if kind == "sentencepiece" else f"vocab.kind is {kind}"
+
+
+def _pieces(task: ShardTask[MarianOptions]) -> Iterator[tuple[memoryview, int]]:
+    """Yields pairs of ids as lines of pieces, and how many."""
+    assert isinstance(task.pairs, IdPairs)
+    source, target = task_pieces(task)
+    for batch in task.pairs.batches():
+        yield piece_rows(source.column(batch.sources), target.column(batch.targets)), len(batch)
+
+
+def _lines(task: ShardTask[MarianOptions], counts: Counter[str]) -> Iterator[tuple[memoryview, int]]:
+    """Yields pairs of text as lines, and how many; counts replaced tabs, and pairs without links."""
+    for batch in line_batches(task):
+        (source, more), (target, others) = _without_tabs(batch.sources), _without_tabs(batch.targets)
+        counts["tabs_replaced"] += more + others
+        counts["without_links"] += unlinked(batch)
+        yield _table(source, target, *([] if batch.links is None else [batch.links])), len(batch)
 
 
 def _without_tabs(lines: pa.Array) -> tuple[pa.Array, int]:

@@ -13,9 +13,9 @@ from nmt_prep.config import SIDES, Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
-from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, unlinked
+from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, piece_rows, task_pieces, unlinked
 from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
-from nmt_prep.outputs.pairs import TextPairs
+from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.outputs.vocabulary import ListFormat, write_lists
 
 
@@ -66,18 +66,29 @@ class Text(Output[TextOptions]):
         pairs = without = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output_file(task.directory, f"{task.label}.{end}")) for end in suffixes]
-            for batch in line_batches(task):
-                columns = [batch.sources, batch.targets, *([] if batch.links is None else [batch.links])]
-                columns += [corpus_lines(task.run, task.split, batch.corpora)] if task.options.corpus else []
+            for batch in task.pairs.batches() if isinstance(task.pairs, IdPairs) else line_batches(task):
+                columns = _columns(task, batch)
+                columns += (
+                    [joined_lines(corpus_lines(task.run, task.split, batch.corpora))] if task.options.corpus else []
+                )
                 for file, column in zip(files, columns, strict=True):
-                    file.write(joined_lines(column))
-                pairs, without = pairs + len(batch), without + unlinked(batch)
+                    file.write(column)
+                pairs += len(batch)
+                without += 0 if isinstance(batch, IdBatch) else unlinked(batch)
                 tick(len(batch))
         counts = {"without_links": without} if without else {}
         return ShardMade(pairs, tuple(file.facts for file in files), counts)
 
     def finish(self, made: Made[TextOptions]) -> None:
         write_lists(made.directory, made.run, made.options.vocab)
+
+
+def _columns(task: ShardTask[TextOptions], batch: IdBatch | TextBatch) -> list[memoryview]:
+    """Returns the lines of both sides, and their links if they have any."""
+    if isinstance(batch, IdBatch):
+        source, target = task_pieces(task)
+        return [piece_rows(source.column(batch.sources)), piece_rows(target.column(batch.targets))]
+    return [joined_lines(lines) for lines in (batch.sources, batch.targets, batch.links) if lines is not None]
 
 
 TEXT = Text()

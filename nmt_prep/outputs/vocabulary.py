@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
 from nmt_prep.config import SIDES
@@ -156,7 +157,7 @@ class PieceCounts:
     def add(self, sources: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]) -> None:
         """Adds ids of both sides."""
         for side, ids in enumerate((sources, targets)):
-            self._counts[side] += np.bincount(ids, minlength=len(self._counts[side]))
+            count_ids(self._counts[side], ids)
 
     def save(self) -> str:
         """Writes the counts; returns the path of the file.

@@ -4,39 +4,61 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from _nmt_prep_core import Bucket, join_pairs, ordered_records, piece_lines
+from _nmt_prep_core import Bucket, PieceTable, join_pairs, ordered_records, piece_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged, TextColumn
 from tests.reference import outputs as reference
 
-PIECES = ["", "a", "▁the", "𠮷", "bc"]
-ROWS = st.lists(st.lists(st.integers(0, len(PIECES) - 1), max_size=6), max_size=6)
+PIECES = ["", "a", "▁the", "𠮷", "fifteen_bytes_.", "sixteen_bytes___", "x" * 300]
+ROW = st.lists(st.integers(0, len(PIECES) - 1), max_size=6)
+ROWS = st.lists(ROW, max_size=6)
 LAST = st.integers(-1, len(PIECES) - 1)
 
 
+def table(pieces: list[str]) -> PieceTable:
+    column = TextColumn.from_strings(pieces)
+    return PieceTable(column.data, column.offsets)
+
+
 def lines(rows: Ragged, last: int) -> list[str]:
-    pieces = TextColumn.from_strings(PIECES)
-    data, offsets = piece_lines(rows.values, rows.offsets, pieces.data, pieces.offsets, last)
+    data, offsets = table(PIECES).lines(rows.values, rows.offsets, last)
     return [data[start:end].tobytes().decode() for start, end in pairwise(offsets)]
 
 
 @given(ROWS, LAST)
-def test_piece_lines_like_the_reference(rows: list[list[int]], last: int) -> None:
+def test_lines_of_pieces_like_the_reference(rows: list[list[int]], last: int) -> None:
     assert lines(Ragged.from_lists(rows), last) == reference.piece_lines(rows, PIECES, last)
 
 
-def test_piece_lines() -> None:
+@given(st.lists(st.tuples(ROW, ROW), max_size=6), LAST)
+def test_rows_of_pieces_like_the_reference(pairs: list[tuple[list[int], list[int]]], last: int) -> None:
+    sides = [Ragged.from_lists([pair[side] for pair in pairs]) for side in range(2)]
+    columns = [(table(PIECES), rows.values, rows.offsets, last) for rows in sides]
+    texts = (reference.piece_lines(rows.to_lists(), PIECES, last) for rows in sides)
+    expected = "".join(f"{source}\t{target}\n" for source, target in zip(*texts, strict=True))
+    assert piece_lines(columns).tobytes().decode() == expected
+
+
+def test_lines_of_pieces() -> None:
     rows = Ragged.from_lists([[2, 3, 1], [], [1], [1, 1]])
     assert lines(rows, 1) == ["▁the 𠮷", "", "", "a"]
     assert lines(rows, -1) == ["▁the 𠮷 a", "", "a", "a a"]
+    assert piece_lines([(table(PIECES), rows.values, rows.offsets, 1)]).tobytes().decode() == "▁the 𠮷\n\n\na\n"
+    assert piece_lines([]).tobytes() == b""
 
 
-@pytest.mark.parametrize("number", [-1, 5])
+@pytest.mark.parametrize("number", [-1, 7])
 def test_an_id_without_a_piece_is_refused(number: int) -> None:
     with pytest.raises(IndexError, match=f"the id {number} has no piece"):
         lines(Ragged.from_lists([[1, number, 2]]), -1)
+
+
+def test_columns_of_different_length_are_refused() -> None:
+    columns = [(table(PIECES), rows.values, rows.offsets, -1) for rows in map(Ragged.from_lists, ([[1]], [[1], [2]]))]
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        piece_lines(columns)
 
 
 @given(

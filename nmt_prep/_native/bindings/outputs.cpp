@@ -1,7 +1,11 @@
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
+#include <array>
+#include <cstdint>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "outputs/piece_lines.h"
 #include "outputs/sequences.h"
@@ -10,16 +14,33 @@
 namespace nmt_prep {
 namespace {
 
-auto lines_of(const Int32Array& values, const Int64Array& offsets, const ByteArray& pieces,
-              const Int64Array& piece_offsets, std::int32_t last) {
-    OwnedLines lines;
+void new_table(PieceTable* place, const ByteArray& pieces, const Int64Array& offsets) {
+    new (place) PieceTable({{pieces.data(), pieces.size()}, {offsets.data(), offsets.size()}});
+}
+
+auto lines_of(const PieceTable& table, const Int32Array& values, const Int64Array& offsets, std::int32_t last) {
+    OwnedBytes text;
+    std::vector<std::int64_t> bounds;
     {
         nb::gil_scoped_release unlocked;
-        lines = piece_lines(column(values, offsets),
-                            {{pieces.data(), pieces.size()}, {piece_offsets.data(), piece_offsets.size()}}, last);
+        const std::array columns{PieceColumn{table, column(values, offsets), last}};
+        text = piece_lines(columns, &bounds);
     }
-    const auto size = static_cast<std::size_t>(lines.offsets.back());
-    return std::tuple(to_numpy(std::move(lines.data), size), to_numpy(std::move(lines.offsets)));
+    return std::tuple(to_numpy(std::move(text.data), text.size), to_numpy(std::move(bounds)));
+}
+
+using ColumnArrays = std::tuple<const PieceTable*, Int32Array, Int64Array, std::int32_t>;
+
+auto table_of(const std::vector<ColumnArrays>& columns) {
+    OwnedBytes text;
+    {
+        nb::gil_scoped_release unlocked;
+        std::vector<PieceColumn> parts;
+        for (const auto& [table, values, offsets, last] : columns)
+            parts.push_back({*table, column(values, offsets), last});
+        text = piece_lines(parts);
+    }
+    return to_numpy(std::move(text.data), text.size);
 }
 
 auto joined(const Int32Array& sources, const Int64Array& source_offsets, const Int32Array& targets,
@@ -37,8 +58,10 @@ auto joined(const Int32Array& sources, const Int64Array& source_offsets, const I
 }  // namespace
 
 void bind_outputs(nb::module_& module) {
-    module.def("piece_lines", &lines_of, nb::arg("values"), nb::arg("offsets"), nb::arg("pieces"),
-               nb::arg("piece_offsets"), nb::arg("last"));
+    nb::class_<PieceTable>(module, "PieceTable")
+        .def("__init__", &new_table, nb::arg("pieces"), nb::arg("offsets"))
+        .def("lines", &lines_of, nb::arg("values"), nb::arg("offsets"), nb::arg("last"));
+    module.def("piece_lines", &table_of, nb::arg("columns"));
     module.def("join_pairs", &joined, nb::arg("sources"), nb::arg("source_offsets"), nb::arg("targets"),
                nb::arg("target_offsets"), nb::arg("parts"), nb::arg("source_last"), nb::arg("target_last"));
 }

@@ -133,13 +133,13 @@ Payload payload(std::string_view name) {
 
 Result<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& input_offsets, const Int32Array& targets,
                              const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
-    std::vector<std::uint8_t> records;
+    OwnedBytes records;
     {
         nb::gil_scoped_release unlocked;
         records = ordered_records(column(inputs, input_offsets), column(targets, target_offsets),
                                   {corpora.data(), corpora.size()}, payload(name));
     }
-    return to_numpy(std::move(records));
+    return to_numpy(std::move(records.data), records.size);
 }
 
 // Returns the text of the pairs from `first` on, up to the pair with which both sides reach `bytes`: the UTF-8 of each

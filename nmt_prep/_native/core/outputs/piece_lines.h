@@ -1,22 +1,53 @@
 // Lines of pieces for text files: the pieces of a row of ids, separated by spaces.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
 #include "records/spill.h"
 
 namespace nmt_prep {
 
-// Lines of UTF-8 that own their memory; line i is [offsets[i], offsets[i + 1]).
-struct OwnedLines {
-    std::unique_ptr<std::uint8_t[]> data;
-    std::vector<std::int64_t> offsets;
+// The pieces of a vocabulary. Short ones are kept in slots of one size, which are copied without a call.
+class PieceTable {
+   public:
+    // Throws std::invalid_argument for bad offsets.
+    explicit PieceTable(const TextColumn& pieces);
+
+    std::size_t longest() const { return longest_; }
+
+    // Writes the pieces of a row, with spaces between them, and returns their end. Needs room for `longest` + 1 bytes
+    // for each id, and kSlack bytes. Throws std::out_of_range for an id without a piece.
+    std::uint8_t* write(Ids row, std::uint8_t* to) const;
+
+    static constexpr std::size_t kSlack = 16;
+
+   private:
+    struct Slot {
+        std::array<std::uint8_t, kSlack - 1> text;
+        std::uint8_t size;  // kLong for a piece that does not fit
+    };
+    static constexpr std::uint8_t kLong = 0xFF;
+
+    std::vector<Slot> slots_;
+    std::vector<std::uint8_t> text_;
+    std::vector<std::int64_t> offsets_;
+    std::size_t longest_ = 0;
 };
 
-// Returns a line for each row. The last id of a row is left out if it is `last`; -1 keeps all.
-// Throws std::invalid_argument for bad offsets of rows or pieces, and std::out_of_range for an id without a piece.
-OwnedLines piece_lines(const IdColumn& rows, const TextColumn& pieces, std::int32_t last);
+// Rows of ids as a column of lines. The last id of a row is left out if it is `last`; -1 keeps all.
+struct PieceColumn {
+    const PieceTable& table;
+    IdColumn rows;
+    std::int32_t last;
+};
+
+// Returns the rows of columns as lines, with tabs between columns. A line ends in '\n', unless `bounds` gets the bounds
+// of the lines. Throws std::invalid_argument for bad offsets or columns of different lengths, and std::out_of_range for
+// an id without a piece.
+OwnedBytes piece_lines(std::span<const PieceColumn> columns, std::vector<std::int64_t>* bounds = nullptr);
 
 }  // namespace nmt_prep

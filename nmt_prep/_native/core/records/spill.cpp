@@ -156,8 +156,8 @@ void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const Te
     }
 }
 
-std::vector<std::uint8_t> ordered_records(const IdColumn& inputs, const IdColumn& targets,
-                                          std::span<const std::int32_t> corpora, Payload payload) {
+OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std::span<const std::int32_t> corpora,
+                           Payload payload) {
     if (payload == Payload::kText) throw std::invalid_argument("ids are no text");
     check_rows(inputs, targets);
     if (corpora.size() != inputs.rows()) throw std::invalid_argument("each pair has one corpus");
@@ -169,8 +169,8 @@ std::vector<std::uint8_t> ordered_records(const IdColumn& inputs, const IdColumn
         check_size(static_cast<std::int64_t>(index), sizes.back().total);
         total += kSpillHeader + kFrameBytes + sizes.back().total;
     }
-    std::vector<std::uint8_t> records(total + kExampleSlack);
-    std::uint8_t* at = records.data();
+    OwnedBytes records{std::make_unique_for_overwrite<std::uint8_t[]>(total + kExampleSlack), total};
+    std::uint8_t* at = records.data.get();
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
         const Ids source = inputs.row(index);
         const Ids target = targets.row(index);
@@ -178,7 +178,6 @@ std::vector<std::uint8_t> ordered_records(const IdColumn& inputs, const IdColumn
                                                 static_cast<std::uint32_t>(corpora[index]));
         at = write_ids(data, source, target, sizes[index], payload);
     }
-    records.resize(total);
     return records;
 }
 

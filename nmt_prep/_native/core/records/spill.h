@@ -105,10 +105,16 @@ class SpillBuffer {
     std::size_t capacity_ = 0;
 };
 
+// Bytes that are not filled before they are written.
+struct OwnedBytes {
+    std::unique_ptr<std::uint8_t[]> data;
+    std::size_t size = 0;
+};
+
 // Pairs of ids as the spilled records of a bucket whose positions are 0, 1, ... in the order given, to write pairs that
 // are shuffled already. Throws std::invalid_argument as SpillBuffer::add.
-std::vector<std::uint8_t> ordered_records(const IdColumn& inputs, const IdColumn& targets,
-                                          std::span<const std::int32_t> corpora, Payload payload);
+OwnedBytes ordered_records(const IdColumn& inputs, const IdColumn& targets, std::span<const std::int32_t> corpora,
+                           Payload payload);
 
 // Header of a spilled pair.
 struct PairInfo {

@@ -2,137 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <span>
 #include <unordered_set>
 
 #include "clean/grams.h"
 #include "clean/keys.h"
+#include "clean/segment_tables.h"
 #include "text/errors.h"
+#include "text/huge_pages.h"
 
 namespace nmt_prep::clean {
 namespace {
 
-// A side of a segment is a line: number 2 * segment, or 2 * segment + 1.
-using LineNumber = std::uint32_t;
-
 constexpr double kRounding = 1e-9;
-
-// Numbers by key; several may have the same key.
-class KeyTable {
-   public:
-    struct Entry {
-        Key key;
-        std::uint32_t number;
-    };
-
-    void add(const Key& key, std::uint32_t number) { entries_.push_back({key, number}); }
-
-    // Ends the additions.
-    void build() {
-        std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-            return a.key < b.key || (a.key == b.key && a.number < b.number);
-        });
-        slots_.assign(std::bit_ceil(2 * entries_.size() + 1), 0);
-        for (std::size_t entry = 0; entry < entries_.size(); ++entry) {
-            if (entry > 0 && entries_[entry - 1].key == entries_[entry].key) continue;
-            std::size_t slot = entries_[entry].key.low & (slots_.size() - 1);
-            while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-            slots_[slot] = static_cast<std::uint32_t>(entry + 1);
-        }
-    }
-
-    // Returns the entries with a key, by number.
-    std::span<const Entry> find(const Key& key) const {
-        for (std::size_t slot = key.low & (slots_.size() - 1); slots_[slot] != 0;
-             slot = (slot + 1) & (slots_.size() - 1)) {
-            const std::size_t first = slots_[slot] - 1;
-            if (entries_[first].key != key) continue;
-            std::size_t last = first + 1;
-            while (last < entries_.size() && entries_[last].key == key) ++last;
-            return {entries_.data() + first, last - first};
-        }
-        return {};
-    }
-
-   private:
-    std::vector<Entry> entries_;
-    std::vector<std::uint32_t> slots_;  // number of the first entry of a key, plus 1
-};
-
-// A set of n-grams, reduced to 64 bits: each n-gram sets one.
-std::uint64_t signature(std::uint64_t gram) { return std::uint64_t{1} << (gram >> 24 & 63); }
-
-std::uint64_t signature(std::span<const std::uint64_t> grams) {
-    std::uint64_t bits = 0;
-    for (const std::uint64_t gram : grams) bits |= signature(gram);
-    return bits;
-}
-
-// Lines by n-gram.
-class GramTable {
-   public:
-    // Adds a line that has the n-gram. `bits` is the signature of all its n-grams, of which a line that covers it may
-    // lack `lacking`.
-    void add(std::uint64_t gram, LineNumber line, std::uint64_t bits, std::size_t lacking) {
-        entries_.push_back({gram, bits, line, static_cast<std::uint32_t>(lacking)});
-    }
-
-    // Ends the additions.
-    void build() {
-        std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-            return a.gram < b.gram || (a.gram == b.gram && a.line < b.line);
-        });
-        const std::size_t buckets = std::bit_ceil(entries_.size() + 1);
-        shift_ = 64 - static_cast<unsigned>(std::bit_width(buckets - 1));
-        starts_.assign(buckets + 1, 0);
-        bits_.assign(buckets / 8 + 1, 0);  // 8 to 16 bits an entry
-        for (const Entry& entry : entries_) {
-            ++starts_[bucket(entry.gram) + 1];
-            bits_[place(entry.gram) >> 6] |= std::uint64_t{1} << (place(entry.gram) & 63);
-        }
-        for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
-    }
-
-    // Appends the lines with one of the n-grams that a line with this signature may cover. Each step fetches the memory
-    // that the next one reads. `scratch` is overwritten.
-    void find(std::span<const std::uint64_t> grams, std::uint64_t bits, std::vector<std::uint64_t>& scratch,
-              std::vector<LineNumber>& lines) const {
-        for (const std::uint64_t gram : grams) __builtin_prefetch(&bits_[place(gram) >> 6]);
-        scratch.clear();
-        for (const std::uint64_t gram : grams) {
-            if ((bits_[place(gram) >> 6] >> (place(gram) & 63) & 1) == 0) continue;
-            __builtin_prefetch(&starts_[bucket(gram)]);
-            scratch.push_back(gram);
-        }
-        for (const std::uint64_t gram : scratch) __builtin_prefetch(entries_.data() + starts_[bucket(gram)]);
-        for (const std::uint64_t gram : scratch) {
-            const std::size_t end = starts_[bucket(gram) + 1];
-            for (std::size_t entry = starts_[bucket(gram)]; entry < end; ++entry) {
-                const Entry& found = entries_[entry];
-                const auto lacking = static_cast<std::uint32_t>(std::popcount(found.bits & ~bits));
-                if (found.gram == gram && lacking <= found.lacking) lines.push_back(found.line);
-            }
-        }
-    }
-
-   private:
-    struct Entry {
-        std::uint64_t gram;
-        std::uint64_t bits;
-        LineNumber line;
-        std::uint32_t lacking;
-    };
-
-    std::size_t bucket(std::uint64_t gram) const { return shift_ == 64 ? 0 : gram >> shift_; }
-    std::size_t place(std::uint64_t gram) const { return gram & (8 * (starts_.size() - 1) - 1); }
-
-    std::vector<Entry> entries_;
-    std::vector<std::uint32_t> starts_;
-    std::vector<std::uint64_t> bits_;  // zero for n-grams that no line has
-    unsigned shift_ = 64;
-};
 
 struct LineKeys {
     Key normalized;
@@ -267,13 +150,13 @@ class SegmentTables {
     }
 
     double coverage_;
-    std::vector<Key> exact_;  // of the bytes of each line
-    std::vector<Key> keys_;   // of the normalized text of each line
+    LargeVector<Key> exact_;  // of the bytes of each line
+    LargeVector<Key> keys_;   // of the normalized text of each line
     KeyTable lines_;
     KeyTable pairs_;
     GramTable rare_;
-    std::vector<std::uint64_t> grams_;  // of one line after another
-    std::vector<std::uint64_t> starts_;
+    LargeVector<std::uint64_t> grams_;  // of one line after another
+    LargeVector<std::uint64_t> starts_;
 };
 
 namespace {
@@ -296,19 +179,16 @@ class Search {
    public:
     explicit Search(const SegmentTables& tables) : tables_(tables) {}
 
-    void pair(const TextView& source, const TextView& target, std::size_t pair) {
-        Closest closest;
-        const std::array<const TextView*, 2> sides = {&source, &target};
-        std::array<LineKeys, 2> keys{};
-        for (const std::size_t side : {0, 1}) {
-            if (sides[side]->size(pair) == 0) continue;
-            keys[side] = analysis_.keys(*sides[side], pair);
-            one_side(keys[side], closest);
-        }
-        if (source.size(pair) > 0 && target.size(pair) > 0) both_sides(keys, closest);
-        matches_.closest.push_back(closest.segment);
-        matches_.kinds.push_back(static_cast<std::uint8_t>(closest.kind));
-        matches_.shares.push_back(closest.share);
+    // The pairs from `first` to `last`. All are analysed and their table entries fetched before one is looked up.
+    void pairs(const TextView& source, const TextView& target, std::size_t first, std::size_t last) {
+        pairs_.clear();
+        hashes_.clear();
+        present_.clear();
+        for (std::size_t pair = first; pair < last; ++pair) analyse(source, target, pair);
+        for (Pair& pair : pairs_) filter(pair);
+        for (const Pair& pair : pairs_)
+            for (const Line& line : pair.lines) tables_.rare().prefetch_entries(line.present.of(present_));
+        for (const Pair& pair : pairs_) look_up(pair);
     }
 
     SegmentMatches end() {
@@ -322,9 +202,75 @@ class Search {
     }
 
    private:
-    void both_sides(const std::array<LineKeys, 2>& keys, Closest& closest) {
-        const Key key = pair_key(keys[0].normalized, keys[1].normalized);
-        const Key exact = pair_key(keys[0].exact, keys[1].exact);
+    // A part of a list of n-grams.
+    struct Part {
+        std::size_t first = 0;
+        std::size_t count = 0;
+        std::span<const std::uint64_t> of(const std::vector<std::uint64_t>& grams) const {
+            return {grams.data() + first, count};
+        }
+    };
+
+    struct Line {
+        LineKeys keys{};
+        bool there = false;
+        bool long_enough = false;
+        std::uint64_t bits = 0;  // signature of the n-grams
+        Part hashes;             // all n-grams
+        Part present;            // those that some line of the segments may have
+    };
+
+    struct Pair {
+        std::array<Line, 2> lines;
+        Key key{};  // of both sides
+    };
+
+    void analyse(const TextView& source, const TextView& target, std::size_t number) {
+        const std::array<const TextView*, 2> sides = {&source, &target};
+        Pair& pair = pairs_.emplace_back();
+        for (const std::size_t side : {0, 1}) {
+            if (sides[side]->size(number) == 0) continue;
+            Line& line = pair.lines[side];
+            line.there = true;
+            line.keys = analysis_.keys(*sides[side], number);
+            const Grams& grams = analysis_.grams();
+            line.long_enough = grams.letters() >= kLongEnough;
+            if (!line.long_enough) continue;
+            tables_.lines().prefetch_slot(line.keys.normalized);
+            if (tables_.coverage() > 1) continue;
+            line.hashes = {hashes_.size(), grams.hashes().size()};
+            line.bits = signature(grams.hashes());
+            hashes_.insert(hashes_.end(), grams.hashes().begin(), grams.hashes().end());
+            tables_.rare().prefetch(grams.hashes());
+        }
+        if (!pair.lines[0].there || !pair.lines[1].there) return;
+        pair.key = pair_key(pair.lines[0].keys.normalized, pair.lines[1].keys.normalized);
+        tables_.pairs().prefetch_slot(pair.key);
+    }
+
+    void filter(Pair& pair) {
+        for (Line& line : pair.lines) {
+            line.present.first = present_.size();
+            tables_.rare().add_present(line.hashes.of(hashes_), present_);
+            line.present.count = present_.size() - line.present.first;
+            if (line.long_enough) tables_.lines().prefetch_entry(line.keys.normalized);
+        }
+        if (pair.lines[0].there && pair.lines[1].there) tables_.pairs().prefetch_entry(pair.key);
+    }
+
+    void look_up(const Pair& pair) {
+        Closest closest;
+        for (const Line& line : pair.lines)
+            if (line.long_enough) one_side(line, closest);
+        if (pair.lines[0].there && pair.lines[1].there) both_sides(pair, closest);
+        matches_.closest.push_back(closest.segment);
+        matches_.kinds.push_back(static_cast<std::uint8_t>(closest.kind));
+        matches_.shares.push_back(closest.share);
+    }
+
+    void both_sides(const Pair& pair, Closest& closest) {
+        const Key& key = pair.key;
+        const Key exact = pair_key(pair.lines[0].keys.exact, pair.lines[1].keys.exact);
         const auto segments = tables_.pairs().find(key);
         const auto kind = [&](std::uint32_t segment) {
             return tables_.exact_pair(segment) == exact ? Match::kExact : Match::kPair;
@@ -339,21 +285,18 @@ class Search {
         for (const auto& entry : segments) note(entry.number, kind(entry.number), 1.0, closest);
     }
 
-    void one_side(const LineKeys& keys, Closest& closest) {
-        const Grams& grams = analysis_.grams();
-        if (grams.letters() < kLongEnough) return;
-        same_lines(keys.normalized, Match::kSide, 1.0, closest);
-        if (tables_.coverage() > 1) return;
+    void one_side(const Line& line, Closest& closest) {
+        same_lines(line.keys.normalized, Match::kSide, 1.0, closest);
         candidates_.clear();
-        const std::uint64_t bits = signature(grams.hashes());
-        tables_.rare().find(grams.hashes(), bits, own_, candidates_);
+        tables_.rare().find(line.present.of(present_), line.bits, candidates_);
         if (candidates_.empty()) return;
         std::ranges::sort(candidates_);
         const auto rest = std::ranges::unique(candidates_);
         candidates_.erase(rest.begin(), rest.end());
-        own_ = grams.hashes();
+        const std::span<const std::uint64_t> hashes = line.hashes.of(hashes_);
+        own_.assign(hashes.begin(), hashes.end());
         make_unique(own_);
-        for (const LineNumber line : candidates_) covered(line, keys.normalized, closest);
+        for (const LineNumber candidate : candidates_) covered(candidate, line.keys.normalized, closest);
     }
 
     void covered(LineNumber line, const Key& own, Closest& closest) {
@@ -390,6 +333,9 @@ class Search {
 
     const SegmentTables& tables_;
     Analysis analysis_;
+    std::vector<Pair> pairs_;
+    std::vector<std::uint64_t> hashes_;   // n-grams of pairs_
+    std::vector<std::uint64_t> present_;  // those that some line of the segments may have
     std::vector<LineNumber> candidates_;
     std::vector<std::uint64_t> own_;
     std::unordered_set<std::uint64_t> visited_;  // keys of many lines whose segments were noted
@@ -405,8 +351,10 @@ SegmentIndex& SegmentIndex::operator=(SegmentIndex&&) noexcept = default;
 SegmentIndex::~SegmentIndex() = default;
 
 SegmentMatches SegmentIndex::search(const TextView& source, const TextView& target) const {
+    constexpr std::size_t kBlock = 64;
     Search search(*tables_);
-    for (std::size_t pair = 0; pair < source.lines; ++pair) search.pair(source, target, pair);
+    for (std::size_t first = 0; first < source.lines; first += kBlock)
+        search.pairs(source, target, first, std::min(first + kBlock, source.lines));
     return search.end();
 }
 

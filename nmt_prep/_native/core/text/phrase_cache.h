@@ -11,12 +11,9 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "text/huge_pages.h"
 
 namespace nmt_prep {
 
@@ -78,7 +75,6 @@ class PhraseCache {
 
    private:
     static constexpr std::size_t kLine = 16;  // words of a cache line
-    static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
     struct Slot {
         std::uint32_t tag = 0;  // of the hash, 0 is free
@@ -87,19 +83,13 @@ class PhraseCache {
     using Bucket = std::array<Slot, 4>;
 
     struct Free {
-        void operator()(std::uint32_t* words) const { ::operator delete(words, std::align_val_t{kHugePage}); }
+        std::size_t count = 0;
+        void operator()(std::uint32_t* words) const { HugePageAllocator<std::uint32_t>().deallocate(words, count); }
     };
     using Words = std::unique_ptr<std::uint32_t[], Free>;
 
-    // Uses huge pages if available: page faults on ordinary pages take longer than filling them.
     static Words allocate(std::size_t count) {
-        const std::size_t bytes = count * sizeof(std::uint32_t);
-        Words words(static_cast<std::uint32_t*>(::operator new(bytes, std::align_val_t{kHugePage})));
-#if defined(__linux__)
-        // Only a hint, for whole pages, so that no page is added for the last few bytes.
-        madvise(words.get(), bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
-        return words;
+        return Words(HugePageAllocator<std::uint32_t>().allocate(count), Free{count});
     }
 
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash) | 1; }

@@ -1,0 +1,54 @@
+// Memory of large tables on huge pages, where the system offers them: random reads of ordinary pages wait for the
+// translation of addresses as long as for the data, and page faults on them take longer than filling them.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace nmt_prep {
+
+// An allocator of vectors; small ones get ordinary memory.
+template <class T>
+struct HugePageAllocator {
+    using value_type = T;
+
+    HugePageAllocator() = default;
+    template <class Other>
+    HugePageAllocator(const HugePageAllocator<Other>&) noexcept {}  // NOLINT(google-explicit-constructor)
+
+    T* allocate(std::size_t count) {
+        const std::size_t bytes = count * sizeof(T);
+        if (bytes < kHugePage) return static_cast<T*>(::operator new(bytes));
+        void* const memory = ::operator new(bytes, std::align_val_t{kHugePage});
+#if defined(__linux__)
+        // Only a hint, for whole pages, so that no page is added for the last few bytes.
+        madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+        return static_cast<T*>(memory);
+    }
+
+    void deallocate(T* memory, std::size_t count) noexcept {
+        if (count * sizeof(T) < kHugePage)
+            ::operator delete(memory);
+        else
+            ::operator delete(memory, std::align_val_t{kHugePage});
+    }
+
+    template <class Other>
+    bool operator==(const HugePageAllocator<Other>&) const noexcept {
+        return true;
+    }
+
+   private:
+    static constexpr std::size_t kHugePage = std::size_t{1} << 21;
+};
+
+template <class T>
+using LargeVector = std::vector<T, HugePageAllocator<T>>;
+
+}  // namespace nmt_prep

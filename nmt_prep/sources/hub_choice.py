@@ -12,12 +12,12 @@ from nmt_prep.sources.hub_listing import CONVERTED, HubConfig, HubFile, Listing
 
 _SPLIT_WORDS = {
     "train": ("train", "training"),
-    "validation": ("validation", "valid", "val", "dev", "development"),
+    "validation": ("validation", "valid", "val", "dev"),
     "test": ("test", "testing", "eval", "evaluation"),
 }
 """The words that the hub finds in the paths of files, by split."""
 
-_SHARD = re.compile(r"data/(?P<split>\w+(\.\w+)*)-\d{5}-of-\d+[^/]*")
+_SHARD = re.compile(r"data/(?P<split>\w+(\.\w+)*)-\d{5}-of-\d{5}[^/]*")
 _CONVERTED_FILE = re.compile(r"(?P<config>[^/]+)/(?P<split>[^/]+)/\d+\.parquet")
 _PARTIAL = "partial-"
 
@@ -120,31 +120,34 @@ def _card_splits(config: HubConfig, listing: Listing) -> Mapping[str, list[HubFi
 
 
 def _splits_by_path(files: Iterable[HubFile]) -> Mapping[str, list[HubFile]]:
-    """Returns files by the splits that their paths name; all are train if none names one."""
+    """Returns files by the splits that their paths name; all are train if none names one.
+
+    A file belongs to each split that its path names, as in the library datasets.
+    """
     listed = [file for file in files if file.path.endswith(".parquet")]
     splits: dict[str, list[HubFile]] = {}
     for file in listed:
         if match := _SHARD.fullmatch(file.path):
             splits.setdefault(match["split"], []).append(file)
-    for find in (_folder_split, _name_split):
+    for find in (_in_folders, _in_name):
         for file in listed if not splits else ():
-            if (split := find(PurePosixPath(file.path))) is not None:
+            for split in find(PurePosixPath(file.path)):
                 splits.setdefault(split, []).append(file)
     return splits or {"train": listed}
 
 
-def _folder_split(path: PurePosixPath) -> str | None:
-    return next((split for part in path.parts[:-1] if (split := _split_in(part)) is not None), None)
+def _in_folders(path: PurePosixPath) -> list[str]:
+    return _named_splits(path.parts[:-1])
 
 
-def _name_split(path: PurePosixPath) -> str | None:
-    return _split_in(path.name)
+def _in_name(path: PurePosixPath) -> list[str]:
+    return _named_splits([path.name])
 
 
-def _split_in(name: str) -> str | None:
-    """Returns the split that a word of a name stands for; words end at ``-``, ``_``, dots, spaces and digits."""
-    words = re.split(r"[-._ 0-9]+", name)
-    return next((split for split, spelled in _SPLIT_WORDS.items() if any(word in spelled for word in words)), None)
+def _named_splits(names: Iterable[str]) -> list[str]:
+    """Returns the splits that words of names stand for; words end at ``-``, ``_``, dots, spaces and digits."""
+    words = {word for name in names for word in re.split(r"[-._ 0-9]+", name)}
+    return [split for split, spelled in _SPLIT_WORDS.items() if words.intersection(spelled)]
 
 
 def _spellings(split: str) -> list[str]:

@@ -42,6 +42,9 @@ def refused(found: Listing, split: str = "train", name: str | None = None) -> st
         (["train/0.parquet", "train/1.parquet", "test/train.parquet"], "test", [2]),
         (["corpus-a.parquet", "latest.parquet"], "train", [0, 1]),
         (["train.parquet", "train.csv", "README.md"], "train", [0]),
+        (["train/a-test.parquet", "valid/train.parquet"], "train", [0]),
+        (["train/dev/a.parquet", "test.parquet"], "dev", [0]),
+        (["train/dev/a.parquet", "test.parquet"], "train", [0]),
     ],
 )
 def test_splits_in_paths(paths: list[str], split: str, expected: list[int]) -> None:

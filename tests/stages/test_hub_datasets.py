@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 import nmt_prep
+from nmt_prep.errors import DownloadError
+from nmt_prep.sources.hub_choice import files_of_split
+from nmt_prep.sources.hub_listing import HubFile, Listing
 from tests.corpus import corpus_config, write_corpus
 from tests.hub import TOKEN, Hub, running_hub
 from tests.stages.runs import config_of, manifest, run
@@ -76,3 +80,47 @@ def test_the_library_loads_what_is_published(hub: Hub, tmp_path: Path, monkeypat
     config = corpus_config(tmp_path / "run", outputs=outputs, publish={"url": "hf://datasets/owner/name"})
     nmt_prep.run(config, base_dir=tmp_path, workers=1)
     assert python(LOAD).splitlines()[-1] == "RESULT {'train': 60, 'dev': 5} ['en', 'zh']"
+
+
+WORDS = [
+    "train",
+    "test",
+    "dev",
+    "valid",
+    "val",
+    "eval",
+    "training",
+    "foo",
+    "en-zh",
+    "dataset",
+    "train2",
+    "latest",
+    "my_train",
+]
+
+
+def test_splits_in_paths_are_those_of_the_library(new_directory: Callable[[], Path]) -> None:
+    library = pytest.importorskip("datasets.data_files")
+    draw = random.Random(7)
+    for _ in range(100):
+        paths = set()
+        for _ in range(draw.randint(1, 5)):
+            folders = [draw.choice(WORDS) for _ in range(draw.choice([0, 0, 1, 1, 2]))]
+            name = draw.choice("-_. ").join(draw.choice(WORDS) for _ in range(draw.randint(1, 2)))
+            shard = f"-{draw.randint(0, 3):05d}-of-00004" if draw.random() < 0.3 else ""
+            paths.add("/".join([*folders, f"{name}{shard}.parquet"]))
+        place = new_directory()
+        for path in paths:
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).touch()
+        found = library.DataFilesDict.from_patterns(library.get_data_patterns(str(place)), base_path=str(place))
+        expected = {
+            str(split): {str(Path(path).relative_to(place)) for path in files} for split, files in found.items()
+        }
+        listing = Listing("hf://datasets/o/n", "a" * 40, None, (), tuple(HubFile(path, 1) for path in sorted(paths)))
+        for split in ("train", "validation", "test"):
+            try:
+                files = {file.path for file in files_of_split(listing, None, split, "hf:o/n")}
+            except DownloadError:
+                files = set()
+            assert files == expected.get(split, set()), paths

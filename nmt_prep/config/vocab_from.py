@@ -56,6 +56,11 @@ class ExistingVocab(Section):
     id_layout: Literal["sentencepiece", "fairseq"] | None = Field(
         None, description="sentencepiece or fairseq: how the pieces of a SentencePiece model are numbered"
     )
+    ids: Annotated[VocabFiles, BeforeValidator(per_side)] | None = Field(
+        None,
+        description="as from, or null: JSON files that give each piece of a SentencePiece model its id, such as the "
+        "vocab.json of a MarianTokenizer",
+    )
     frame: FrameTexts = Field(
         FrameTexts(),
         description="{source: …, target: …}: the special pieces around the ids of each row",
@@ -83,15 +88,20 @@ class ExistingVocab(Section):
 
     @property
     def shared(self) -> bool:
-        """True if both sides use the same file."""
-        return self.files.of("source") == self.files.of("target")
+        """True if both sides use the same file, and the same numbering if there is one."""
+        alike = self.ids is None or self.ids.of("source") == self.ids.of("target")
+        return alike and self.files.of("source") == self.files.of("target")
 
     @property
     def keys(self) -> dict[str, tuple[Side, ...]]:
-        """The sides that use each file, by the file's key in the config."""
-        if self.files.both is not None:
+        """The sides that use each vocabulary, by its key in the config."""
+        if self.files.both is not None and (self.ids is None or self.ids.both is not None):
             return {"vocab.from": SIDES}
         return {f"vocab.from.{side}": (side,) for side in SIDES}
+
+    def ids_key(self, side: Side) -> str:
+        """Returns the key of the numbering of a side."""
+        return "vocab.ids" if self.ids is None or self.ids.both is not None else f"vocab.ids.{side}"
 
 
 def _suffix(address: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from nmt_prep.archives import damage_of
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.config import SIDES, Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import score_files
@@ -25,6 +25,7 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.partial import remove_partials
 from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
 from nmt_prep.stages.download_hub import check_first_files, choose_files
+from nmt_prep.stages.vocab_pairs import MERGES, openai_names, with_openai_name
 from nmt_prep.store import Store, Stored
 
 
@@ -194,10 +195,19 @@ def needed_files(config: Config) -> Iterator[Needed]:
 
 
 def needed_vocabularies(config: Config) -> Iterator[Needed]:
-    """Yields the existing vocabularies that a config names."""
+    """Yields the files of the existing vocabularies that a config names.
+
+    A vocabulary of OpenAI's two files has a second one with the key ``vocab.from/merges``. Numberings follow.
+    """
     if isinstance(config.vocab, ExistingVocab):
         for key, sides in config.vocab.keys.items():
-            yield Needed(key, _addresses(config.vocab.files.of(sides[0]), "models"), None)
+            mirrors = _addresses(config.vocab.files.of(sides[0]), "models")
+            yield Needed(key, with_openai_name(mirrors, 0), None)
+            if openai_names(mirrors) is not None:
+                yield Needed(f"{key}/{MERGES}", with_openai_name(mirrors, 1), None)
+        if config.vocab.ids is not None:
+            for key, side in {config.vocab.ids_key(side): side for side in SIDES}.items():
+                yield Needed(key, _addresses(config.vocab.ids.of(side), "models"), None)
 
 
 def addresses_of(config: Config, names: Collection[str]) -> set[str]:

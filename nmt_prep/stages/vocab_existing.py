@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from nmt_prep.errors import ConfigError, NmtPrepError, VocabularyError
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.stages.download import downloaded_file, needed_vocabularies
 from nmt_prep.stages.vocab_facts import DescribedVocabulary, describe_vocabulary
-from nmt_prep.subwords import DIALECTS, Dialect, Tokenizer, dialect_in
+from nmt_prep.stages.vocab_pairs import MERGES, openai_names
+from nmt_prep.subwords import DIALECTS, ByteBPETokenizer, Dialect, SentencePieceTokenizer, Tokenizer, dialect_in
+from nmt_prep.subwords.sentencepiece.numbering import read_numbering
 from nmt_prep.subwords.tokenizer import IdLayout
 
 
@@ -23,6 +25,7 @@ def existing_settings(config: Config, options: ExistingVocab) -> dict[str, objec
         "vocab.kind": options.kind,
         "vocab.id_layout": options.id_layout,
         "vocab.from": sorted(options.keys),
+        **({} if options.ids is None else {"vocab.ids": sorted({options.ids_key(side) for side in SIDES})}),
         **{f"tags.{side}": sorted(set(_tags(config, side).values())) for side in SIDES},
     }
 
@@ -33,13 +36,17 @@ def check_local(config: Config, options: ExistingVocab, base_dir: Path) -> None:
     Raises:
         VocabularyError: a file cannot be used; the message names its key in the config.
     """
+    paths: dict[str, Path | None] = {}
     for needed in needed_vocabularies(config):
         try:
-            path = needed.local(base_dir)
+            paths[needed.key] = needed.local(base_dir)
         except ConfigError as error:
             raise VocabularyError(f"{needed.key}: {error}") from error
-        if path is not None:
-            _load(path, needed.key, config, options)
+    for key in options.keys:
+        files = {each: paths[each] for each in _keys_of(key, options) if each in paths}
+        local = {each: path for each, path in files.items() if path is not None}
+        if len(local) == len(files):
+            _load(local, key, config, options)
 
 
 def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVocabulary]:
@@ -49,42 +56,51 @@ def install_existing(job: Job, options: ExistingVocab) -> dict[Side, DescribedVo
         VocabularyError: a file cannot be used; the message names its key in the config.
         OutputError: a file cannot be written.
     """
-    files = {needed.key: downloaded_file(job, needed) for needed in needed_vocabularies(job.config)}
-    names = {path.name for path, _ in files.values()}
-    digests = {entry.sha256 for _, entry in files.values()}
-    alike = len(names) < len(digests)  # different files with the same name
+    needed = {file.key: file for file in needed_vocabularies(job.config)}
+    found = {key: downloaded_file(job, file) for key, file in needed.items()}
+    parts = {key: [each for each in _keys_of(key, options) if each in found] for key in options.keys}
+    names = {key: _name(found[key][0]) for key in options.keys}
+    digests = {tuple(found[each][1].sha256 for each in each_part) for each_part in parts.values()}
+    alike = len(set(names.values())) < len(digests)  # different files with the same name
     described: dict[Side, DescribedVocabulary] = {}
-    for key, (path, _) in files.items():
-        tokenizer = _load(path, key, job.config, options)
-        for side in options.keys[key]:
-            name = f"{side}.{path.name}" if alike else path.name
-            tags = dict.fromkeys(tag for user in options.keys[key] for tag in _tags(job.config, user).values())
+    for key, sides in options.keys.items():
+        tokenizer = _load({each: found[each][0] for each in parts[key]}, key, job.config, options)
+        for side in sides:
+            name = f"{side}.{names[key]}" if alike else names[key]
+            tags = dict.fromkeys(tag for user in sides for tag in _tags(job.config, user).values())
             layout = _layout(tokenizer, options)
             described[side] = describe_vocabulary(tokenizer, name, layout, tags)
+            if len(parts[key]) > 1:
+                tokenizer.save(job.directory / name)
+                continue
             with atomic_write(job.directory / name) as beside:
-                shutil.copyfile(path, beside)
+                shutil.copyfile(found[key][0], beside)
     return described
 
 
-def _load(path: Path, key: str, config: Config, options: ExistingVocab) -> Tokenizer:
+def _keys_of(key: str, options: ExistingVocab) -> list[str]:
+    """Returns the keys of the files that a vocabulary may consist of, its own first."""
+    return [key, f"{key}/{MERGES}", options.ids_key(options.keys[key][0])]
+
+
+def _name(path: Path) -> str:
+    """Returns the name for the copy of a vocabulary. OpenAI's two files become one."""
+    return path.name if openai_names([path.name]) is None else "tokenizer.json"
+
+
+def _load(files: Mapping[str, Path], key: str, config: Config, options: ExistingVocab) -> Tokenizer:
     """Loads a vocabulary and checks that the config can use it.
+
+    Args:
+        files: the files that it consists of, by key.
+        key: key of the first of them.
+        config: the config.
+        options: its section ``vocab``.
 
     Raises:
         VocabularyError: it cannot; the message names the key of the file, or that of what it lacks.
     """
-    if path.is_dir():
-        raise VocabularyError(f"{key}: {path} is a directory; name the vocabulary file in it, such as tokenizer.json")
-    dialect: Dialect[Any] | None = None
-    try:
-        dialect = dialect_in(path)
-        tokenizer = dialect.load(path, id_layout=options.id_layout)
-    except NmtPrepError as error:
-        if path.exists() and dialect is DIALECTS[-1] and options.kind is None:
-            raise VocabularyError(
-                f"{key}: {path} is not a vocabulary of a known kind, which are tokenizer.json, tiktoken's ranks, "
-                f"SentencePiece models and Tensor2Tensor's subwords; as the last, which any text may be: {error}"
-            ) from error
-        raise VocabularyError(f"{key}: {error}") from error
+    path, tokenizer = files[key], _opened(files, key, options)
     if options.kind not in (None, tokenizer.dialect):
         raise VocabularyError(
             f"vocab.kind is {options.kind}, but {path} ({key}) is a vocabulary of kind {tokenizer.dialect}; correct "
@@ -119,6 +135,47 @@ def _load(path: Path, key: str, config: Config, options: ExistingVocab) -> Token
             except VocabularyError:
                 raise VocabularyError(f"{where}: {tag!r} is not a piece of {path} ({key})") from None
     return tokenizer
+
+
+def _opened(files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
+    """Loads a vocabulary from its files.
+
+    Raises:
+        VocabularyError: a file cannot be read; the message names its key.
+    """
+    path = files[key]
+    if path.is_dir():
+        raise VocabularyError(
+            f"{key}: {path} is a directory; name the vocabulary file in it, such as tokenizer.json, encoder.json, "
+            "or source.spm and target.spm"
+        )
+    dialect: Dialect[Any] | None = None
+    try:
+        dialect = dialect_in(path)
+        if (merges := files.get(f"{key}/{MERGES}")) is not None:
+            return ByteBPETokenizer.load(path, merges=merges)
+        return _numbered(dialect.load(path, id_layout=options.id_layout), files, key, options)
+    except NmtPrepError as error:
+        if path.exists() and dialect is DIALECTS[-1] and options.kind is None:
+            raise VocabularyError(
+                f"{key}: {path} is not a vocabulary of a known kind, which are tokenizer.json, tiktoken's ranks, "
+                f"SentencePiece models and Tensor2Tensor's subwords; as the last, which any text may be: {error}"
+            ) from error
+        raise VocabularyError(f"{key}: {error}") from error
+
+
+def _numbered(tokenizer: Tokenizer, files: Mapping[str, Path], key: str, options: ExistingVocab) -> Tokenizer:
+    """Returns the tokenizer with the ids of the config's numbering, if it has one.
+
+    Raises:
+        VocabularyError: the numbering cannot be used.
+    """
+    ids_key = options.ids_key(options.keys[key][0])
+    if ids_key not in files:
+        return tokenizer
+    if not isinstance(tokenizer, SentencePieceTokenizer):
+        raise VocabularyError(f"{ids_key} is for SentencePiece models, and {files[key]} is of kind {tokenizer.dialect}")
+    return tokenizer.numbered(read_numbering(files[ids_key]))
 
 
 def _layout(tokenizer: Tokenizer, options: ExistingVocab) -> IdLayout | None:

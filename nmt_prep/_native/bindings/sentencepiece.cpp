@@ -160,6 +160,13 @@ void load_tracer(PieceTracer* place, const ByteArray& data, bool fairseq_ids) {
     new (place) PieceTracer(file);
 }
 
+nb::list normalized(const PieceTracer& tracer, const ByteArray& data, const Int64Array& offsets) {
+    const TextView text = text_view(data, offsets);
+    nb::list texts;
+    for (std::size_t i = 0; i < text.lines; ++i) texts.append(replaced(tracer.normalized(text, i)));
+    return texts;
+}
+
 auto spans(const PieceTracer& tracer, const ByteArray& data, const Int64Array& offsets, const Int32Array& values,
            const Int64Array& row_offsets) {
     const TextView text = text_view(data, offsets);
@@ -218,6 +225,9 @@ void bind_sentencepiece(nb::module_& module) {
         .def("sample", &sample, nb::arg("data"), nb::arg("offsets"), nb::arg("continued"), nb::arg("threads"),
              nb::arg("dropout"), nb::arg("alpha"), nb::arg("nbest"), nb::arg("seed"), nb::arg("first_line"))
         .def("decode", &decode, nb::arg("values"), nb::arg("offsets"), nb::arg("threads"))
+        .def_prop_ro(
+            "numbering",
+            [](const Loaded& loaded) { return nb::bytes(loaded.file.numbering.data(), loaded.file.numbering.size()); })
         .def_prop_ro("not_covered", [](const Loaded& loaded) { return loaded.not_covered; })
         .def_prop_ro("kind", [](const Loaded& loaded) { return static_cast<int>(loaded.file.kind); })
         .def_prop_ro("unk_id",
@@ -227,6 +237,7 @@ void bind_sentencepiece(nb::module_& module) {
         .def_prop_ro("pad_id", [](const Loaded& loaded) { return loaded.control(loaded.file.pad_piece); });
     nb::class_<PieceTracer>(module, "SentencePieceTracer")
         .def("__init__", &load_tracer, nb::arg("data"), nb::arg("fairseq_ids"))
+        .def("normalized", &normalized, nb::arg("data"), nb::arg("offsets"))
         .def("spans", &spans, nb::arg("data"), nb::arg("offsets"), nb::arg("values"), nb::arg("row_offsets"));
 }
 

@@ -17,7 +17,7 @@ from nmt_prep.artefacts import atomic_write
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.added import AddedToken
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, Pretokenization, byte_level
-from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, RankEncoding
+from nmt_prep.subwords.byte_bpe.ranks import TIKTOKEN_ENCODINGS, published_encoding
 from nmt_prep.subwords.byte_bpe.spelling import spelled
 from nmt_prep.subwords.byte_bpe.tokenizer_json import from_tokenizer_json, to_tokenizer_json
 from nmt_prep.subwords.byte_bpe.vocabulary import ByteBPEVocabulary, build_vocabulary
@@ -27,11 +27,15 @@ from nmt_prep.subwords.tokenizer_json import parse_json, steps_of, text_of
 Format: TypeAlias = Literal["tokenizer.json", "openai", "tiktoken"]
 
 _TOKENIZER_JSON = "tokenizer.json"
-_OPENAI_NAMES = (("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"))
+OPENAI_NAMES = (("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"))
+"""Usual names of OpenAI's two files: the tokens with their ids, and the merges."""
 
 
 def load_vocabulary(
-    path: Path, pattern: str | None = None, specials: Mapping[str, int] | None = None
+    path: Path,
+    pattern: str | None = None,
+    specials: Mapping[str, int] | None = None,
+    merges: Path | None = None,
 ) -> ByteBPEVocabulary:
     """Reads a vocabulary in any of the formats.
 
@@ -41,15 +45,16 @@ def load_vocabulary(
             of tiktoken's encodings; OpenAI's files need it if it is not GPT-2's.
         specials: id of each special token, for the same files; for OpenAI's files, in addition to the tokens that no
             merge produces.
+        merges: OpenAI's file of merges, if it is not beside ``path`` under its usual name.
 
     Raises:
         VocabularyError: there is no supported byte-level BPE vocabulary, or the file defines its own pattern.
     """
     path = _file_in(path)
-    for pair in _OPENAI_NAMES:
+    for pair in OPENAI_NAMES:
         if path.name in pair:
-            vocabulary, merges = (path.with_name(name) for name in pair)
-            return _from_openai(vocabulary, merges, pattern or GPT2_PATTERN, specials or {})
+            vocabulary, beside = (path.with_name(name) for name in pair)
+            return _from_openai(vocabulary, merges or beside, pattern or GPT2_PATTERN, specials or {})
     data = read_vocabulary(path)
     if data.lstrip()[:1] == b"{":
         if pattern is not None or specials is not None:
@@ -73,7 +78,7 @@ def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Form
         pieces = vocabulary.pieces()
         ids = {piece: number for number, piece in enumerate(pieces) if piece}
         lines = ["#version: 0.2", *(f"{pieces[left]} {pieces[right]}" for left, right, _ in vocabulary.merges.tolist())]
-        encoder, merges = _OPENAI_NAMES[0]
+        encoder, merges = OPENAI_NAMES[0]
         _write(path / encoder, json.dumps(ids, ensure_ascii=False))
         _write(path / merges, "\n".join(lines) + "\n")
     elif file_format == "tiktoken":
@@ -89,7 +94,7 @@ def save_vocabulary(vocabulary: ByteBPEVocabulary, path: Path, file_format: Form
 def _file_in(path: Path) -> Path:
     if not path.is_dir():
         return path
-    names = (_TOKENIZER_JSON, *(pair[0] for pair in _OPENAI_NAMES))
+    names = (_TOKENIZER_JSON, *(pair[0] for pair in OPENAI_NAMES))
     for name in names:
         if (path / name).exists():
             return path / name
@@ -157,12 +162,13 @@ def _from_ranks(path: Path, data: bytes, pattern: str | None, specials: Mapping[
             ) from error
     if len(ranks) != len(lines):
         raise VocabularyError(f"{path}: {len(lines)} lines have {len(ranks)} distinct tokens; list each token once")
-    known = TIKTOKEN_ENCODINGS.get(path.name, RankEncoding(None, {}))
+    known = published_encoding(path.name, data)
     pattern = known.pattern if pattern is None else pattern
     if pattern is None:
         raise VocabularyError(
-            f"{path} contains tiktoken's ranks, which have no pattern; load it with pattern=… "
-            "(GPT2_PATTERN for GPT-2's) and specials={name: id}"
+            f"{path} contains tiktoken's ranks, which have no pattern; load it with pattern=… (GPT2_PATTERN for "
+            "GPT-2's) and specials={name: id}, or use the tokenizer.json of its model; if it has the pattern of a "
+            f"published encoding, let its name end in one of {', '.join(TIKTOKEN_ENCODINGS)}"
         )
     added = _specials(known.specials if specials is None else specials)
     how = Pretokenization.by_ranks(pattern)

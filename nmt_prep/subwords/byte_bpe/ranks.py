@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -71,6 +72,23 @@ TIKTOKEN_ENCODINGS: Mapping[str, RankEncoding] = {
     "o200k_base.tiktoken": RankEncoding(O200K_PATTERN, {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}),
 }
 """Published encodings by their usual file names."""
+
+_BY_DIGEST = {
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": "r50k_base.tiktoken",
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": "p50k_base.tiktoken",
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": "cl100k_base.tiktoken",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": "o200k_base.tiktoken",
+}  # SHA-256 of the files, as in tiktoken
+
+
+def published_encoding(name: str, data: bytes) -> RankEncoding:
+    """Returns the encoding that a rank file belongs to, told from its content, or else from the end of its name.
+
+    The pattern is None if the file is not known.
+    """
+    usual = _BY_DIGEST.get(hashlib.sha256(data).hexdigest())
+    found = usual or next((known for known in TIKTOKEN_ENCODINGS if name.endswith(known)), "")
+    return TIKTOKEN_ENCODINGS.get(found, RankEncoding(None, {}))
 
 
 class RankEncoder:

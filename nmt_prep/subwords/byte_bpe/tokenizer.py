@@ -171,6 +171,7 @@ class ByteBPETokenizer(Tokenizer):
         *,
         pattern: str | None = None,
         specials: dict[str, int] | None = None,
+        merges: str | Path | None = None,
         pad: str | None = None,
         eos: str | None = None,
         bos: str | None = None,
@@ -184,9 +185,10 @@ class ByteBPETokenizer(Tokenizer):
         Args:
             path: the file (either of OpenAI's two), or a directory with the files under their usual names.
             pattern: regular expression that matches pretokens. OpenAI's files need it if it is not GPT-2's, in the
-                syntax of ``tokenizers``. Tiktoken's ranks need it, in the syntax of ``tiktoken``, unless the file has
-                the name of one of tiktoken's encodings (``cl100k_base.tiktoken``).
+                syntax of ``tokenizers``. Tiktoken's ranks need it, in the syntax of ``tiktoken``, unless the file is
+                one of tiktoken's encodings, or its name ends like theirs (``cl100k_base.tiktoken``).
             specials: special tokens and their ids, for the same files.
+            merges: OpenAI's file of merges, if it is not beside ``path`` under its usual name.
             pad: name of the special token for padding; None takes a usual name.
             eos: name of the special token for the end of sentence; None takes a usual name.
             bos: name of the special token for the start of sentence; None takes a usual name.
@@ -194,7 +196,7 @@ class ByteBPETokenizer(Tokenizer):
         Raises:
             VocabularyError: the file cannot be read, or is not a supported byte-level BPE vocabulary.
         """
-        vocabulary = load_vocabulary(Path(path), pattern, specials)
+        vocabulary = load_vocabulary(Path(path), pattern, specials, None if merges is None else Path(merges))
         try:
             return cls(vocabulary, pad, eos, bos)
         except VocabularyError as error:

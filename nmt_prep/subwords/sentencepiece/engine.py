@@ -129,6 +129,21 @@ class NativeModel:
                     f"the SentencePiece model decodes the unknown piece to what is not UTF-8: {error.object!r}"
                 ) from error
 
+    @property
+    def numbering(self) -> bytes:
+        """The numbering of pieces that the file contains, as JSON; empty if it has none."""
+        return self._model.numbering
+
+    def normalized(self, column: TextColumn) -> list[str]:
+        """Returns the normalized text of each line, with ``▁`` for spaces; the lines, if that is not known.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        if self._tracer is None:
+            return list(column.strings())
+        return self._tracer.normalized(column.data, column.offsets)
+
     def special_ids(self) -> dict[str, int | None]:
         """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece that the model lacks."""
         model = self._model

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,9 +22,11 @@ from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
 from nmt_prep.subwords.sentencepiece.json_engine import JsonModel
+from nmt_prep.subwords.sentencepiece.numbering import NumberedModel, checked_numbering, with_numbering
 from nmt_prep.subwords.sentencepiece.training import ModelType, train_model
 from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer, read_vocabulary
+from nmt_prep.subwords.tokenizer_json import parse_json
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
@@ -51,13 +53,13 @@ class SentencePieceTokenizer(Tokenizer):
             VocabularyError: the bytes are not a model, have an unsupported part, or do not fit the layout.
         """
         self._model_bytes = bytes(model)
-        self._engine: NativeModel | JsonModel
+        self._engine: NativeModel | JsonModel | NumberedModel
         if not self.has_spm:
             if id_layout != "sentencepiece":
                 raise VocabularyError(f"{where}: id_layout {id_layout!r} is for .model files; it has its own ids")
             self._engine = JsonModel(self._model_bytes, where)
         else:
-            self._engine = NativeModel(self._model_bytes, id_layout)
+            self._engine = _native(self._model_bytes, id_layout)
         self._special_ids = self._engine.special_ids()
         self.id_layout: IdLayout = id_layout
 
@@ -142,6 +144,21 @@ class SentencePieceTokenizer(Tokenizer):
             if _opens_json(raw):
                 raise
             raise VocabularyError(f"{path}: {error}; check that this is the complete .model file") from error
+
+    def numbered(self, ids: Mapping[str, int]) -> Self:
+        """Returns a tokenizer whose ids are those of a numbering, such as the ``vocab.json`` of a MarianTokenizer.
+
+        Its file contains the numbering. Other tools read the file too, but ignore the numbering.
+
+        Args:
+            ids: id of each piece; text without a piece gets that of ``<unk>``.
+
+        Raises:
+            VocabularyError: this is not a ``.model`` file with its own ids, or the ids are not distinct numbers.
+        """
+        if not isinstance(self._engine, NativeModel) or self.id_layout != "sentencepiece":
+            raise VocabularyError("a numbering is for the pieces of a .model file with its own ids")
+        return type(self)(with_numbering(self._model_bytes, checked_numbering(ids, "the numbering")))
 
     def save(self, path: str | Path) -> None:
         """Writes the file, unchanged since training or loading.
@@ -278,6 +295,15 @@ class SentencePieceTokenizer(Tokenizer):
         digest = hashlib.sha256(f"{self.dialect}\n{self.id_layout}\n{libraries}".encode())
         digest.update(self._model_bytes)
         return digest.hexdigest()
+
+
+def _native(model: bytes, id_layout: IdLayout) -> NativeModel | NumberedModel:
+    engine = NativeModel(model, id_layout)
+    if not engine.numbering:
+        return engine
+    if id_layout != "sentencepiece":
+        raise VocabularyError(f"id_layout {id_layout!r} does not go with a model that contains a numbering of its own")
+    return NumberedModel(engine, checked_numbering(parse_json("the numbering", engine.numbering), "the numbering"))
 
 
 def _opens_json(data: bytes) -> bool:

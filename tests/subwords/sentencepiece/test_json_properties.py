@@ -109,8 +109,8 @@ MARKS = (
 
 
 def assigned(text: str) -> str:
-    """Returns a text without characters that are newer than one of the libraries."""
-    return "".join(character for character in text if unicodedata.category(character) not in ("Cn", "Cs", "Co"))
+    """Returns a text without characters that are newer than one of the libraries, and without special tokens."""
+    return "".join(c for c in text if unicodedata.category(c) not in ("Cn", "Cs", "Co") and c != "<")
 
 
 @settings(max_examples=80, deadline=None)

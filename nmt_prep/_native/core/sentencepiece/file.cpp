@@ -10,7 +10,8 @@
 namespace nmt_prep::sentencepiece {
 namespace {
 
-constexpr std::size_t kMaxPieceBytes = 8000;  // the library rejects this many and more
+constexpr std::uint32_t kNumberingField = 200;  // the first that the format leaves to others
+constexpr std::size_t kMaxPieceBytes = 8000;    // the library rejects this many and more
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
 
@@ -209,6 +210,7 @@ ModelFile read_model(const std::uint8_t* data, std::size_t size) {
                 if (!file.denormalizer) file.denormalizer.emplace();
                 read_normalizer(field.bytes, *file.denormalizer);
                 break;
+            case kNumberingField: file.numbering = field.text(); break;
             default: break;
         }
     }

@@ -77,6 +77,7 @@ struct ModelFile {
     NormalizerSpec normalizer;
     std::optional<NormalizerSpec> denormalizer;
     std::vector<SelfTest> self_tests;
+    std::string numbering;  // of pieces in other files, as nmt_prep.subwords.sentencepiece.numbering writes it
     std::optional<TokenizersRules> tokenizers;  // of a tokenizer.json, which has no `normalizer` then
 };
 

@@ -92,6 +92,13 @@ bool PieceTracer::spans_of_line(const std::int32_t* ids, std::size_t size, const
     return at == trace.text.size();
 }
 
+std::string PieceTracer::normalized(const TextView& text, std::size_t line) const {
+    check_utf8(text, line);
+    Normalizer::Trace trace;
+    normalizer_.trace(text.line(line), text.size(line), trace);
+    return trace.text;
+}
+
 PieceSpans PieceTracer::spans(const TextView& text, const std::int32_t* values, const std::int64_t* offsets) const {
     const auto size = static_cast<std::size_t>(offsets[text.lines]);
     PieceSpans spans{std::make_unique<std::int32_t[]>(size), std::make_unique<std::int32_t[]>(size),

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sentencepiece/file.h"
@@ -28,6 +29,9 @@ class PieceTracer {
     // Returns the spans of the ids of lines, which need ascending offsets, one more than lines. A byte piece has the
     // span of its character, the space before a line an empty one. Throws EncodeError for an id outside the vocabulary.
     PieceSpans spans(const TextView& text, const std::int32_t* values, const std::int64_t* offsets) const;
+
+    // Returns the normalised text of a line, with spaces as in pieces.
+    std::string normalized(const TextView& text, std::size_t line) const;
 
    private:
     const Piece& piece(std::int32_t id) const { return pieces_[static_cast<std::size_t>(id)]; }

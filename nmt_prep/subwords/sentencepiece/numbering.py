@@ -1,0 +1,182 @@
+"""Numbers the pieces of a SentencePiece model by another file, as MarianTokenizer does with ``vocab.json``.
+
+A model trained with Marian has one list of pieces for both sides, or one that is not in the order of the SentencePiece
+models. The numbering is kept in the model's file, in a field that the format leaves to others, so that the file gives
+the ids by itself and other tools still read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_prep.columns import Ragged, TextColumn
+from nmt_prep.errors import EncodeError, VocabularyError
+from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
+from nmt_prep.subwords.spans import PieceSpans
+from nmt_prep.subwords.tokenizer import read_vocabulary
+from nmt_prep.subwords.tokenizer_json import SPACE, parse_json
+
+_FIELD = 200
+_MOST_PIECES = 1 << 21
+_ROLES = {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>"}
+
+
+def read_numbering(path: Path) -> dict[str, int]:
+    """Returns the id of each piece, from a JSON object such as ``vocab.json``.
+
+    Raises:
+        VocabularyError: the file cannot be read, or the ids are not distinct numbers from 0 on.
+    """
+    return checked_numbering(parse_json(path, read_vocabulary(path)), str(path))
+
+
+def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, int]:
+    """Returns the id of each piece.
+
+    Raises:
+        VocabularyError: the ids are not distinct numbers from 0 on, or there is none for ``</s>`` and ``<unk>``.
+    """
+    ids: dict[str, int] = {}
+    for piece, number in content.items():
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < _MOST_PIECES:
+            raise VocabularyError(f"{where}: the piece {piece!r} has the id {number!r}, not a number from 0 on")
+        ids[piece] = number
+    if len(set(ids.values())) < len(ids):
+        raise VocabularyError(f"{where}: several pieces have the same id; fetch the file again")
+    for needed in ("</s>", "<unk>"):
+        if needed not in ids:
+            raise VocabularyError(f"{where} has no id for {needed}; name the vocab.json of a MarianTokenizer")
+    return ids
+
+
+def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
+    """Returns the bytes of a model's file with a numbering of its pieces."""
+    data = json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode()
+    return model + _varint(_FIELD << 3 | 2) + _varint(len(data)) + data
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+class NumberedModel:
+    """A model whose ids are those of a numbering; used like :class:`NativeModel`.
+
+    Text that the model does not know gets the id of the piece that it spells, as in MarianTokenizer, or else that of
+    ``<unk>``. So do pieces without an id.
+
+    Attributes:
+        pieces: the pieces in order of ids; empty for ids without a piece.
+        model_type: kind of the model.
+        library_reason: reason why the library runs the model; None if the native core does.
+    """
+
+    def __init__(self, model: NativeModel, ids: Mapping[str, int]) -> None:
+        """Numbers the pieces of a loaded model."""
+        self._model = model
+        self._numbers = ids
+        pieces = [""] * (max(ids.values()) + 1)
+        for piece, number in ids.items():
+            pieces[number] = piece
+        self.pieces = tuple(pieces)
+        self.model_type = model.model_type
+        self.library_reason = model.library_reason
+        unknown = ids["<unk>"]
+        self._ids = np.array([ids.get(piece, unknown) for piece in model.pieces], np.int32)
+        own_unknown = model.special_ids()["unk"]
+        assert own_unknown is not None  # every model has one
+        self._own_unknown = own_unknown
+        self._ids[own_unknown] = unknown
+        self._own = np.full(len(pieces), -1, np.int32)
+        for number, piece in reversed([*enumerate(model.pieces)]):
+            if piece in ids:
+                self._own[ids[piece]] = number
+
+    def special_ids(self) -> dict[str, int | None]:
+        """Returns the ids of ``pad``, ``eos``, ``bos`` and ``unk``; None for a piece without an id."""
+        return {role: self._numbers.get(piece) for role, piece in _ROLES.items()}
+
+    def encode(self, column: TextColumn, threads: int) -> Ragged:
+        """Returns the ids of each line.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+        """
+        return self._numbered(column, self._model.encode(column, threads))
+
+    def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
+        """Returns sampled ids of each line; the samples depend on the seed and the line's number.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            EncodeError: the library runs the model, or a line is too long for this ``nbest``.
+        """
+        return self._numbered(column, self._model.sample(column, threads, sampling, first_line))
+
+    def _numbered(self, column: TextColumn, rows: Ragged) -> Ragged:
+        values = self._ids[rows.values]
+        places = np.flatnonzero(rows.values == self._own_unknown)
+        if len(places):
+            lines = np.unique(np.searchsorted(rows.offsets, places, side="right") - 1)
+            for line in lines.tolist():
+                self._name_unknown(column, rows, line, values)
+        return Ragged(values, rows.offsets)
+
+    def _name_unknown(self, column: TextColumn, rows: Ragged, line: int, values: npt.NDArray[np.int32]) -> None:
+        """Writes the ids of unknown texts of a line that are pieces of the numbering, such as the other side's."""
+        begin, end = int(rows.offsets[line]), int(rows.offsets[line + 1])
+        offsets = np.array([0, column.offsets[line + 1] - column.offsets[line]], np.int64)
+        data = column.data[column.offsets[line] : column.offsets[line + 1]]
+        text = self._model.normalized(TextColumn(np.ascontiguousarray(data), offsets))[0]
+        own = rows.values[begin:end].tolist()
+        at = 0
+        for place, number in enumerate(own):
+            if number != self._own_unknown:
+                at += len(self._model.pieces[number])
+                continue
+            following = self._model.pieces[own[place + 1]] if place + 1 < len(own) else None
+            stop = at + 1
+            while stop < len(text) and not (following is not None and text.startswith(following, stop)):
+                stop += 1
+            values[begin + place] = self._numbers.get(text[at:stop], self._numbers["<unk>"])
+            at = stop
+
+    def decode(self, rows: Ragged, threads: int) -> list[str]:
+        """Returns the text of each row of ids; special pieces have none.
+
+        Raises:
+            EncodeError: an id is not in the vocabulary.
+        """
+        if len(rows.values) and not 0 <= rows.values.min() <= rows.values.max() < len(self.pieces):
+            raise EncodeError(f"an id is not in the vocabulary, which has {len(self.pieces)} pieces")
+        own = self._own[rows.values]
+        if (own >= 0).all():
+            return self._model.decode(Ragged(own, rows.offsets), threads)
+        return [self._text(row) for row in rows.to_lists()]
+
+    def _text(self, row: Sequence[int]) -> str:
+        special = {number for number in self.special_ids().values() if number is not None}
+        return "".join(self.pieces[number] for number in row if number not in special).replace(SPACE, " ").strip(" ")
+
+    def spans(self, column: TextColumn, rows: Ragged) -> PieceSpans:
+        """Returns the bytes of its line that each piece was made from.
+
+        Args:
+            column: the lines.
+            rows: their ids, as :meth:`encode` returns them.
+
+        Raises:
+            InvalidTextError: a line is not UTF-8.
+            EncodeError: an id is not in the vocabulary.
+        """
+        own = np.where(self._own[rows.values] < 0, self._own_unknown, self._own[rows.values]).astype(np.int32)
+        return self._model.spans(column, Ragged(own, rows.offsets))

@@ -158,7 +158,7 @@ def test_frames_that_do_not_fit_the_config(tmp_path: Path, frame: str, problem: 
         ({"from": "a", "reserved": ["x"]}, "vocab: reserved is for a vocabulary that is trained"),
         ({"from": {"source": "a"}}, "vocab.from: give one file for both sides, or {source: …, target: …}"),
         ({"from": "a", "kind": "bpe"}, "vocab.kind: found the text 'bpe'; allowed: t2t, byte_bpe or sentencepiece"),
-        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, kind)"),
+        ({"from": "a", "pad": "x"}, "vocab.pad: unknown key (allowed here: frame, from, id_layout, ids, kind)"),
     ],
 )
 def test_keys_that_do_not_go_with_from(tmp_path: Path, vocab: dict[str, Any], problem: str) -> None:

@@ -14,7 +14,7 @@ import argparse
 import torch
 from torch import nn
 
-import nmt_prep
+from nmt_prep.torch import Batches
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--steps", type=int, default=100_000)
@@ -38,12 +38,11 @@ class Model(nn.Module):
         self.transformer = nn.Transformer(width, 8, 6, 6, 4 * width, batch_first=True)
         self.output = nn.Linear(width, TARGET_SIZE)
 
-    def forward(self, source, target):
+    def forward(self, source, padding, target):
         def embedded(table, ids):
             return table(ids) + self.position(torch.arange(ids.shape[1], device=ids.device))
 
         mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1], device=target.device).isinf()
-        padding = source_padding(source)
         states = self.transformer(
             embedded(self.source, source),
             embedded(self.target, target),
@@ -54,25 +53,11 @@ class Model(nn.Module):
         return self.output(states)
 
 
-def padded(rows, value):
-    """Returns ragged ids as a padded matrix."""
-    return nn.utils.rnn.pad_sequence([torch.from_numpy(row).long() for row in rows], True, value).to(device)
-
-
-def source_padding(source):
-    """Returns True for padding after the end of each row; the end itself counts, also if it is the padding id."""
-    after = (source == SOURCE_EOS).long().cumsum(1) - (source == SOURCE_EOS).long()
-    return after > 0
-
-
 def steps():
     """Yields batches, epoch after epoch; the number of a step fixes its batch, so training can resume at any step."""
-    epoch = 0
+    batches = Batches(RUN, TRAIN, batch_tokens=options.batch_tokens, max_length=options.longest, packed=False)
     while True:
-        yield from nmt_prep.read_records(
-            RUN, TRAIN, batch_tokens=options.batch_tokens, max_length=options.longest, packed=False, epoch=epoch
-        )
-        epoch += 1
+        yield from batches
 
 
 model = Model(options.width).to(device)
@@ -82,10 +67,10 @@ loss_of = nn.CrossEntropyLoss(ignore_index=-100, label_smoothing=0.1)
 for step, batch in enumerate(steps()):
     if step == options.steps:
         break
-    labels = padded(batch.target, -100)
+    source, mask, labels = (tensor.to(device, non_blocking=True) for tensor in batch.values())
     start = torch.full((len(labels), 1), TARGET_START, device=device)
     shifted = torch.cat([start, labels[:, :-1].clamp(min=0)], 1)
-    loss = loss_of(model(padded(batch.source, SOURCE_PAD), shifted).flatten(0, 1), labels.flatten())
+    loss = loss_of(model(source, mask == 0, shifted).flatten(0, 1), labels.flatten())
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
@@ -114,15 +99,14 @@ def pytorch(run: Path) -> str:
         "SOURCE_SIZE": source.size,
         "TARGET_SIZE": target.size,
         "SOURCE_PAD": source.padding_id,
-        "SOURCE_EOS": source.eos_id,
         "TARGET_START": target.padding_id if target.bos_id is None else target.bos_id,
         "SEED": info.seed,
     }
     facts = "".join(f"{name} = {value!r}\n" for name, value in values.items())
-    head = '"""Trains a transformer with PyTorch on the batches of nmt_prep.read_records."""\n'
+    head = '"""Trains a transformer with PyTorch on the batches of nmt_prep.torch.Batches."""\n'
     written = here_document("train_torch.py", head + _SCRIPT.replace("\n\narguments =", f"\n\n{facts}\narguments =", 1))
     return (
-        "# Trains a transformer with PyTorch: pip install torch\n\n"
+        "# Trains a transformer with PyTorch: pip install 'nmt-prep[torch]'\n\n"
         + written
         + "python train_torch.py --steps 100000\n"
     )

@@ -5,10 +5,10 @@
 
 Run it in the root of the checkout. The text is that of benchmarks.input: WMT22 English–Chinese from the directory of
 real corpora beside the checkout, or else the toy corpus. The peer holds the pairs as lists of ids in memory, as a
-mapped dataset gives them, shuffles them, and pads each batch to its longest row as DataCollatorForSeq2Seq does: ``input_ids``,
-``attention_mask`` and ``labels`` with -100. Its batches have as many pairs as those of Batches on average; with
-"grouped" they are sorted by length within 50 batches, as Trainer's group_by_length does. The peer reads the text once,
-the others ``--repeat`` copies of it.
+mapped dataset gives them, and shuffles them. It pads each batch to its longest row as DataCollatorForSeq2Seq does:
+``input_ids``, ``attention_mask``, and ``labels`` with -100. Its batches have as many pairs as those of Batches on
+average; with "grouped" they are sorted by length within 50 batches, as Trainer's group_by_length does. The peer reads
+the text once, the others ``--repeat`` copies of it.
 
 Tokens are those of both sides, without padding. CPU time is that of all threads and processes. Each line is the best of
 three epochs by the clock, start included. If there is a GPU, copies to it are included.

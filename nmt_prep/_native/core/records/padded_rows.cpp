@@ -10,11 +10,11 @@ namespace {
 // Writes the cells of one pair, `number` in its row, and returns their end.
 std::int64_t* write_pair(Ids pair, std::int64_t number, Cells cells, std::int64_t first, std::int64_t* out) {
     switch (cells) {
-        case Cells::kIds: return std::copy(pair.begin(), pair.end(), out);
+        case Cells::kIds: return std::ranges::copy(pair, out).out;
         case Cells::kShifted:
             if (pair.empty()) return out;
             *out = first;
-            return std::copy(pair.begin(), pair.end() - 1, out + 1);
+            return std::ranges::copy(pair.first(pair.size() - 1), out + 1).out;
         case Cells::kSegments: return std::fill_n(out, pair.size(), number);
         case Cells::kPositions: std::iota(out, out + pair.size(), std::int64_t{0}); return out + pair.size();
     }

@@ -1,6 +1,7 @@
 // Matrices for training code: rows of one pair, or of several packed pairs, padded to one length.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -8,7 +9,7 @@
 
 namespace nmt_prep {
 
-enum class Cells {
+enum class Cells : std::uint8_t {
     kIds,        // the ids
     kShifted,    // the ids of each pair shifted right: the first id given, then all but its last
     kSegments,   // number of the pair in its row, from 1

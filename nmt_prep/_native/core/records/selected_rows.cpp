@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace nmt_prep {
 namespace {
 
 // The offsets are checked row by row, since a batch has few of the rows of its column.
 Ids row_of(const IdColumn& rows, std::int64_t number, std::int64_t longest) {
-    if (number < 0 || number + 1 >= static_cast<std::int64_t>(rows.offsets.size())) {
+    if (number < 0 || std::cmp_greater_equal(number, rows.offsets.size())) {
         throw std::invalid_argument("a number is not that of a row");
     }
     const auto at = static_cast<std::size_t>(number);
+    if (at + 1 == rows.offsets.size()) throw std::invalid_argument("a number is not that of a row");
     const std::int64_t begin = rows.offsets[at];
     const std::int64_t end = rows.offsets[at + 1];
-    if (begin < 0 || end < begin || end > static_cast<std::int64_t>(rows.values.size())) {
+    if (begin < 0 || end < begin || std::cmp_greater(end, rows.values.size())) {
         throw std::invalid_argument("offsets must ascend from at least 0 to at most the number of values");
     }
     return rows.values.subspan(static_cast<std::size_t>(begin),
@@ -37,7 +39,7 @@ FramedRows select_rows(const IdColumn& rows, std::span<const std::int64_t> numbe
     std::int32_t* out = found.values.get();
     for (const std::int64_t number : numbers) {
         const Ids row = row_of(rows, number, longest);
-        out = std::copy(row.begin(), row.end(), out);
+        out = std::ranges::copy(row, out).out;
     }
     return found;
 }

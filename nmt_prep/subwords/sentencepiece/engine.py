@@ -23,8 +23,11 @@ _log = logging.getLogger(__name__)
 _KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 _MOST_BEST = 512
 
-NO_MARKS: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
-"""Marks for the native core, if no text follows an added token."""
+
+@functools.cache
+def no_marks() -> npt.NDArray[np.uint8]:
+    """Returns marks for the native core, if no text follows an added token. A constant would load NumPy at once."""
+    return np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ class NativeModel:
         """
         if self._library is not None:
             return self._library.encode(column, threads)
-        return Ragged(*self._model.encode(column.data, column.offsets, NO_MARKS, threads))
+        return Ragged(*self._model.encode(column.data, column.offsets, no_marks(), threads))
 
     def sample(self, column: TextColumn, threads: int, sampling: Sampling, first_line: int) -> Ragged:
         """Returns sampled ids of each line; the samples depend on the seed and the line's number.
@@ -173,7 +176,7 @@ class NativeModel:
             *self._model.sample(
                 column.data,
                 column.offsets,
-                NO_MARKS,
+                no_marks(),
                 threads,
                 sampling.dropout,
                 sampling.alpha,
@@ -224,7 +227,7 @@ class NativeModel:
         library: LibraryModel | None = None
         for text, expected in self._model.self_tests():
             column = TextColumn.from_strings([text])
-            ids = self._model.encode(column.data, column.offsets, NO_MARKS, 1)[0]
+            ids = self._model.encode(column.data, column.offsets, no_marks(), 1)[0]
             if " ".join(self.pieces[i] for i in ids) == expected:
                 continue
             # The file writes unknown text literally, and any segmentation with the best score is valid.

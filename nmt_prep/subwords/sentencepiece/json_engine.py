@@ -20,7 +20,7 @@ from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import needed_extra
 from nmt_prep.subwords.added import DividedLines, divided_lines, finder
-from nmt_prep.subwords.sentencepiece.engine import NO_MARKS, Sampling
+from nmt_prep.subwords.sentencepiece.engine import Sampling, no_marks
 from nmt_prep.subwords.sentencepiece.json_file import PieceType, read_json_file
 from nmt_prep.subwords.spans import PieceSpans, spans_by_size
 from nmt_prep.subwords.tokenizer_json import SPACE, USUAL_NAMES, parse_json
@@ -93,7 +93,7 @@ class JsonModel:
         """
         divided = self._divided(column)
         if divided is None:
-            return Ragged(*self._model.encode(column.data, column.offsets, NO_MARKS, threads))
+            return Ragged(*self._model.encode(column.data, column.offsets, no_marks(), threads))
         texts = divided.texts
         return divided.joined(Ragged(*self._model.encode(texts.data, texts.offsets, divided.continued, threads)))
 
@@ -106,7 +106,7 @@ class JsonModel:
         """
         divided = self._divided(column)
         if divided is None:
-            return Ragged(*self._sampled(column, NO_MARKS, threads, sampling, first_line))
+            return Ragged(*self._sampled(column, no_marks(), threads, sampling, first_line))
         # Each line by itself, so that its sample does not depend on how many texts the lines before it consist of.
         rows = []
         for line, (begin, end) in enumerate(pairwise(divided.firsts.tolist())):

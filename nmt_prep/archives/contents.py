@@ -17,6 +17,7 @@ from nmt_prep.archives.entry import Budget, Entry, Peekable, Readable
 from nmt_prep.archives.extraction import damage_errors, entries_of, missing_member, refused_member
 from nmt_prep.archives.names import climbs_out, is_pattern, matcher, member_name
 from nmt_prep.archives.zip import STARTS
+from nmt_prep.artefacts import writing
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.errors import ArchiveError
 from nmt_prep.file_kinds import FileKind, kind_of
@@ -105,6 +106,9 @@ def contents_of(
         place: returns a new path for a member.
         limits: limits of the archive.
         most: number of bytes of a member to write, decompressed.
+
+    Raises:
+        OutputError: a beginning cannot be written.
     """
     contents = Contents("file", found={name: [] for name in wanted})
     stream = _Beginning(opened)
@@ -164,19 +168,20 @@ def _beginning_of(entry: Entry, name: str, opened: Opened, place: Callable[[str]
     stream = decompressed(content)
     if entry.single and stream is content and opened.path is not None:
         return Beginning("", opened.path, opened.size, whole=True)
+    data, ended = bytearray(), False
+    try:
+        for chunk in _chunks(stream):
+            data += chunk[: most - len(data)]
+            if len(data) == most:
+                break
+        else:
+            ended = opened.whole or not entry.single
+    except damage_errors():
+        if opened.whole:
+            raise
     path = place(name)
-    written, ended = 0, False
-    with path.open("wb") as file:
-        try:
-            for chunk in _chunks(stream):
-                written += file.write(chunk[: most - written])
-                if written == most:
-                    break
-            else:
-                ended = opened.whole or not entry.single
-        except damage_errors():
-            if opened.whole:
-                raise
+    with writing(path):
+        path.write_bytes(data)
     return Beginning("" if entry.single else name, path, entry.size, whole=ended)
 
 

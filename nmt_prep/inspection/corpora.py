@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 
 from nmt_prep.archives.contents import Beginning
 from nmt_prep.cleaning.languages import LanguageIdentifier
-from nmt_prep.config import SIDES, Config, Corpus, Languages
+from nmt_prep.config import SIDES, Config, Corpus, Languages, Side
 from nmt_prep.corpora import format_of, parts_of
+from nmt_prep.errors import NmtPrepError
 from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
 from nmt_prep.inspection.files import Looked, Looker
 from nmt_prep.inspection.languages import installed_identifier, language_warning, side_facts
@@ -20,6 +21,7 @@ from nmt_prep.inspection.pairs import SMALL, first_pairs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.parts import BEGINNING
 from nmt_prep.sources.timing import Stop
+from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile_health import observed_sides
 from nmt_prep.stages.download import Needed, fetched_corpora, needed_vocabularies
 from nmt_prep.stages.extract import Wanted, config_key, wanted_by
@@ -60,13 +62,30 @@ def inspect_config(config: Config, *, base_dir: Path, lock_file: Path | None = N
             _Examined(split, corpus, own, looked, config.languages).facts(identified and identified[1], pairs)
             for (split, corpus), own in zip(corpora, wanted, strict=True)
         )
+    problems = [
+        f"{needed.key}: {each}" for needed in vocabularies for each in _remote_problems(looked[_identity(needed)])
+    ]
     existing = [(needed, looked[_identity(needed)]) for needed in vocabularies]
     return Inspection(
         facts,
         tuple(_file_facts(needed.key, each) for needed, each in existing),
-        tuple(f"{needed.key}: {problem}" for needed, each in existing for problem in each.problems),
+        (*problems, *_others(config, base_dir)),
         identified and identified[0],
     )
+
+
+def _remote_problems(looked: Looked) -> list[str]:
+    return [] if looked.place == "local" else looked.problems  # a stage checks local vocabularies, in _others
+
+
+def _others(config: Config, base_dir: Path) -> Iterator[str]:
+    """Yields what stages refuse to run with, such as a missing model, vocabulary or evaluation set."""
+    for stage in STAGES:
+        if stage.applies(config):
+            try:
+                stage.check(config, base_dir)
+            except NmtPrepError as error:
+                yield from str(error).splitlines()
 
 
 def _identity(needed: Needed) -> tuple[str, ...]:
@@ -130,7 +149,9 @@ class _Examined:
         """Returns what was found about the corpus; ``pairs`` is the number of pairs to return."""
         facts = CorpusFacts(self.split, self.corpus.name, format_of(self.corpus))
         found = self._found(facts)
-        groups = self._groups(facts, found)
+        groups, sides = self._groups(facts, found), observed_sides(self.corpus)
+        if not groups and facts.unseen:
+            groups, sides = self._one_side(found)
         if not groups:
             return facts
         complete = not any(self._unseen(each) for each in self.wanted)
@@ -138,10 +159,12 @@ class _Examined:
         facts.pairs = first.pairs
         facts.problems += filter(None, [first.problem])
         facts.unseen += filter(None, [first.unseen])
-        facts.first = list(islice(zip(*(first.lines[side].to_pylist() for side in SIDES), strict=True), pairs))
+        shown = sides if len(groups[0]) < len(parts_of(self.corpus)) else SIDES
+        columns = [first.lines[side].to_pylist() if side in shown else repeat(None) for side in SIDES]
+        facts.first = list(islice(zip(*columns, strict=False), pairs))
         if identifier is not None:
             tags = {"source": self.languages.source, "target": self.languages.target}
-            for side in observed_sides(self.corpus):
+            for side in sides:
                 other = tags["target" if side == "source" else "source"]
                 facts.languages[side] = side_facts(first.lines[side], identifier, tags[side], other)
             for side, own in facts.languages.items():
@@ -196,6 +219,15 @@ class _Examined:
             dict(zip(parts, group, strict=True))
             for group in zip(*(found.get(part, ()) for part in parts), strict=False)
         ]
+
+    def _one_side(self, found: Mapping[str, list[Beginning]]) -> tuple[list[dict[str, Beginning]], tuple[Side, ...]]:
+        """Returns the first file of the only side that was seen, and the side; none for other formats than plain."""
+        seen = [side for side in SIDES if found.get(side)]
+        if len(seen) != 1 or format_of(self.corpus) != "plain":
+            return [], ()
+        [side] = seen
+        other: Side = "target" if side == "source" else "source"
+        return [{side: found[side][0]}], (other if self.corpus.swap else side,)
 
     def _names(self, found: Mapping[str, list[Beginning]]) -> dict[Path, str]:
         """Returns what the config calls the files, for messages."""

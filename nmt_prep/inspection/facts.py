@@ -64,7 +64,7 @@ class CorpusFacts:
         files: the files that it needs.
         members: the members that it is read from, by part, with their bytes in the archive.
         pairs: number of pairs with text on both sides; None if not all of them were read.
-        first: the first pairs.
+        first: the first pairs; None for a side that cannot be seen.
         languages: those of the first lines of each side.
         problems: what a run would fail with.
         warnings: what looks wrong.
@@ -77,7 +77,7 @@ class CorpusFacts:
     files: list[FileFacts] = field(default_factory=list)
     members: dict[str, list[tuple[str, int | None]]] = field(default_factory=dict)
     pairs: int | None = None
-    first: list[tuple[str, str]] = field(default_factory=list)
+    first: list[tuple[str | None, str | None]] = field(default_factory=list)
     languages: dict[Side, SideFacts] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Inspection:
     Attributes:
         corpora: in the order of the config.
         vocabularies: existing vocabularies that the config names.
-        problems: those of vocabularies.
+        problems: those of vocabularies, and of what else a run needs, such as models and evaluation sets.
         model: the model that identified the languages; None if none is installed.
     """
 

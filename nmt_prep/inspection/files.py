@@ -12,7 +12,7 @@ from nmt_prep.archives.contents import Contents, Opened, contents_of
 from nmt_prep.archives.zip import STARTS
 from nmt_prep.config import Config
 from nmt_prep.digests import check_regular
-from nmt_prep.errors import DownloadError, NmtPrepError
+from nmt_prep.errors import ConfigError, DownloadError, SourceError
 from nmt_prep.inspection.facts import Place
 from nmt_prep.inspection.repositories import files_used, listing_of
 from nmt_prep.sources.address import local_path, shown
@@ -109,7 +109,7 @@ class Looker:
         address = shown(needed.mirrors[0])
         try:
             listing = listing_of(needed, fetched, self.config, self.lock, self.stop)
-        except NmtPrepError as error:
+        except (SourceError, ConfigError) as error:
             return Looked(address, "remote", problems=[str(error)])
         files, problems = files_used(needed, listing, self.config, self.stop)
         size = sum(file.size for file in files) if files else None
@@ -125,7 +125,7 @@ class Looker:
                 looked.size = opened.size
                 most = BEGINNING if looked.place == "remote" else self.most
                 contents = contents_of(opened, wanted, lambda _: next(places), self.config.extract, most)
-        except NmtPrepError as error:
+        except (SourceError, ConfigError) as error:
             looked.problems.append(str(error))
             return looked
         looked.contents = contents

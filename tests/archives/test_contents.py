@@ -16,6 +16,7 @@ import pytest
 from nmt_prep.archives import contents
 from nmt_prep.archives.contents import Contents, Opened, contents_of
 from nmt_prep.config import ExtractSettings as Limits
+from nmt_prep.errors import OutputError
 from tests.archives.builders import LIMITS, tar_of, zip_of
 
 TEXT = b"".join(b"line %d\n" % number for number in range(5000))
@@ -199,6 +200,11 @@ def test_the_members_of_a_tar_that_is_not_compressed_are_skipped(tmp_path: Path)
         found = contents_of(opened, ["c"], lambda _: tmp_path / "copy", LIMITS, 1 << 20)
     assert (found.names, found.complete, read(found, "c")) == (["a", "b", "c"], True, [("c", b"xxxxx", 5, True)])
     assert Counting.taken < 200_000
+
+
+def test_a_beginning_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"^cannot write .*/none/0"):
+        look(tmp_path / "none", gzip.compress(tar_of(("a", b"x"))), "a")
 
 
 def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:

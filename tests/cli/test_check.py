@@ -88,7 +88,7 @@ def test_a_local_archive(tmp_path: Path) -> None:
 
 
 def test_the_toy_configs(repository: Path) -> None:
-    ended = nmt_prep("check", repository / "configs/toy-clean.yaml", "--json", "-n", "1")
+    ended = nmt_prep("check", repository / "configs/toy-clean.yaml", "--set", "clean=null", "--json", "-n", "1")
     toy, dirty, dev = facts(ended)
     assert ended.returncode == 0
     assert [toy["pairs"], dirty["pairs"], dev["pairs"]] == [4000, 584, 200]
@@ -295,6 +295,25 @@ def test_remote_files(tmp_path: Path, server: WebServer) -> None:
     assert all(int(headers["Range"].rpartition("-")[2]) < 4_000_000 for headers in server.headers)
 
 
+@pytest.mark.parametrize(
+    ("swap", "first"),
+    [
+        (False, ["en this is sentence number 0 of the text", None]),
+        (True, [None, "en this is sentence number 0 of the text"]),
+    ],
+)
+def test_a_tar_whose_beginning_has_one_side(tmp_path: Path, server: WebServer, swap: bool, first: list[str]) -> None:
+    members = (("a.en", ENGLISH), ("big", os.urandom(1 << 21)), ("a.de", GERMAN))
+    url = give(server, "/a.tgz", gzip.compress(tar_of(*members), 1))
+    corpus = {"url": url, "source": "a.en", "target": "a.de", "swap": swap}
+    ended = check(tmp_path, corpus, arguments=("--json", "-n", "1"))
+    [found] = facts(ended)
+    assert (ended.returncode, found["pairs"], found["first"]) == (0, None, [first])
+    assert [*found["languages"]] == ["target" if swap else "source"]
+    assert len(found["unseen"]) == 1
+    assert "(not seen)" in check(tmp_path, corpus, arguments=("-n", "1")).stdout
+
+
 def test_an_id_of_opus(tmp_path: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SERVICE_VARIABLE, f"{server.url}/api")
     url = give(server, "/de-en.txt.zip", zip_of(("Books.de-en.de", GERMAN), ("Books.de-en.en", ENGLISH)))
@@ -324,18 +343,29 @@ def test_a_file_that_was_fetched_before_is_looked_at_whole(tmp_path: Path, serve
 
 def test_existing_vocabularies(tmp_path: Path, server: WebServer) -> None:
     (tmp_path / "a.tsv").write_bytes(b"one\teins\n")
-    vocab = {"from": {"source": give(server, "/spm.model", b"x" * 2000), "target": "b.model"}}
+    vocab = {"from": {"source": give(server, "/spm.model", b"x" * 2000), "target": f"{server.url}/gone.model"}}
     ended = check(tmp_path, {"url": "a.tsv"}, arguments=("-n", "0"), vocab=vocab)
     assert ended.returncode == 1
     assert ended.stdout.splitlines()[-4:] == [
         f"vocab.from.source: {server.url}/spm.model, 2.0 kB, remote",
-        "vocab.from.target: b.model",
+        f"vocab.from.target: {server.url}/gone.model, remote",
         (
-            f"problem: vocab.from.target: cannot read {tmp_path}/b.model: No such file or directory; check the url in "
-            "the config"
+            f"problem: vocab.from.target: {server.url}/gone.model: status 404 Not Found: 'no such file'; check the "
+            "url, or add a mirror"
         ),
         "1 corpus, 1 problem, 0 warnings",
     ]
+
+
+def test_what_else_a_run_needs(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_bytes(b"one\teins\n")
+    clean = {"preset": "none", "decontaminate": {"against": ["file:none.txt"]}}
+    ended = check(tmp_path, {"url": "a.tsv"}, arguments=("-n", "0"), vocab={"from": "none.model"}, clean=clean)
+    assert [line.replace(f"{tmp_path}/", "") for line in ended.stdout.splitlines() if "problem: " in line] == [
+        "problem: clean.decontaminate.against: cannot read none.txt: No such file or directory",
+        "problem: vocab.from: cannot read the vocabulary none.model: No such file or directory; check the path",
+    ]
+    assert ended.returncode == 1
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

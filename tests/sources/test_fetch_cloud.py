@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from nmt_prep.config import DownloadSettings
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.sources import address
+from nmt_prep.sources.parts import opened_remote
+from nmt_prep.sources.timing import Stop
 from tests.sources.fetching import Scene, sha256
 
 fsspec = pytest.importorskip("fsspec", reason="the extra cloud is not installed")
@@ -27,6 +31,22 @@ def test_an_object_arrives(bucket: Any, scene: Scene) -> None:
     bucket.pipe("/bucket/a.tgz", content)
     fetched = scene.fetch("memory://bucket/a.tgz", expected=sha256(content))
     assert (fetched.path.read_bytes(), fetched.url) == (content, "memory://bucket/a.tgz")
+
+
+def test_parts_of_an_object(bucket: Any) -> None:
+    content = bytes(range(256)) * 10_000
+    bucket.pipe("/bucket/a", content)
+    with opened_remote("memory://bucket/a", DownloadSettings(), Stop()) as remote, remote.open() as file:
+        assert (remote.size, remote.beginning) == (len(content), content[: 1 << 20])
+        file.seek(-300, io.SEEK_END)
+        assert file.read() == content[-300:]
+
+
+@pytest.mark.usefixtures("bucket")
+def test_parts_of_a_missing_object() -> None:
+    message = r"^memory://bucket/a: there is no such object; check the url"
+    with pytest.raises(DownloadError, match=message), opened_remote("memory://bucket/a", DownloadSettings(), Stop()):
+        pass
 
 
 @pytest.mark.usefixtures("bucket")

@@ -33,6 +33,7 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
 from nmt_prep.stages.extract import wanted_by
+from nmt_prep.stages.output_costs import output_cost
 from nmt_prep.stages.sample import stride_of
 from nmt_prep.subwords import dialect_named
 
@@ -147,6 +148,7 @@ _WORKER_MEMORY = {
     "clean": 110_000_000,
     "sample": 70_000_000,
     "encode": 60_000_000,
+    "outputs": 90_000_000,
 }
 
 _TRAINING_GROWTH = 0.85
@@ -218,6 +220,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     text, sample = total(corpora), 0.0 if existing else sample_bytes(config, corpora)
     file = max(1.0, *(corpus.bytes / 2 for corpus in corpora))
     part = max(PART_BYTES if each.lines_apart else each.bytes for each in corpora)
+    outputs = output_cost(config, {split: total(corpora, split) for split in config.splits})
     # By stage: bytes of output, of scratch and of the largest task; tasks cannot be divided further.
     rows = {
         "extract": (text, 0.0, file),
@@ -225,6 +228,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         **_cleaning(config, corpora),
         **({} if existing else {"sample": (sample, sample, file), "vocab": (0.0, 0.0, text)}),
         "encode": (_RECORDS * text, _SPILLED * text, PART_BYTES),
+        **({"outputs": (outputs.written, outputs.scratch, PART_BYTES)} if outputs.seconds else {}),
     }
     stages = [StageEstimate("download", text / _DIGESTING, output=sum(corpus.fetched for corpus in corpora))]
     for name, (written, scratch, task) in rows.items():
@@ -233,13 +237,17 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         note = _nearest(read_notes(kind_of(name, config)), work)
         if note is not None:
             origin = f"measured {note.made} on {note.work / 1e6:,.0f} MB"
-            if name in ("compile", "clean", "encode"):
+            if name in ("compile", "clean", "encode", "outputs"):
                 output = note.written / note.work * text
         if name == "vocab":
             seconds, memory = _training(config, work, note)
         else:
             memory = _memory(name, config, corpora, note, ceil(busy), machines)
-            rate = dialect_named(config.vocab.dialect).speed.encoding if name == "encode" else _RATES[name]
+            rate = _RATES.get(name, 1.0)
+            if name == "encode":
+                rate = dialect_named(config.vocab.dialect).speed.encoding
+            elif name == "outputs":
+                rate = work / outputs.seconds
             seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
         stages.append(StageEstimate(name, seconds, memory, scratch, output, origin))
     return [*stages, StageEstimate("report", 0.1)]
@@ -333,7 +341,7 @@ def _memory(
 ) -> int:
     """Returns the bytes of memory of the processes of one machine, at least as many as were measured before."""
     workers, each = ceil(busy / machines.count), _WORKER_MEMORY[name]
-    if name == "encode":
+    if name in ("encode", "outputs"):
         shard = max(_SPILLED * total(corpora, split) / config.shards(split) for split in config.splits)
         each += int(max(2 * spill_buffer(machines.share), min(shard, bucket_share(machines.share))))
     if name == "clean" and config.clean is not None and effective_dedup(config.clean).active:

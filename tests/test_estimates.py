@@ -18,7 +18,7 @@ from nmt_prep.estimates import (
     peak_disk,
     sample_bytes,
 )
-from nmt_prep.pipeline.measured import StageNote, machine_name, save_note
+from nmt_prep.pipeline.measured import StageNote, kind_of, machine_name, save_note
 from tests.corpus import corpus_config
 
 GIGABYTE = [CorpusSize("train", 1e9)]
@@ -78,6 +78,28 @@ def test_cleaning_is_estimated_for_the_splits_that_are_cleaned() -> None:
     )
     assert predicted(clean={"preset": "strict"})["clean"].seconds == 20.0  # 8 s of one worker for 100 MB
     assert "clean" not in predicted()
+
+
+def test_outputs_are_estimated() -> None:
+    assert "outputs" not in predicted()
+    found = predicted(outputs=[{"kind": "text"}, {"kind": "fairseq"}], workers=1)["outputs"]
+    assert round(found.seconds, 2) == 15.38  # twice 1 GB at 130 MB/s
+    assert (found.scratch, round(found.output / 1e6), found.origin) == (0.0, 2200, "built-in")
+    raw = [{"kind": "text", "pieces": False}, {"kind": "huggingface", "name": "same"}]
+    found = predicted(outputs=[*raw, {"kind": "huggingface", "shards": {"train": 9}}], workers=1)["outputs"]
+    assert round(found.seconds, 2) == 48.08  # three outputs, of which two share the shuffled text
+    assert round(found.scratch / 1e6) == 2500
+    linked = {"outputs": [{"kind": "marian", "pieces": True, "alignments": True}], "align": {}}
+    assert round(predicted(**linked, workers=1)["outputs"].scratch / 1e6) == 4250
+
+
+def test_measurements_of_outputs_are_of_the_same_list() -> None:
+    chosen = [{"kind": "text", "pieces": False}]
+    same = [{**chosen[0], "name": "other", "shards": {"train": 7}}]
+    note(kind_of("outputs", config(outputs=chosen)), seconds=4.0, written=10**8)
+    found = predicted(outputs=same)["outputs"]
+    assert (found.seconds, found.output) == (20.0, 1e9)
+    assert predicted(outputs=[{"kind": "text"}])["outputs"].origin == "built-in"
 
 
 def test_measurements_are_scaled_by_bytes_and_workers() -> None:

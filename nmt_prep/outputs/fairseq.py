@@ -22,7 +22,7 @@ from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, IdType, id_type, sequence_file
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
-from nmt_prep.outputs.vocabulary import PieceCounts, listable_pieces, total_counts, write_text
+from nmt_prep.outputs.vocabulary import PieceCounts, check_listable, listable_pieces, total_counts, write_text
 from nmt_prep.subwords import Tokenizer
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
@@ -46,6 +46,7 @@ class Fairseq(Output[FairseqOptions]):
     """
 
     kind = "fairseq"
+    share = 0.7
     options = FairseqOptions
 
     def form(self, options: FairseqOptions, config: Config) -> Form:
@@ -73,6 +74,7 @@ class Fairseq(Output[FairseqOptions]):
             )
 
     def check(self, options: FairseqOptions, run: RunFacts) -> None:
+        check_listable(options, run)
         for side in SIDES:
             size = _padded(len(run.vocabularies[side].load()))
             if options.dtype == "uint16" and size > MAX_UINT16_PIECES:

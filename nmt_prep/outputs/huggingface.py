@@ -66,6 +66,7 @@ class HuggingFace(Output[HuggingFaceOptions]):
     """Writes ``train-00000-of-00004.parquet`` and ``README.md``, and vocabularies beside rows of ids."""
 
     kind = "huggingface"
+    share = 1.0
     options = HuggingFaceOptions
     holds_corpus = True
 

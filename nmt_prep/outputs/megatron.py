@@ -54,6 +54,7 @@ class Megatron(Output[MegatronOptions]):
     """Writes ``train-00000-of-00004.bin`` and ``.idx``, and a copy of the vocabulary."""
 
     kind = "megatron"
+    share = 0.6
     options = MegatronOptions
 
     def form(self, options: MegatronOptions, config: Config) -> Form:

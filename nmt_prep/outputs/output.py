@@ -51,6 +51,7 @@ class RunFacts:
         languages: languages of the two sides.
         shared: True if both sides share one vocabulary.
         vocabularies: vocabulary of each side.
+        frames: for each side with a ``vocab.frame``, its text.
         corpora: names of the corpora of each split, in the order of their numbers.
         licences: licences of corpora by name, as far as the config states them.
         fingerprint: fingerprint of the stage.
@@ -62,6 +63,7 @@ class RunFacts:
     languages: Mapping[Side, str]
     shared: bool
     vocabularies: Mapping[Side, VocabularyFile]
+    frames: Mapping[Side, str]
     corpora: Mapping[str, Sequence[str]]
     licences: Mapping[str, str]
     fingerprint: str
@@ -157,11 +159,13 @@ class Output(ABC, Generic[Options]):
         kind: name of the kind: the value of ``kind`` in a config.
         options: class of its options in a config.
         holds_corpus: True if its files have a place for the name of each pair's corpus.
+        share: bytes of its files for each byte of text, about, to estimate what a run takes.
     """
 
     kind: ClassVar[str]
     options: type[Options]
     holds_corpus: ClassVar[bool] = False
+    share: ClassVar[float] = 1.5
 
     @abstractmethod
     def form(self, options: Options, config: Config) -> Form:
@@ -176,10 +180,10 @@ class Output(ABC, Generic[Options]):
         return iter(())
 
     def check(self, options: Options, run: RunFacts) -> None:
-        """Checks the output against the vocabularies, before its first task.
+        """Checks the output against the vocabularies and their frames, before anything is encoded.
 
         Raises:
-            VocabularyError: the output cannot hold the ids or pieces of a vocabulary.
+            VocabularyError: the output cannot hold the ids or pieces of a vocabulary, or what a frame adds to them.
         """
 
     @abstractmethod

@@ -14,9 +14,9 @@ from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
 from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, piece_rows, task_pieces, unlinked
-from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
+from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
-from nmt_prep.outputs.vocabulary import ListFormat, write_lists
+from nmt_prep.outputs.vocabulary import ListFormat, check_frames, check_listable, write_lists
 
 
 class TextOptions(OutputOptions):
@@ -58,6 +58,11 @@ class Text(Output[TextOptions]):
             yield "vocab", "names a format twice"
         if options.alignments:
             yield from link_problems(config)
+
+    def check(self, options: TextOptions, run: RunFacts) -> None:
+        check_frames(options, run, pieces=options.pieces)
+        if options.pieces or set(options.vocab) - {"hf_marian"}:
+            check_listable(options, run)
 
     def write(self, task: ShardTask[TextOptions], tick: Tick) -> ShardMade:
         linked = isinstance(task.pairs, TextPairs) and task.pairs.linked

@@ -45,6 +45,7 @@ class TFRecord(Output[TFRecordOptions]):
     """Writes ``train-00000-of-00004``, ``index/train-00000-of-00004.index`` and ``dataset.json``."""
 
     kind = "tfrecord"
+    share = 0.8
     options = TFRecordOptions
     holds_corpus = True
 

@@ -12,8 +12,11 @@ from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
 from nmt_prep.config import SIDES
+from nmt_prep.config.outputs import OutputOptions
+from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
 from nmt_prep.subwords import Tokenizer
+from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText
 
 ListFormat: TypeAlias = Literal["list", "eole", "joey", "hf_marian"]
@@ -29,6 +32,53 @@ def listable_pieces(tokenizer: Tokenizer) -> list[str]:
         VocabularyError: a piece contains white space.
     """
     return PieceText(tokenizer).words()
+
+
+def check_listable(options: OutputOptions, run: RunFacts) -> None:
+    """Checks that an output can hold the pieces of both sides as words of lines.
+
+    Raises:
+        VocabularyError: a piece contains white space.
+    """
+    for side in SIDES:
+        vocabulary = run.vocabularies[side]
+        try:
+            listable_pieces(vocabulary.load())
+        except VocabularyError as error:
+            raise VocabularyError(
+                f"the output {options.directory} writes the pieces of {vocabulary.path.name} as text: {error}; write "
+                "ids ({kind: huggingface, rows: ids}, tfrecord, megatron), or text ({kind: text, pieces: false, "
+                "vocab: []})"
+            ) from error
+
+
+def check_frames(options: OutputOptions, run: RunFacts, *, pieces: bool) -> None:
+    """Checks that lines of text or pieces can have what ``vocab.frame`` puts around the ids.
+
+    Lines have a tag, and lines of pieces the other pieces before the ids too. The end of sentence is left to the
+    trainer, so nothing may follow it.
+
+    Args:
+        options: the output.
+        run: the run.
+        pieces: True if the lines are pieces.
+
+    Raises:
+        VocabularyError: they cannot.
+    """
+    for side, text in run.frames.items():
+        tokenizer = run.vocabularies[side].load()
+        frame = Frame.parse(tokenizer, text)
+        if frame.after not in ((), (tokenizer.eos_id,)):
+            problem = "puts more than the end of sentence behind the ids, and the trainer ends each line itself"
+        elif frame.before and not pieces:
+            problem = "puts pieces before the ids, which text cannot have; set pieces: true"
+        else:
+            continue
+        raise VocabularyError(
+            f"vocab.frame.{side}: {text!r} {problem}. The output {options.directory} cannot hold such rows; outputs of "
+            "ids can: {kind: huggingface, rows: ids}, tfrecord, megatron"
+        )
 
 
 def special_ids(tokenizer: Tokenizer) -> frozenset[int]:

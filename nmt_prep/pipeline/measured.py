@@ -7,6 +7,7 @@ them are ignored.
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import resource
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -30,7 +32,7 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Fields, Listener
 from nmt_prep.subwords import dialect_of
 
-MEASURED = ("extract", "compile", "clean", "sample", "vocab", "encode")
+MEASURED = ("extract", "compile", "clean", "sample", "vocab", "encode", "outputs")
 """The stages that are measured. Downloads depend on the network, and the others take almost no time."""
 
 LEAST_WORK = 10_000_000
@@ -79,6 +81,9 @@ def kind_of(stage: str, config: Config) -> str:
     else:
         training = dialect = dialect_of(vocab).variant(vocab)
     kinds = {"vocab": f"vocab-{training}", "encode": f"encode-{dialect}-{config.records.layout}"}
+    if config.outputs:
+        options = [output.model_dump(mode="json", exclude={"name", "shards"}) for output in config.outputs]
+        kinds["outputs"] = f"outputs-{dialect}-{sha256(json.dumps(options).encode()).hexdigest()[:12]}"
     if config.clean is not None:
         kinds["clean"] = f"clean-{config.clean.preset}"
     return kinds.get(stage, stage)

@@ -41,6 +41,7 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.encode_profile import EncodedPart, profile_of
 from nmt_prep.stages.encode_tasks import ENCODE, PLAN, SHUFFLE, PlanTask, ShardTask, SpillTask, spill_name
 from nmt_prep.stages.frames import corpus_frames, tag_settings
+from nmt_prep.stages.output_facts import check_outputs, run_facts
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 
@@ -118,6 +119,7 @@ class Encode(Stage[EncodeOutput, Encoded]):
 
     def work(self, job: Job) -> Rounds[Encoded]:
         parts = pair_parts(job)
+        check_outputs(job.config, run_facts(job, job.directory))  # before the work, which would be of no use
         plans = yield from _plan(job, parts)
         total = sum(plan.rows for plan in plans.values())
         spills = list(_spill_tasks(job, parts, plans))

@@ -84,7 +84,7 @@ PLAN_TEXT = Round("plan-text", plan_buckets, BucketCount, by_all=True)
 SPILL_TEXT = Round("spill-text", spill_text, Spilled, made=lambda task, _: [task.spill])
 
 
-_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
+LINE_SIZES: Mapping[Form, int] = {"text": 1, "linked_text": 2, "linked_tsv": 2, "linked_pieces": 4}
 """Bytes of lines with their links for each byte of text, about. Buckets are planned by them."""
 
 
@@ -130,7 +130,7 @@ def shuffled_text(
         for want in each
     }
     size = {split: sum(part.bytes for part in listed) for split, listed in parts.items()}
-    tasks = [PlanTask(want.name, plans[want], _SIZES[want.form] * size[want.split], memory) for want in each]
+    tasks = [PlanTask(want.name, plans[want], LINE_SIZES[want.form] * size[want.split], memory) for want in each]
     decided = yield from PLAN_TEXT.run(tasks)
     plans = {
         want: replace(plans[want], buckets_per_shard=buckets.per_shard)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.artefacts import write_json
-from nmt_prep.config import Config, Side
+from nmt_prep.config import Config
 from nmt_prep.engines import Tick
 from nmt_prep.errors import RecordsError
 from nmt_prep.outputs import Form, Made, OutputOptions, RunFacts, ShardMade, ShardTask, kind_of, wanted_outputs
@@ -24,9 +24,10 @@ from nmt_prep.records import DatasetInfo, load_dataset_info
 from nmt_prep.stages.align import Align, aligned_splits
 from nmt_prep.stages.encode import Encode, licence_settings
 from nmt_prep.stages.frames import tag_settings
+from nmt_prep.stages.output_facts import check_outputs, run_facts
 from nmt_prep.stages.output_text import PLAN_TEXT, SPILL_TEXT, Wanted, shuffled_text
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
-from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.stages.vocab import Vocabulary
 from nmt_prep.subwords import Tokenizer
 
 DESCRIPTION = "output.json"
@@ -113,9 +114,8 @@ class OutputsStage(Stage[OutputsOutput, dict[str, Made[Any]]]):
         }
 
     def work(self, job: Job) -> Rounds[dict[str, Made[Any]]]:
-        wanted, parts, run = wanted_outputs(job.config), pair_parts(job), _facts(job)
-        for options in wanted.values():
-            kind_of(options).check(options, run)
+        wanted, parts, run = wanted_outputs(job.config), pair_parts(job), run_facts(job, job.directory_of(Encode))
+        check_outputs(job.config, run)
         texts = [
             Wanted(split, kind_of(options).shards(options, job.config, split), form)
             for options in wanted.values()
@@ -171,30 +171,6 @@ def _settings(options: OutputOptions, config: Config) -> dict[str, object]:
     kind = kind_of(options)
     shards = {split: kind.shards(options, config, split) for split in config.splits}
     return {**options.model_dump(mode="json"), "shards": shards}
-
-
-def _facts(job: Job) -> RunFacts:
-    config = job.config
-    corpora: dict[str, tuple[str, ...]] = {
-        split: tuple(dict.fromkeys(part.corpus for part in listed)) for split, listed in pair_parts(job).items()
-    }
-    languages: dict[Side, str] = {"source": config.languages.source, "target": config.languages.target}
-    return RunFacts(
-        name=config.name,
-        seed=config.seed,
-        languages=languages,
-        shared=config.vocab.shared,
-        vocabularies=built_vocabularies(job),
-        corpora=corpora,
-        licences={
-            corpus.name: corpus.licence
-            for listed in config.splits.values()
-            for corpus in listed
-            if corpus.licence is not None
-        },
-        fingerprint=job.fingerprint,
-        records=job.directory_of(Encode),
-    )
 
 
 def _shard_tasks(

@@ -39,6 +39,8 @@ ROUNDS = {
     "sample": "clean",
     "encode": "vocab",
     "shuffle": "vocab",
+    "spill-text": "encode",
+    "outputs": "encode",
 }
 
 
@@ -69,6 +71,15 @@ def wmt22(corpora: Path, output: Path, **changes: Any) -> dict[str, Any]:
         "sample": {"bytes_per_corpus": 1_000_000},
         "vocab": {"size": 4096},
         "records": {"shards": {"train": 20}},
+        "align": {"pairs": 2000},
+        "outputs": [
+            {"kind": "marian", "alignments": True},
+            {"kind": "text", "pieces": False, "vocab": []},
+            {"kind": "huggingface"},
+            {"kind": "huggingface", "name": "ids", "rows": "ids", "shards": {"train": 7}},
+            {"kind": "fairseq"},
+            {"kind": "tfrecord", "layout": "packed"},
+        ],
         **changes,
     }
 

@@ -36,6 +36,7 @@ auto table_of(const std::vector<ColumnArrays>& columns) {
     {
         nb::gil_scoped_release unlocked;
         std::vector<PieceColumn> parts;
+        parts.reserve(columns.size());
         for (const auto& [table, values, offsets, last] : columns)
             parts.push_back({*table, column(values, offsets), last});
         text = piece_lines(parts);

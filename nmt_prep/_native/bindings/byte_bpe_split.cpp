@@ -62,7 +62,7 @@ std::vector<std::size_t> pretoken_ends(const Splitter& splitter, const ByteArray
 void bind_byte_bpe_split(nb::module_& module) {
     module.def("byte_bpe_scanner", &make_scanner, nb::arg("expression"), nb::arg("of_tiktoken"),
                nb::arg("keep_unmatched"));
-    nb::class_<Scanner>(module, "ByteBPEScanner");
+    [[maybe_unused]] const nb::class_<Scanner> scanner(module, "ByteBPEScanner");
     nb::class_<Splitter>(module, "ByteBPESplitter")
         .def("__init__", &make_splitter, nb::arg("scanners"), nb::arg("prefix_space"), nb::arg("nfc"),
              nb::arg("before"), nb::arg("after"))

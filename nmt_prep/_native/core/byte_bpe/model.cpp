@@ -37,11 +37,15 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       characters_(byte_ids_, merges, tokens_, pairs_, splits_),
       of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
-    scratch_.give_back(std::make_unique<Scratch>());  // caches are large, and clearing them is slow
+    scratch_.give_back(make_scratch());  // caches are large, and clearing them is slow
     if (!whole_words) return;
     const std::vector<bool> made = reachable();
     for (std::size_t id = 0; id < tokens_.size(); ++id)
         if (!made[id]) unreachable_.emplace(tokens_[id], static_cast<std::int32_t>(id));
+}
+
+std::unique_ptr<Model::Scratch> Model::make_scratch() const {
+    return std::make_unique<Scratch>(tokens_.size() <= std::size_t{1} << 16);
 }
 
 std::vector<bool> Model::reachable() const {

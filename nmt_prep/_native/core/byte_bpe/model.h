@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,11 +51,13 @@ class Model {
 
    private:
     struct Scratch {
-        IdCache words{15};
-        PhraseCache phrases{15, std::size_t{1} << 23};
+        explicit Scratch(bool small_ids) : words(16, small_ids) {}
+        IdCache words;
+        PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         Splitter::Scratch split;
     };
+    class Run;
 
     // A pretoken with its cache key: a key of the word cache, or, for the phrase cache, a hash in `low`.
     struct Pretoken {
@@ -63,15 +66,18 @@ class Model {
         IdCache::Key key;
     };
 
-    std::int32_t* encode_part(const Splitter::Part& part, const Splitter& splitter, const EncodeOptions& options,
-                              Scratch& scratch, std::int32_t* out) const;
+    std::unique_ptr<Scratch> make_scratch() const;
     Pretoken look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch) const;
     std::int32_t* encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* encode_phrase(const std::uint8_t* word, std::size_t size, std::uint64_t hash, Scratch& scratch,
+                                std::int32_t* out) const;
     std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
                                       Scratch& scratch, std::int32_t* out) const;
+    void encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
+                                  Scratch& scratch, IdBuffer& ids) const;
     void spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const;
     const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
 

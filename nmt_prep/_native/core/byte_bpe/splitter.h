@@ -26,7 +26,7 @@ struct SplitSteps {
 
 class Splitter {
    public:
-    explicit Splitter(SplitSteps steps)
+    explicit Splitter(const SplitSteps& steps)
         : before_(steps.before), after_(steps.after), nfc_(steps.nfc), prefix_space_(steps.prefix_space) {
         for (const auto& scanner : steps.scanners) scanners_.push_back(*scanner);
     }

@@ -7,6 +7,10 @@ namespace nmt_prep::byte_bpe {
 
 std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch,
                                  std::int32_t* out) const {
+    if (const std::int32_t* const id = whole_word(word, size)) {
+        *out = *id;
+        return out + 1;
+    }
     // Words of alphabetic scripts are short, and their tokens are often not the longest, so merging is faster than a
     // search.
     if (*word < 0xE0 || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);

@@ -1,6 +1,7 @@
 #include "pattern/automaton.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,11 +14,11 @@ constexpr std::size_t kMaxClasses = 250;
 constexpr std::size_t kMaxStates = 1000;
 
 // Thrown inside this file only.
-struct TooLarge {};
+struct TooLarge : std::exception {};
 
 // An instruction of the nondeterministic automaton. Numbers of instructions are positions in the program.
 struct Instruction {
-    enum Kind { kSet, kAhead, kFork, kMatch };
+    enum Kind : std::uint8_t { kSet, kAhead, kFork, kMatch };
     Kind kind;
     std::size_t set = 0;    // of kSet and kAhead
     bool at_end = false;    // of kAhead

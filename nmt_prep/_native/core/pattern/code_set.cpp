@@ -37,6 +37,7 @@ std::string script_name(std::string_view name) {
 std::map<std::string, CodeSet, std::less<>> make_named_sets() {
     Named ranges;
     std::vector<std::vector<Range>*> scripts;
+    scripts.reserve(kScripts);
     for (std::size_t script = 0; script < kScripts; ++script)
         scripts.push_back(&ranges[script_name(kScriptNames[script][0])]);
     std::vector<std::vector<Range>*> categories, groups;

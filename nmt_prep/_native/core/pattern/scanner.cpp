@@ -34,8 +34,8 @@ void Scanner::place_classes(const Automaton& automaton) {
         if (is_new) of_points_.insert(of_points_.end(), place->first.begin(), place->first.end());
         pages_.push_back(place->second);
     }
-    for (std::size_t byte = 0; byte < 256; ++byte)
-        of_bytes_[byte] = byte < 0x80 ? of_points_[std::size_t{pages_[0]} << 8 | byte] : kBeyondAscii;
+    for (std::size_t point = 0; point < kLowPoints; ++point)
+        of_low_points_[point] = of_points_[std::size_t{pages_[point >> 8]} << 8 | (point & 0xFF)];
     end_class_ = automaton.classes;
 }
 
@@ -55,7 +55,7 @@ void Scanner::place_steps(const Automaton& automaton) {
 Scanner::Step Scanner::facts_of(const Automaton& automaton, std::size_t state) const {
     const auto stays = [&](char first, char last) {
         for (char letter = first; letter <= last; ++letter) {
-            const auto [next, matched] = automaton.steps[state][of_bytes_[static_cast<std::uint8_t>(letter)]];
+            const auto [next, matched] = automaton.steps[state][of_low_points_[static_cast<std::uint8_t>(letter)]];
             if (next != state || matched) return false;
         }
         return state != 0;

@@ -21,7 +21,7 @@
 namespace nmt_prep::pattern {
 
 // Text between matches: a part of its own, as `Split` with behavior Isolated makes it, or left out, as tiktoken does.
-enum class Unmatched { kKept, kDropped };
+enum class Unmatched : std::uint8_t { kKept, kDropped };
 
 class Scanner {
    public:
@@ -54,7 +54,7 @@ class Scanner {
     static constexpr Step kLower = 4;    // the next state stays the same for all ASCII letters of lower case
     static constexpr Step kFacts = 7;
     static constexpr std::size_t kMinStride = 8;
-    static constexpr std::uint8_t kBeyondAscii = 0xFF;
+    static constexpr std::size_t kLowPoints = 0x800;  // of one or two bytes
 
     Scanner(const Automaton& automaton, Unmatched unmatched);
     void place_classes(const Automaton& automaton);
@@ -68,10 +68,15 @@ class Scanner {
 
     // Class of the character at `at`; advances `at`.
     std::size_t next_class(const std::uint8_t*& at) const {
-        const std::uint8_t known = of_bytes_[*at];
-        if (known != kBeyondAscii) {
-            ++at;
-            return known;
+        const std::size_t lead = *at;
+        if (lead < 0x80) {
+            at += 1;
+            return of_low_points_[lead];
+        }
+        if (lead < 0xE0) {
+            const std::size_t point = (lead & 0x1F) << 6 | (at[1] & 0x3Fu);
+            at += 2;
+            return of_low_points_[point];
         }
         const char32_t point = next_utf8(at);
         return of_points_[std::size_t{pages_[point >> 8]} << 8 | (point & 0xFF)];
@@ -111,7 +116,7 @@ class Scanner {
         return at;
     }
 
-    std::array<std::uint8_t, 256> of_bytes_;
+    std::array<std::uint8_t, kLowPoints> of_low_points_;  // classes
     std::size_t start_ = 0, end_class_ = 0;
     std::vector<Step> steps_;  // state 0 is the one without further matches
     // Two-stage table: page of each 256 code points, then the class of each.

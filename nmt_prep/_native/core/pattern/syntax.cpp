@@ -1,6 +1,7 @@
 #include "pattern/syntax.h"
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace nmt_prep::pattern {
 namespace {
 
 // Thrown inside this file only.
-struct NotRecognised {};
+struct NotRecognised : std::exception {};
 
 constexpr unsigned kMaxRepeat = 100;
 constexpr int kMaxDepth = 50;
@@ -228,7 +229,7 @@ class Parser {
         // The libraries disagree on doubled signs, which are operators to some.
         if ((peek() == '-' || peek() == '~') && peek() == peek(1)) throw NotRecognised{};
         if (peek() == '-' && peek(1) != ']' && text_[at_ - 1] != '[' && text_[at_ - 1] != '^') throw NotRecognised{};
-        const CodeSet first = member();
+        CodeSet first = member();
         if (peek() != '-' || peek(1) == ']') return first;
         next();
         if (peek() == '[') throw NotRecognised{};

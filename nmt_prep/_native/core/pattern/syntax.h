@@ -5,7 +5,7 @@
 // not, so that the library that defines the syntax is used instead.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,10 +15,10 @@
 namespace nmt_prep::pattern {
 
 // Libraries whose syntax differs: tiktoken uses Rust's fancy-regex, tokenizers uses Oniguruma with Ruby's syntax.
-enum class Syntax { kTiktoken, kTokenizers };
+enum class Syntax : std::uint8_t { kTiktoken, kTokenizers };
 
 struct Node {
-    enum Kind { kSet, kAhead, kSequence, kChoice, kRepeat };
+    enum Kind : std::uint8_t { kSet, kAhead, kSequence, kChoice, kRepeat };
     static constexpr unsigned kMany = 0xFFFFFFFF;
 
     Kind kind;

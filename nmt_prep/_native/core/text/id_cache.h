@@ -49,7 +49,10 @@ class IdCache {
     // Prefetches the memory that `find` reads.
     void prefetch(const Key& key) const { __builtin_prefetch(&places_[index(key)], 1); }
 
-    // Writes the ids of a unit and returns how many, 0 if it is not cached. May write up to kMaxIds ids in either case.
+    // What `find` returns after `put_elsewhere`.
+    static constexpr std::size_t kElsewhere = 15;
+
+    // Writes the ids of a unit and returns how many, 0 if it is not cached. May write up to kMaxIds ids in any case.
     std::size_t find(const Key& key, std::int32_t* ids) {
         Place& place = places_[index(key)];
         if (!place.entries[0].holds(key)) {
@@ -70,11 +73,7 @@ class IdCache {
     // Adds a unit that is not cached; replaces the least recently used one in its bucket. Requires
     // 1 <= size <= max_ids().
     void put(const Key& key, const std::int32_t* ids, std::size_t size) {
-        Place& place = places_[index(key)];
-        place.entries[1] = place.entries[0];
-        place.entries[0].low = key.low;
-        place.entries[0].high = key.high | std::uint64_t{size} << 60;
-        Entry& entry = place.entries[0];
+        Entry& entry = replace(key, size);
         if (max_ids_ == kMaxIds) {
             std::uint16_t small_ids[kMaxIds];
             for (std::size_t i = 0; i < size; ++i) small_ids[i] = static_cast<std::uint16_t>(ids[i]);
@@ -83,6 +82,9 @@ class IdCache {
             std::memcpy(entry.ids, ids, size * sizeof *ids);
         }
     }
+
+    // Notes that the ids of a unit, which is not cached, are too many and the caller keeps them in another place.
+    void put_elsewhere(const Key& key) { replace(key, kElsewhere); }
 
    private:
     // Mask of that many lowest bytes of a word. From a table, since the sizes of units are not predictable for a
@@ -107,6 +109,15 @@ class IdCache {
     struct alignas(64) Place {
         Entry entries[2];  // the most recently used one is first
     };
+
+    // Returns the new entry of a unit.
+    Entry& replace(const Key& key, std::size_t size) {
+        Place& place = places_[index(key)];
+        place.entries[1] = place.entries[0];
+        place.entries[0].low = key.low;
+        place.entries[0].high = key.high | std::uint64_t{size} << 60;
+        return place.entries[0];
+    }
 
     std::size_t index(const Key& key) const {
         return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u) >> shift_;

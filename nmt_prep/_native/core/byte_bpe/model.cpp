@@ -40,8 +40,12 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
     scratch_.give_back(make_scratch());  // caches are large, and clearing them is slow
     if (!whole_words) return;
     const std::vector<bool> made = reachable();
-    for (std::size_t id = 0; id < tokens_.size(); ++id)
-        if (!made[id]) unreachable_.emplace(tokens_[id], static_cast<std::int32_t>(id));
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+        if (made[id]) continue;
+        const std::string& token = tokens_[id];
+        unreachable_.emplace(token, static_cast<std::int32_t>(id));
+        unreachable_ends_.set(ends_of(reinterpret_cast<const std::uint8_t*>(token.data()), token.size()));
+    }
 }
 
 std::unique_ptr<Model::Scratch> Model::make_scratch() const {
@@ -76,7 +80,7 @@ void Model::spell(const std::uint8_t* word, std::size_t size, std::int32_t* out)
 }
 
 const std::int32_t* Model::whole_word(const std::uint8_t* word, std::size_t size) const {
-    if (unreachable_.empty()) return nullptr;
+    if (!unreachable_ends_[ends_of(word, size)]) return nullptr;
     const auto found = unreachable_.find({reinterpret_cast<const char*>(word), size});
     return found == unreachable_.end() ? nullptr : &found->second;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,7 +52,7 @@ class Model {
 
    private:
     struct Scratch {
-        explicit Scratch(bool small_ids) : words(16, small_ids) {}
+        explicit Scratch(bool small_ids) : words(17, small_ids) {}
         IdCache words;
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
@@ -78,6 +79,9 @@ class Model {
                                       Scratch& scratch, std::int32_t* out) const;
     void encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                   Scratch& scratch, IdBuffer& ids) const;
+    static std::size_t ends_of(const std::uint8_t* word, std::size_t size) {
+        return std::size_t{word[0]} << 8 | word[size - 1];
+    }
     void spell(const std::uint8_t* word, std::size_t size, std::int32_t* out) const;
     const std::int32_t* whole_word(const std::uint8_t* word, std::size_t size) const;
 
@@ -90,6 +94,7 @@ class Model {
     bpe::CharacterTable characters_;
     bpe::TokenTable of_characters_;                                   // tokens of whole characters
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not produce
+    std::bitset<std::size_t{1} << 16> unreachable_ends_;              // their first and last bytes
     mutable ScratchPool<Scratch> scratch_;
 };
 

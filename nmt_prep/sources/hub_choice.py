@@ -206,6 +206,10 @@ VOCABULARY_NAMES = (
 """The names of vocabulary files in a model's repository; the first that is there is taken."""
 
 
+_MARIAN = ("source.spm", "target.spm", "vocab.json")
+"""The files of a MarianTokenizer."""
+
+
 def vocabulary_file(listing: Listing, address: str) -> HubFile:
     """Returns the vocabulary file of a model: the first of :data:`VOCABULARY_NAMES`, or else the only ``.model`` file.
 
@@ -216,6 +220,12 @@ def vocabulary_file(listing: Listing, address: str) -> HubFile:
     for name in VOCABULARY_NAMES:
         if name in files:
             return files[name]
+    if {*_MARIAN} <= files.keys():
+        source, target, ids = (f"{listing.repository}/{name}" for name in _MARIAN)
+        raise DownloadError(
+            f"{address}: the repository has a vocabulary for each side, numbered by {_MARIAN[-1]}; set vocab to "
+            f"{{from: {{source: {source!r}, target: {target!r}}}, ids: {ids!r}}}"
+        )
     models = [path for path in files if path.endswith((".model", ".spm")) and "/" not in path]
     if len(models) == 1:
         return files[models[0]]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -182,3 +183,12 @@ def test_no_vocabulary_or_several() -> None:
     )
     with pytest.raises(DownloadError, match=r"has several vocabulary files \(there is a.model, b.spm\); name the file"):
         vocabulary_file(listing("a.model", "b.spm"), ADDRESS)
+
+
+def test_the_vocabularies_of_a_marian_model() -> None:
+    with pytest.raises(DownloadError) as caught:
+        vocabulary_file(replace(listing("source.spm", "target.spm", "vocab.json"), repository="hf://o/n"), ADDRESS)
+    assert str(caught.value) == (
+        "hf:o/n: the repository has a vocabulary for each side, numbered by vocab.json; set vocab to {from: {source: "
+        "'hf://o/n/source.spm', target: 'hf://o/n/target.spm'}, ids: 'hf://o/n/vocab.json'}"
+    )

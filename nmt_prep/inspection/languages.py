@@ -78,7 +78,7 @@ def language_warning(side: str, facts: SideFacts, other: SideFacts | None) -> st
         return None
     name, share = next(iter(facts.found.items()))
     advice = "check languages, and what the corpus names as this side"
-    if other is not None and name == other.language:
+    if other is not None and name == other.language and facts.language == next(iter(other.found), None):
         advice = "the sides may be the wrong way round: exchange what names them, or set swap"
     return f"{share:.0%} of the first {side} lines look like {name}, not {facts.language}; {advice}"
 

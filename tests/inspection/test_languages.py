@@ -86,6 +86,14 @@ def test_rivals_without_their_own_script_fit() -> None:
                 "this side"
             ),
         ),
+        (
+            SideFacts("en", 10, {"de": 1.0}, 0.0),
+            SideFacts("de", 10, {"de": 1.0}, 1.0),
+            (
+                "100% of the first source lines look like de, not en; check languages, and what the corpus names as "
+                "this side"
+            ),
+        ),
         (SideFacts("en", 10, {"fr": 0.5, "en": 0.5}, 0.5), None, None),
         (SideFacts("en", 4, {"fr": 1.0}, 0.0), None, None),
         (SideFacts("en", 10, {"fr": 1.0}, None), None, None),

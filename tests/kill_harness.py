@@ -1,9 +1,9 @@
 """Kills the main job with SIGKILL at chosen points, runs it again, and compares with an undisturbed run.
 
-A separate program because it forks: ``python -m tests.kill_harness DIRECTORY FIRST STEP RANDOM``. The points are the
-calls by which a run changes the file system: a child is killed just before the N-th call, for N = FIRST, FIRST + STEP
-and so on, until a child survives. RANDOM more children are killed after a random time. Prints a JSON object: the number
-of points tried, and the points after which the rerun differed.
+A separate program because it forks: ``python -m tests.kill_harness RUN DIRECTORY FIRST STEP RANDOM``. RUN is a key of
+``RUNS``. The points are the calls by which a run changes the file system: a child is killed just before the N-th call,
+for N = FIRST, FIRST + STEP and so on, until a child survives. RANDOM more children are killed after a random time.
+Prints a JSON object: the number of points tried, and the points after which the rerun differed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import Any
 
 from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
+from nmt_prep.stages import alignment, clean_translation
 from tests.corpus import corpus_config, tree, write_corpus
 
 MEMBERS = {"url": "train.tgz", "source": "t/x.en", "target": "t/x.zh"}
-CHANGES = {
+EVERY_STAGE = {
     "splits": {
         "train": [{"name": "x", **MEMBERS}, {"name": "x-again", **MEMBERS}],
         "dev": [{"name": "d", "url": "dev.tgz", "source": "d/x.en.sgm", "target": "d/x.zh.sgm"}],
@@ -37,19 +38,25 @@ CHANGES = {
         "dedup": {"pair": "near", "max_sources_per_target": 2, "near": {"similarity": 0.6}},
     },
 }
-
+ALIGNMENT = {"clean": {"preset": "none", "rules": {"translation": {}}}, "align": {}}
+RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
+    "every-stage": (EVERY_STAGE, None),
+    "alignment": (ALIGNMENT, "align"),
+}
 
 # Several slices and parts, so that a stage has several tasks.
 slices.SLICE_BYTES, slices.COUNT_BYTES, slices.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
+clean_translation.LEAST_PAIRS, alignment.SHARD_PAIRS = 50, 40
 
 
-def preparation(output: Path, place: Path) -> Callable[[], None]:
-    """Returns a function that runs all stages; checking the config here loads the readers once for all forks."""
-    config = corpus_config(output, **CHANGES)
+def preparation(name: str, output: Path, place: Path) -> Callable[[], None]:
+    """Returns a function that runs the stages; checking the config here loads the readers once for all forks."""
+    changes, until = RUNS[name]
+    config = corpus_config(output, **changes)
 
     def prepare() -> None:
-        run(config, base_dir=place, workers=2)
+        run(config, base_dir=place, workers=2, until=until)
 
     return prepare
 
@@ -101,12 +108,12 @@ def check(prepare: Callable[[], None], expected: dict[str, str], output: Path) -
 
 
 def main() -> None:
-    place, first, step = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    name, place, first, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     write_corpus(place, pairs=100, dev=5)
     undisturbed, output = place / "undisturbed", place / "run"
-    prepare = preparation(output, place)
+    prepare = preparation(name, output, place)
     began = time.monotonic()
-    assert in_child(preparation(undisturbed, place)) == 0
+    assert in_child(preparation(name, undisturbed, place)) == 0
     seconds = time.monotonic() - began
     expected = tree(undisturbed)
     points, wrong = 0, []
@@ -125,7 +132,7 @@ def main() -> None:
             break
 
     draw = random.Random(1)
-    for _ in range(int(sys.argv[4])):
+    for _ in range(int(sys.argv[5])):
         delay = draw.random() * seconds
         in_child(prepare, delay)
         points += 1

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 
-def killed(directory: Path, first: int, step: int, random: int) -> dict[str, object]:
+def killed(directory: Path, first: int, step: int, random: int, run: str = "every-stage") -> dict[str, object]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    program = [sys.executable, "-m", "tests.kill_harness", str(directory), str(first), str(step), str(random)]
+    program = [sys.executable, "-m", "tests.kill_harness", run, str(directory), str(first), str(step), str(random)]
     result = subprocess.run(program, env=environment, check=True, stdout=subprocess.PIPE)
     return json.loads(result.stdout)
 
@@ -27,3 +27,10 @@ def test_after_kills_at_every_point_a_rerun_gives_the_same_bytes(memory_path: Pa
     result = killed(memory_path, 1, 1, 50)
     assert result["wrong"] == []
     assert result["points"] >= 120
+
+
+@pytest.mark.slow
+def test_after_kills_during_alignment_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
+    result = killed(memory_path, 5, 23, 5, run="alignment")
+    assert result["wrong"] == []
+    assert result["points"] >= 12

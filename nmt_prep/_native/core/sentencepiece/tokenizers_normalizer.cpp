@@ -79,7 +79,7 @@ std::size_t TokenizersNormalizer::apply_rules(std::string_view text, std::vector
             buffer.resize(2 * room);
             out = buffer.data() + written;
         }
-        out = std::copy(part.begin(), part.end(), out);
+        out = std::ranges::copy(part, out).out;
     };
     std::string_view replacement;
     while (at != end) {
@@ -153,7 +153,7 @@ std::size_t TokenizersNormalizer::normalize(const std::uint8_t* text, std::size_
     if (room > buffer.size()) buffer.resize(2 * room);
     std::size_t end = place + left.size();
     if (rules_.charsmap.empty())
-        std::copy(left.begin(), left.end(), buffer.begin() + static_cast<std::ptrdiff_t>(place));
+        std::ranges::copy(left, buffer.begin() + static_cast<std::ptrdiff_t>(place));
     else
         end = apply_rules(left, buffer, place);
     const char* const begin = reinterpret_cast<const char*>(buffer.data()) + place;

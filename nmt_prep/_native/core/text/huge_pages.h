@@ -15,7 +15,7 @@ namespace nmt_prep {
 // An allocator of vectors; small ones get ordinary memory.
 template <class T>
 struct HugePageAllocator {
-    using value_type = T;
+    using value_type = T;  // NOLINT(readability-identifier-naming): the standard library's name
 
     HugePageAllocator() = default;
     template <class Other>

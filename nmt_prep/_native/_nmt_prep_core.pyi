@@ -471,6 +471,17 @@ def word_spans(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], spaces: bool
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
 
+Spans: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]
+
+def piece_links(
+    links: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    source_words: Spans,
+    target_words: Spans,
+    source_pieces: Spans,
+    target_pieces: Spans,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
 class WordNumbers:
     def __init__(self, hashes: npt.NDArray[np.uint64]) -> None: ...
     def encode(

@@ -62,6 +62,13 @@ def test_unequal_lines() -> None:
         piece_links(_links([]), (_spans([]), _spans([])), (_spans([]), _spans([], [])))
 
 
+def test_a_link_without_a_word() -> None:
+    spans = _spans([(0, 1)])
+    for link in ((0, 1), (1, 0), (-1, 0)):
+        with pytest.raises(ValueError, match="a link has no word"):
+            piece_links(_links([link]), (spans, spans), (spans, spans))
+
+
 _CUTS = st.lists(st.integers(1, 4), max_size=6)
 
 

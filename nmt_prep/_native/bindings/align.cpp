@@ -12,6 +12,7 @@
 #include "align/cells.h"
 #include "align/expect.h"
 #include "align/links.h"
+#include "align/piece_links.h"
 #include "align/score.h"
 #include "align/vocabulary.h"
 #include "align/words.h"
@@ -79,6 +80,26 @@ auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
         }
     }
     return std::tuple(copied(begins), copied(ends), copied(words));
+}
+
+using SpanArrays = std::tuple<Int32Array, Int32Array, Int64Array>;  // begins, ends, offsets of lines
+
+align::Stretches stretches(const SpanArrays& arrays) {
+    const auto& [begins, ends, offsets] = arrays;
+    return {{begins.data(), begins.size()}, {ends.data(), ends.size()}, {offsets.data(), offsets.size()}};
+}
+
+// Returns the numbers of linked pieces, in pairs, and the offsets of the links of each line.
+auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanArrays& source_words,
+                 const SpanArrays& target_words, const SpanArrays& source_pieces, const SpanArrays& target_pieces) {
+    align::OwnedLinks found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = align::piece_links({{links.data(), links.size()}, {offsets.data(), offsets.size()}},
+                                   {stretches(source_words), stretches(target_words)},
+                                   {stretches(source_pieces), stretches(target_pieces)});
+    }
+    return std::tuple(copied(found.links), copied(found.offsets));
 }
 
 auto encode_words(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets, bool spaces,
@@ -303,6 +324,8 @@ void bind_align(nb::module_& module) {
     module.def("count_words", count_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
                nb::arg("threads"));
     module.def("word_spans", word_spans, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"));
+    module.def("piece_links", link_pieces, nb::arg("links"), nb::arg("offsets"), nb::arg("source_words"),
+               nb::arg("target_words"), nb::arg("source_pieces"), nb::arg("target_pieces"));
     nb::class_<align::Vocabulary>(module, "WordNumbers")
         .def("__init__", [](align::Vocabulary* self,
                             const UInt64Array& hashes) { new (self) align::Vocabulary(hashes.data(), hashes.size()); })

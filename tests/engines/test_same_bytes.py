@@ -28,7 +28,8 @@ COPIES = 4
 DASK = {"kind": "dask", "cluster": {"kind": "local", "workers": 3}}
 CLEAN = (
     *("clean-first", "clean-pairs", "clean-pairs-dropped"),
-    *("clean-near-bands", "clean-near-buckets", "clean-near-texts", "clean-near", "clean-near-dropped"),
+    *("clean-near-bands", "clean-near-buckets", "clean-near-texts", "clean-near"),
+    *("clean-near-clusters", "clean-near-dropped"),
     *("clean-sources", "clean-dedup", "clean-rejects"),
 )
 """Rounds of the stage clean."""

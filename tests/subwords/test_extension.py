@@ -14,13 +14,14 @@ import pytest
 
 import nmt_prep
 from nmt_prep import subwords
-from nmt_prep.columns import Lines, Ragged, text_columns
+from nmt_prep.columns import Lines, Ragged, TextColumn, text_columns
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.errors import ConfigError, TrainingError, VocabularyError
 from nmt_prep.stages import vocab_counts
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect
 from nmt_prep.subwords.piece_text import PieceText
+from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback, Tokenizer
 from tests.corpus import corpus_config, pair, write_corpus
 
@@ -53,6 +54,11 @@ class CharacterTokenizer(Tokenizer):
 
     def decode_batch(self, rows: Ragged) -> list[str]:
         return [self.decode(row) for row in rows.to_lists()]
+
+    def piece_spans(self, lines: TextColumn, rows: Ragged) -> PieceSpans:
+        sizes = [len(character.encode()) for text in lines.to_bytes() for character in text.decode()]
+        ends = np.cumsum(sizes, dtype=np.int32) - np.repeat(lines.offsets[:-1], np.diff(rows.offsets)).astype(np.int32)
+        return PieceSpans(ends - np.array(sizes, np.int32), ends, np.ones(len(lines), np.bool_))
 
     def words(self) -> list[str]:
         return [piece.replace(" ", "␠") for piece in self._pieces]
@@ -148,6 +154,9 @@ def test_methods_that_commands_use(tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "x")
     assert nmt_prep.load_tokenizer(tmp_path / "x").encode("a b") == [4, 3, 2]
     assert np.array_equal(tokenizer.encode_batch(["a", ""]).offsets, [0, 1, 1])
+    (lines,) = text_columns(["a", "é a"])
+    spans = tokenizer.piece_spans(lines, tokenizer.encode_batch(["a", "é a"]))
+    assert (spans.begins.tolist(), spans.ends.tolist()) == ([0, 0, 2, 3], [1, 2, 3, 4])
     with pytest.raises(VocabularyError, match="there is no dialect 'words'; nmt_prep knows characters, byte_bpe"):
         subwords.dialect_named("words")
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -280,10 +279,10 @@ struct HeldEvidence {
         check_targets(table, columns);
         const nb::gil_scoped_release unlocked;
         totals = align::totals_of(table, columns, counts.data());
-        filter.emplace(table, counts.data());
+        filter = std::make_unique<align::CellFilter>(table, counts.data());
     }
     Int64Array counts;
-    std::optional<align::CellFilter> filter;
+    std::unique_ptr<const align::CellFilter> filter;
     align::Totals totals;
 };
 
@@ -298,7 +297,8 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        const align::Evidence evidence{held.counts.data(), &*held.filter, &held.totals, pseudo, unknown, mix, floor};
+        const align::Evidence evidence{
+            held.counts.data(), held.filter.get(), &held.totals, pseudo, unknown, mix, floor};
         align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);

@@ -135,7 +135,7 @@ def main() -> int:
     parser.add_argument("--published", type=Path, default=REPOSITORY.parent / "shared" / "golden" / "published")
     parser.add_argument("--size", type=int, default=32_000, help="size of the trained vocabulary")
     parser.add_argument("--repeat", type=int, default=4, help="calls of each package, at least 2")
-    parser.add_argument("--only", nargs="*", default=[*RANKS, *STEPS], help="names of models")
+    parser.add_argument("--only", nargs="*", default=[*RANKS, *STEPS], choices=[*RANKS, *STEPS], help="names of models")
     arguments = parser.parse_args()
     same = True
     for name, lines in texts(arguments.text).items():

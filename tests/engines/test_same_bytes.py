@@ -37,7 +37,7 @@ ROUNDS = {
     "extract": "download",
     "compile": "extract",
     **dict.fromkeys(CLEAN, "compile"),
-    "sample": "clean",
+    "sample": "align",
     "encode": "vocab",
     "shuffle": "vocab",
     "spill-text": "encode",

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import regex
-from make_pattern_tables import unicode_version
+from make_property_tables import unicode_version
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "grapheme_tables.cpp"
 _PAGE = 128

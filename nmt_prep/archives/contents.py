@@ -49,7 +49,7 @@ class Beginning:
 
 @dataclass
 class Contents:
-    """What was seen of a file.
+    """The facts about a file.
 
     Attributes:
         kind: an archive, or a single file.

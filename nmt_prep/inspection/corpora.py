@@ -129,7 +129,7 @@ def _file_facts(part: str, looked: Looked) -> FileFacts:
 
 @dataclass(frozen=True)
 class _Examined:
-    """A corpus, and what was seen of its files.
+    """A corpus, and the facts about its files.
 
     Attributes:
         split: its split.

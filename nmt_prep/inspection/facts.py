@@ -1,4 +1,4 @@
-"""What was found about the corpora of a config."""
+"""Facts about the corpora of a config."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CorpusFacts:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found.
+    """The facts about all corpora.
 
     Attributes:
         corpora: in the order of the config.

@@ -26,7 +26,7 @@ from nmt_prep.stages.download import Download, Needed
 
 @dataclass
 class Looked:
-    """What was seen of a file.
+    """The facts about a file.
 
     Attributes:
         address: its path or address, without secrets.

@@ -26,7 +26,7 @@ SMALL = 16 << 20
 
 @dataclass
 class FirstPairs:
-    """What was read of a corpus.
+    """The pairs that were read of a corpus.
 
     Attributes:
         lines: the first lines of each side, at most :data:`LINES`, of pairs with text on both sides.

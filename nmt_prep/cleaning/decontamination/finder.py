@@ -58,7 +58,7 @@ class LeakFinder:
 
     @property
     def leaks(self) -> Leaks:
-        """What was found so far."""
+        """The leaks that were found so far."""
         numbers = np.unique(self._segments.sets[self._found]).tolist()
         return {
             number: replace(self._leaks.get(number, SetLeaks()), found=self._found_of(number)) for number in numbers

@@ -1,8 +1,8 @@
 """Measures word alignment: speed beside eflomal and fast_align, scoring, memory, and quality where texts are at hand.
 
-    python benchmarks/align.py speed                 # needs eflomal-align, or fast_align and atools, in PATH
-    python benchmarks/align.py memory --pairs 10000000
-    python benchmarks/align.py scoring quality
+    python -m benchmarks.align speed                 # needs eflomal-align, or fast_align and atools, in PATH
+    python -m benchmarks.align memory --pairs 10000000
+    python -m benchmarks.align scoring quality
 
 Texts are those of the folder beside the checkout: Multi30k, and news of 25 words a side with manual links. Programs run
 as processes, with two threads, both directions and symmetrization included; times are by the clock, and of processors.

@@ -1,7 +1,7 @@
 """Compares byte-level BPE encoding by nmt_prep, tiktoken, tokenizers and gigatoken: same text, one thread each.
 
-    python benchmarks/bpe_encode.py                                     # real corpora beside the checkout, or toy ones
-    python benchmarks/bpe_encode.py --vocabulary tokenizer.json train.en
+    python -m benchmarks.bpe_encode                                     # real corpora beside the checkout, or toy ones
+    python -m benchmarks.bpe_encode --vocabulary tokenizer.json train.en
 
 Without ``--vocabulary``, one of ``--size`` is trained on each text. All ids are compared. The lines of the text are
 distinct, so all caches are cold in the first call; the best of the later calls has warm caches. Packages take turns and
@@ -17,7 +17,6 @@ import importlib.util
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import numpy as np
 import tiktoken
 import tokenizers
-from bpe_texts import column, megabytes, texts
 
+from benchmarks.bpe_texts import column, megabytes, texts
+from benchmarks.figures import Figure, Spent, best, record, stopwatch, with_version
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 
@@ -74,29 +74,33 @@ def packages(path: Path, lines: list[str]) -> dict[str, tuple[Encode, Flat]]:
     return found
 
 
-def compare(name: str, path: Path, lines: list[str], repeat: int, skip: set[str]) -> bool:
+def compare(name: str, kind: str, path: Path, lines: list[str], repeat: int, skip: set[str]) -> bool:
     size = megabytes(lines)
     encoders = {package: pair for package, pair in packages(path, lines).items() if package not in skip}
-    seconds: dict[str, list[float]] = {package: [] for package in encoders}
+    seconds: dict[str, list[Spent]] = {package: [] for package in encoders}
     ids = {}
     for turn in range(repeat):
         for package, (encode, flat) in encoders.items():
-            started = time.process_time()
-            rows = encode()
-            seconds[package].append(time.process_time() - started)
+            with stopwatch() as watch:
+                rows = encode()
+            seconds[package].append(watch.spent)
             if turn == 0:
                 ids[package] = flat(rows)
     same = {package: bool(np.array_equal(ids["nmt_prep"], found)) for package, found in ids.items()}
     print(f"{name}: {len(lines)} distinct lines, {size:.1f} MB, {len(ids['nmt_prep'])} ids")
-    warm = size / min(seconds["nmt_prep"][1:])
-    cold = size / seconds["nmt_prep"][0]
-    for package, taken in seconds.items():
-        first, best = size / taken[0], size / min(taken[1:])
+    times = {package: [taken[0], best(taken[1:])] for package, taken in seconds.items()}
+    for package, taken in times.items():
+        first, later = (size / each.processor for each in taken)
+        cold, warm = (b.processor / a.processor for a, b in zip(times["nmt_prep"], taken, strict=True))
         print(
-            f"  {package:18} first {first:6.1f}, best {best:6.1f} MB/s; nmt_prep is {cold / first:5.1f} and "
-            f"{warm / best:5.1f} times as fast; {'same ids' if same[package] else 'OTHER IDS'}",
+            f"  {package:18} first {first:6.1f}, best {later:6.1f} MB/s; nmt_prep is {cold:5.1f} and "
+            f"{warm:5.1f} times as fast; {'same ids' if same[package] else 'OTHER IDS'}",
             flush=True,
         )
+        if package != "nmt_prep":
+            what = f"byte-level BPE encoding, {kind}, {name}, one thread, first call / later calls, identical"
+            label = ", ".join([with_version(package.split(",")[0]), *package.split(", ")[1:]])
+            record(Figure(what, "MB/s", times["nmt_prep"], label, taken, size))
     return all(same.values())
 
 
@@ -115,7 +119,8 @@ def main() -> int:
             if path is None:
                 path = Path(directory) / "tokenizer.json"
                 ByteBPETokenizer.train(column(lines), arguments.size).save(path)
-            same &= compare(name, path, lines, max(arguments.repeat, 2), set(arguments.skip))
+            kind = f"{len(ByteBPETokenizer.load(path)):,} pieces"
+            same &= compare(name, kind, path, lines, max(arguments.repeat, 2), set(arguments.skip))
     return 0 if same else 1
 
 

@@ -1,7 +1,7 @@
 """Compares byte-level BPE encoding by the patterns of published models: nmt_prep, and tiktoken or tokenizers.
 
-    python benchmarks/bpe_patterns.py text.txt
-    python benchmarks/bpe_patterns.py --published ../shared/golden/published --only cl100k GPT-NeoX -- text.txt
+    python -m benchmarks.bpe_patterns text.txt
+    python -m benchmarks.bpe_patterns --published ../shared/golden/published --only cl100k GPT-NeoX -- text.txt
 
 Published vocabularies are read from ``--published`` where they are; for other models one is trained on the text, and
 combined with the pre-tokenizer, the normalizer and the added tokens of the model. One thread each; packages take turns;
@@ -26,8 +26,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import numpy as np
 import tiktoken
 import tokenizers
-from bpe_texts import REPOSITORY, column, megabytes, texts
 
+from benchmarks.bpe_texts import REPOSITORY, column, megabytes, texts
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, byte_level
 from nmt_prep.subwords.byte_bpe.ranks import CL100K_PATTERN, O200K_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer

@@ -1,6 +1,6 @@
 """Compares byte-level BPE training by nmt_prep and tokenizers: same text, same process, same number of threads.
 
-    python benchmarks/bpe_train.py [--size 32000] [--threads 1] [train.en …]
+    python -m benchmarks.bpe_train [--size 32000] [--threads 1] [train.en …]
 
 Merges and ids are compared. The default texts are the real corpora beside the checkout, or toy ones. Lines are
 distinct.
@@ -26,7 +26,7 @@ def main() -> int:
     os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if arguments.threads > 1 else "false"
 
-    from bpe_texts import megabytes, texts  # noqa: PLC0415
+    from benchmarks.bpe_texts import megabytes, texts  # noqa: PLC0415
 
     same = True
     for name, lines in texts(arguments.text).items():
@@ -47,8 +47,7 @@ def main() -> int:
 
 
 def train_ours(lines: list[str], size: int, threads: int) -> tuple[float, dict[str, int], list[tuple[str, str]]]:
-    from bpe_texts import column  # noqa: PLC0415
-
+    from benchmarks.bpe_texts import column  # noqa: PLC0415
     from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer  # noqa: PLC0415
 
     array = column(lines)

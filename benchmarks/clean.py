@@ -1,6 +1,6 @@
 """Compares cleaning with OpusFilter 3.3.1: scores and decisions of the same filters pair by pair, and speed.
 
-    python benchmarks/clean.py [--text SOURCE TARGET] [--languages en de] [--pairs 300000] [--peer-pairs 2000]
+    python -m benchmarks.clean [--text SOURCE TARGET] [--languages en de] [--pairs 300000] [--peer-pairs 2000]
                                [--threads 2] [--opusfilter PYTHON]
 
 The filters are LengthFilter, LengthRatioFilter, LongWordFilter, HtmlTagFilter, CharacterScoreFilter,
@@ -28,6 +28,8 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from benchmarks.figures import Figure, Spent, record
 
 TOY = Path(__file__).resolve().parent.parent / "data" / "toy" / "training-parallel-toy.tgz"
 SCRIPTS = {
@@ -83,6 +85,11 @@ def main() -> None:
     print(f"nmt_prep, seven rules:          {speed:>12,.0f} pairs/s on {arguments.threads} threads")
     print(f"                                {processor * 1e9:>12,.0f} ns of processor time a pair")
     print(f"ratio: {speed / theirs:,.0f}")
+    ours, peer_time = Spent(1 / speed, processor), sum(v for name, v in seconds.items() if name != TIMED_ONLY)
+    what = f"cleaning, seven of OpusFilter's filters, {tokens:.0f} words a side, {arguments.threads} threads"
+    peer_pair = Spent(peer_time, peer_time).times(1 / arguments.peer_pairs)
+    what += " (the peer has one), same scores and decisions"
+    record(Figure(what, "pairs/s", [ours], "opusfilter 3.3.1", [peer_pair]))
     sys.exit(1 if differences else 0)
 
 
@@ -107,9 +114,15 @@ def read(path: Path) -> list[str]:
 
 def ask_opusfilter(python: str, languages: list[str], pairs: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """Returns scores, decisions and seconds by filter, from another process."""
-    command = [python, __file__, "--peer", "--languages", *languages]
+    command = [python, "-m", "benchmarks.clean", "--peer", "--languages", *languages]
     done = subprocess.run(
-        command, input=json.dumps(pairs), capture_output=True, text=True, encoding="utf-8", check=False
+        command,
+        input=json.dumps(pairs),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        cwd=Path(__file__).resolve().parents[1],
     )
     if done.returncode:
         sys.exit(

@@ -1,6 +1,6 @@
 """Searches pairs for evaluation segments: pairs a second on two threads, processor time, time and memory of the index.
 
-    python benchmarks/decontaminate.py [--text SOURCE TARGET] [--segments 200000] [--pairs 400000] [--threads 2]
+    python -m benchmarks.decontaminate [--text SOURCE TARGET] [--segments 200000] [--pairs 400000] [--threads 2]
 
 The text is a corpus beside the checkout, the toy corpus if there is none, or two files of lines, which may be
 compressed with gzip. Segments are made from one half of it: every other word is replaced by a random word of the
@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
-from clean import texts
 
+from benchmarks.clean import texts
 from nmt_prep.cleaning.decontamination.index import SegmentIndex
 
 BATCH = 16_384

@@ -1,6 +1,6 @@
 """Measures deduplication out of core, beside ``sort -u`` over the same keys.
 
-    python benchmarks/dedup.py [--pairs 1000000] [--text SOURCE TARGET] [--memory 1GB] [--workers 2] [--kind exact]
+    python -m benchmarks.dedup [--pairs 1000000] [--text SOURCE TARGET] [--memory 1GB] [--workers 2] [--kind exact]
                                [--equal 0] [--directory DIRECTORY]
 
 The text is the toy corpus, or two files of lines, which may be compressed with gzip. It is repeated until there are
@@ -27,8 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from benchmarks import figures
 from benchmarks.clean import texts
 from nmt_prep.cleaning.dedup.keys import KeyKind, keys_of
 from nmt_prep.corpora import iter_pairs
@@ -110,7 +109,11 @@ def compare(root: Path, arguments: argparse.Namespace) -> None:
         str(root / "sorted"),
         str(root / "keys"),
     ]
-    show("sort -u of the keys", run(sort), pairs)
+    theirs = run(sort)
+    show("sort -u of the keys", theirs, pairs)
+    what = f"duplicates among {pairs:,} pairs, {threads} threads; the peer sorts the same keys, already computed"
+    times = [figures.Spent(each.clock, each.processor) for each in (added, theirs)]
+    figures.record(figures.Figure(what, "pairs/s", times[:1], "GNU sort -u", times[1:], pairs))
 
 
 def settings(root: Path, memory: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Language identification with lid.176.ftz: nmt_prep and fasttext-predict; same lines, same process, one thread each.
 
-    python benchmarks/language_identification.py           # real corpora beside the checkout, or the toy corpus
-    python benchmarks/language_identification.py --model lid.176.bin train.en
+    python -m benchmarks.language_identification           # real corpora beside the checkout, or the toy corpus
+    python -m benchmarks.language_identification --model lid.176.bin train.en
 
 The first part finds the most probable label of every line: labels must be equal, and probabilities within 1e-6. The
 second part compares the expected language with its rivals on both sides of a pair, as the rule ``language`` does. The
@@ -20,8 +20,9 @@ from pathlib import Path
 import fasttext
 import numpy as np
 import pyarrow as pa
-from bpe_texts import REPOSITORY, texts
 
+from benchmarks.bpe_texts import REPOSITORY, texts
+from benchmarks.figures import Figure, Spent, record, with_version
 from nmt_prep.cleaning.languages import LanguageIdentifier, load_identifier, model_file
 from nmt_prep.cleaning.rule import Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
@@ -91,6 +92,16 @@ def identify(
             lambda: theirs.f.multilinePredict(terminated, 1, 0.0, "strict"),
         ],
         runs,
+    )
+    record(
+        Figure(
+            f"language identification, lid.176.ftz, {name}, one thread, identical",
+            "lines/s",
+            [Spent(our_clock, our_time)],
+            with_version("fasttext-predict"),
+            [Spent(their_clock, their_time)],
+            len(lines),
+        )
     )
     words = sum(len(line.split()) for line in lines) / len(lines)
     print(

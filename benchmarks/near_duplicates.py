@@ -1,6 +1,6 @@
 """Near duplicates: speed of the rounds of the stage clean, and recall, beside rensa's MinHash.
 
-    python benchmarks/near_duplicates.py [--text SOURCE TARGET] [--pairs 300000] [--recall-pairs 20000]
+    python -m benchmarks.near_duplicates [--text SOURCE TARGET] [--pairs 300000] [--recall-pairs 20000]
                                          [--similarity 0.75] [--workers 2]
 
 The text is two files of lines, which may be compressed with gzip, or generated like the toy corpus. Where it has fewer
@@ -31,8 +31,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.generated import SIDES, settings, write_generated
 

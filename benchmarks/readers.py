@@ -1,6 +1,6 @@
 """Measures the reading of corpora: pairs per second and memory of one thread, for nmt_prep and, if installed, mtdata.
 
-    python benchmarks/readers.py [--pairs 300000] [--text SOURCE TARGET]
+    python -m benchmarks.readers [--pairs 300000] [--text SOURCE TARGET]
 
 The text is the toy corpus, repeated, or the two given files. Times are CPU times of the process; memory is the increase
 of its peak during reading. mtdata's readers (``pip install mtdata``) read the same files.
@@ -56,7 +56,7 @@ def main() -> None:
 
 def report(who: str, name: str, directory: Path) -> None:
     """Measures in a separate process, so that the memory is that of one reader."""
-    command = [sys.executable, __file__, "--one", who, name, str(directory)]
+    command = [sys.executable, "-m", "benchmarks.readers", "--one", who, name, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["?"])[-1]

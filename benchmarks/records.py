@@ -1,6 +1,6 @@
 """Compares writing shuffled shards from ids: both phases of nmt_prep.records and tf.io.TFRecordWriter, one thread each.
 
-    python benchmarks/records.py [--pairs 400000] [--tokens 35] [--shards 10] [--peer-pairs 40000]
+    python -m benchmarks.records [--pairs 400000] [--tokens 35] [--shards 10] [--peer-pairs 40000]
 
 The peer writes each pair as a tf.train.Example to a shard, without shuffling. Speeds are in pairs per second. The
 directory is temporary.
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.figures import Figure, Spent, record, stopwatch, with_version
 from nmt_prep.columns import Ragged
 from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter, read_shard, shard_name, write_shard
 
@@ -39,33 +40,36 @@ def batches(rows: Ragged) -> Iterator[Ragged]:
         yield Ragged(rows.values[bounds[0] : bounds[-1]], bounds - bounds[0])
 
 
-def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple[float, float, float]:
-    """Returns the seconds of phase 1, of phase 2, and of reading all shards."""
+def ours(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> tuple[Spent, Spent, Spent]:
+    """Returns the time of phase 1, of phase 2, and of reading all shards."""
     pairs = len(inputs)
     estimate = 2 * (len(inputs.values) + len(targets.values)) + 60 * pairs
     plan = ShardPlan.within(GlobalShuffle(pairs, 1, "train"), shards, estimated_bytes=estimate, bucket_bytes=8 << 20)
-    started = time.perf_counter()
-    with SpillWriter(directory / "spill", plan) as spill:
+    with stopwatch() as spilling, SpillWriter(directory / "spill", plan) as spill:
         for number, (source, target) in enumerate(zip(batches(inputs), batches(targets), strict=True)):
             spill.add(number * BATCH, source, target)
         stats = spill.close()
-    spilled = time.perf_counter()
     paths = [directory / shard_name("bench", "train", shard, shards) for shard in range(shards)]
-    for shard, path in enumerate(paths):
-        write_shard(path, plan, shard, [directory / "spill"])
-    written = time.perf_counter()
-    read = sum(len(read_shard(path)[0]) for path in paths)
-    finished = time.perf_counter()
+    with stopwatch() as writing:
+        for shard, path in enumerate(paths):
+            write_shard(path, plan, shard, [directory / "spill"])
+    with stopwatch() as reading:
+        read = sum(len(read_shard(path)[0]) for path in paths)
     if not read == stats.pairs == pairs:
         raise AssertionError(f"{pairs} pairs went in, {stats.pairs} were counted, {read} came out")
-    return spilled - started, written - spilled, finished - written
+    return spilling.spent, writing.spent, reading.spent
 
 
-def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> float:
-    """Returns the seconds of writing the same ids with TensorFlow."""
+def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> Spent:
+    """Returns the time of writing the same ids with TensorFlow."""
     import tensorflow as tf  # noqa: PLC0415 - loads slowly, and must not count
 
-    started = time.perf_counter()
+    with stopwatch() as watch:
+        write(tf, directory, inputs, targets, shards)
+    return watch.spent
+
+
+def write(tf: Any, directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> None:
     writers = [tf.io.TFRecordWriter(str(directory / shard_name("peer", "train", i, shards))) for i in range(shards)]
     for row, (source, target) in enumerate(zip(inputs, targets, strict=True)):
         feature = {
@@ -76,7 +80,6 @@ def peer(directory: Path, inputs: Ragged, targets: Ragged, shards: int) -> float
         writers[row % shards].write(example.SerializeToString())
     for writer in writers:
         writer.close()
-    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -91,14 +94,16 @@ def main() -> None:
     few = [Ragged(rows.values, rows.offsets[: options.peer_pairs + 1]) for rows in (inputs, targets)]
     with tempfile.TemporaryDirectory() as name:
         spill, shards, read = ours(Path(name), inputs, targets, options.shards)
-        theirs = options.peer_pairs / peer(Path(name), *few, options.shards)
-    both = options.pairs / (spill + shards)
-    print(f"phase 1, spill      {options.pairs / spill:12,.0f} pairs/s")
-    print(f"phase 2, shards     {options.pairs / shards:12,.0f} pairs/s")
-    print(f"both, shuffled      {both:12,.0f} pairs/s")
-    print(f"read back, checked  {options.pairs / read:12,.0f} pairs/s")
-    print(f"tf.io.TFRecordWriter{theirs:12,.0f} pairs/s, not shuffled")
-    print(f"ratio               {both / theirs:12.1f}")
+        theirs = peer(Path(name), *few, options.shards).times(options.pairs / options.peer_pairs)
+    both = Spent(spill.clock + shards.clock, spill.processor + shards.processor)
+    print(f"phase 1, spill      {options.pairs / spill.clock:12,.0f} pairs/s")
+    print(f"phase 2, shards     {options.pairs / shards.clock:12,.0f} pairs/s")
+    print(f"both, shuffled      {options.pairs / both.clock:12,.0f} pairs/s")
+    print(f"read back, checked  {options.pairs / read.clock:12,.0f} pairs/s")
+    print(f"tf.io.TFRecordWriter{options.pairs / theirs.clock:12,.0f} pairs/s, not shuffled")
+    print(f"ratio               {theirs.clock / both.clock:12.1f}")
+    what = "ids to shuffled shards, one thread (the peer does not shuffle)"
+    record(Figure(what, "pairs/s", [both], with_version("tensorflow"), [theirs], options.pairs))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Compares encoding with SentencePiece models by nmt_prep and the sentencepiece library: same text, one thread each.
 
-    python benchmarks/sentencepiece_encode.py                       # real corpora beside the checkout, or toy ones
-    python benchmarks/sentencepiece_encode.py --model llama.model train.en
+    python -m benchmarks.sentencepiece_encode                       # real corpora beside the checkout, or toy ones
+    python -m benchmarks.sentencepiece_encode --model llama.model train.en
 
 Without ``--model``, a BPE and a unigram model of ``--size`` pieces are trained on ``--lines`` lines of each text. All
 ids are compared. The lines of the text are distinct, so the cache is cold in the first call; the best of the later
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import sentencepiece
-from bpe_texts import column, megabytes, texts
 
+from benchmarks.bpe_texts import column, megabytes, texts
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 
 

@@ -1,7 +1,7 @@
 """Compares encoding with a Tensor2Tensor vocabulary by nmt_prep and the package tensor2tensor: same text and process.
 
-    python benchmarks/t2t_encode.py                          # real corpora beside the checkout, or the toy corpus
-    python benchmarks/t2t_encode.py --vocabulary v.subwords train.en --threads 2
+    python -m benchmarks.t2t_encode                          # real corpora beside the checkout, or the toy corpus
+    python -m benchmarks.t2t_encode --vocabulary v.subwords train.en --threads 2
 
 Without ``--vocabulary``, one is built from each text. Caches are cold in the first call, and warm in the best of the
 later calls.
@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pyarrow as pa
-from t2t_corpora import corpora, megabytes, peer
 
+from benchmarks.figures import Figure, best, record, stopwatch, with_version
+from benchmarks.t2t_corpora import corpora, megabytes, peer
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 
 
@@ -29,24 +29,27 @@ def compare(name: str, lines: list[str], arguments: argparse.Namespace, path: Pa
     size = megabytes(lines)
     seconds = []
     for _ in range(arguments.repeat):
-        started = time.perf_counter()
-        rows = ours.encode_batch(column, threads=arguments.threads)
-        seconds.append(time.perf_counter() - started)
-    found = f"{name}: {size:.1f} MB, nmt_prep first {size / seconds[0]:.0f}, best {size / min(seconds):.0f} MB/s"
+        with stopwatch() as watch:
+            rows = ours.encode_batch(column, threads=arguments.threads)
+        seconds.append(watch.spent)
+    first, warm = seconds[0], best(seconds)
+    found = f"{name}: {size:.1f} MB, nmt_prep first {size / first.clock:.0f}, best {size / warm.clock:.0f} MB/s"
     if not arguments.peer:
         print(found, flush=True)
         return True
     upstream = peer()
     theirs = upstream(str(path))
-    started = time.perf_counter()
-    expected = [theirs.encode(line) for line in lines]
-    peer_seconds = time.perf_counter() - started
+    with stopwatch() as watch:
+        expected = [theirs.encode(line) for line in lines]
     same = rows.to_lists() == expected
     print(
-        f"{found}, tensor2tensor {size / peer_seconds:.1f} MB/s, ratio {peer_seconds / min(seconds):.0f}, "
+        f"{found}, tensor2tensor {size / watch.spent.clock:.1f} MB/s, ratio {watch.spent.clock / warm.clock:.0f}, "
         f"{'identical' if same else 'DIFFERENT'}",
         flush=True,
     )
+    threads = "one thread" if arguments.threads == 1 else f"{arguments.threads} threads"
+    what = f"Tensor2Tensor encoding, {name}, {threads}, first call / later calls, identical"
+    record(Figure(what, "MB/s", [first, warm], with_version("tensor2tensor"), [watch.spent] * 2, size))
     return same
 
 

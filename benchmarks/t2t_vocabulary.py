@@ -1,8 +1,8 @@
 """Compares building a Tensor2Tensor vocabulary by nmt_prep and the package tensor2tensor: same text and process.
 
-python benchmarks/t2t_vocabulary.py                       # real corpora beside the checkout, or the toy corpus
-python benchmarks/t2t_vocabulary.py --no-peer train.zh    # own file, without the slow peer
-python benchmarks/t2t_vocabulary.py --scaling 2 20 200    # time and memory over megabytes of distinct tokens
+python -m benchmarks.t2t_vocabulary                       # real corpora beside the checkout, or the toy corpus
+python -m benchmarks.t2t_vocabulary --no-peer train.zh    # own file, without the slow peer
+python -m benchmarks.t2t_vocabulary --scaling 2 20 200    # time and memory over megabytes of distinct tokens
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from t2t_corpora import corpora, megabytes, peer
 
+from benchmarks.t2t_corpora import corpora, megabytes, peer
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 
 
@@ -88,7 +88,15 @@ def main() -> int:
         return 0
     if arguments.scaling:  # one process each, because peak memory never decreases
         for each in arguments.scaling:
-            command = [sys.executable, __file__, "--scaling", str(each), "--threads", str(arguments.threads)]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.t2t_vocabulary",
+                "--scaling",
+                str(each),
+                "--threads",
+                str(arguments.threads),
+            ]
             subprocess.run(command, check=True)
         return 0
     same = [compare(name, lines, arguments) for name, lines in corpora(arguments.texts).items()]

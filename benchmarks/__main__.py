@@ -1,0 +1,212 @@
+"""Runs the benchmarks one after another on an otherwise idle machine, and writes the table of README from them.
+
+    python -m benchmarks                        # all of them; about 20 minutes on two cores
+    python -m benchmarks t2t_vocabulary input   # some; figures of the others stay as they are
+    python -m benchmarks --readme               # writes the table again from the stored figures
+    python -m benchmarks --check                # exit status 1 if README does not show the stored figures
+
+Figures are stored in benchmarks/results.json with the date, the machine and the versions of all programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.figures import VARIABLE, Figure, Spent
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+RESULTS = Path(__file__).with_name("results.json")
+README = REPOSITORY / "README.md"
+BEGIN, END = "<!-- figures: python -m benchmarks -->", "<!-- end of figures -->"
+PACKAGES = ("numpy", "pyarrow", "tensorflow", "torch")
+"""Packages that both sides use, whose versions matter."""
+
+
+class Benchmark(NamedTuple):
+    """Arguments of a module, and words of which one is in the figures that README shows."""
+
+    arguments: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ("",)
+
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "t2t_vocabulary": Benchmark(),
+    "t2t_encode": Benchmark(shown=("multi30k.en", ".zh")),
+    "bpe_encode": Benchmark(shown=("English", "Chinese")),
+    "bpe_patterns": Benchmark(),
+    "bpe_train": Benchmark(shown=("English", "Chinese")),
+    "sentencepiece_encode": Benchmark(shown=("English", "Chinese")),
+    "sentencepiece_train": Benchmark(),
+    "clean": Benchmark(),
+    "dedup": Benchmark(("--pairs", "5000000")),
+    "language_identification": Benchmark(shown=("captions en", "news en-de de")),
+    "align": Benchmark(("speed", "scoring")),
+    "records": Benchmark(),
+    "input": Benchmark(),
+    "torch": Benchmark(),
+    "whole_run": Benchmark(),
+}
+"""The modules, in the order of the table."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--readme", action="store_true", help="only write the table of README again")
+    parser.add_argument("--check", action="store_true", help="only compare README with the stored figures")
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.names if name not in BENCHMARKS]:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    status = 0
+    if not (arguments.readme or arguments.check):
+        status = run_all(arguments.names or list(BENCHMARKS))
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    text = README.read_text(encoding="utf-8")
+    wanted = with_table(text, results)
+    if arguments.check:
+        if text != wanted:
+            print("README.md does not show the figures of benchmarks/results.json: python -m benchmarks --readme")
+            return 1
+        return 0
+    README.write_text(wanted, encoding="utf-8")
+    return status
+
+
+def run_all(names: Sequence[str]) -> int:
+    """Runs benchmarks and stores their figures; returns 1 if one failed, whose earlier figures stay."""
+    stored = json.loads(RESULTS.read_text(encoding="utf-8"))["runs"] if RESULTS.exists() else {}
+    failed = []
+    for name in names:
+        print(f"== {command(name)}", flush=True)
+        load, started = os.getloadavg()[0], time.perf_counter()
+        figures = run(name)
+        if figures is None:
+            failed.append(name)
+            continue
+        stored[name] = {
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "seconds": round(time.perf_counter() - started),
+            "load_before": round(load, 2),
+            "machine": machine(),
+            "figures": figures,
+        }
+        runs = {each: stored[each] for each in BENCHMARKS if each in stored}
+        RESULTS.write_text(json.dumps({"runs": runs}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if failed:
+        print(f"failed, or gave other results than the peer: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def command(name: str) -> str:
+    return " ".join(["python -m", f"benchmarks.{name}", *BENCHMARKS[name].arguments])
+
+
+def run(name: str) -> list[dict[str, Any]] | None:
+    """Runs a benchmark in a process of its own; returns its figures, or None if it failed."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "figures")
+        process = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}", *BENCHMARKS[name].arguments],
+            cwd=REPOSITORY,
+            env={**os.environ, VARIABLE: str(file)},
+            check=False,
+        )
+        if process.returncode or not file.exists():
+            return None
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def machine() -> dict[str, Any]:
+    """Returns the processor, the number of its cores, the memory, and versions of what everything runs on."""
+    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.release()}"}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "versions": found,
+    }
+
+
+def processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def with_table(text: str, results: Mapping[str, Any]) -> str:
+    """Returns the text of README with the table between its markers replaced."""
+    before, _, rest = text.partition(BEGIN)
+    _, marker, after = rest.partition(END)
+    if not marker:
+        raise SystemExit(f"README.md has no lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{table(results['runs'])}{END}{after}"
+
+
+def table(runs: Mapping[str, Any]) -> str:
+    """Returns the machines and a Markdown table with a row for each figure."""
+    lines = [
+        f"{describe(runs)}\n",
+        "| what | peer | nmt_prep | peer's figure | times as fast: by the clock (by processor time) | command |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, found in runs.items():
+        figures = [Figure.from_json(each) for each in found["figures"]]
+        shown = [figure for figure in figures if any(word in figure.what for word in BENCHMARKS[name].shown)]
+        for number, figure in enumerate(shown):
+            cells = [
+                figure.what,
+                figure.peer,
+                " / ".join(amount(figure, each) for each in figure.ours),
+                " / ".join(amount(figure, each) for each in figure.theirs),
+                " / ".join(f"{digits(each.clock)} ({digits(each.processor)})" for each in figure.ratios()),
+                "" if number else f"`{command(name)}`",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def describe(runs: Mapping[str, Any]) -> str:
+    """Returns a sentence on dates and machines."""
+    dates = sorted({found["date"] for found in runs.values()})
+    machines = {f"{m['processor']}, {m['cores']} cores": None for m in (found["machine"] for found in runs.values())}
+    days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    return f"Measured {days} on {'; '.join(machines)}."
+
+
+def amount(figure: Figure, spent: Spent) -> str:
+    """Returns a time or a speed by the clock, with its unit."""
+    if figure.unit == "s":
+        return f"{digits(spent.clock)} s"
+    speed = figure.amount / spent.clock
+    if speed >= 1e6:
+        return f"{digits(speed / 1e6)} M {figure.unit}"
+    return f"{digits(speed)} {figure.unit}"
+
+
+def digits(value: float) -> str:
+    """Returns a number with two or three significant digits."""
+    if value >= 100:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:#.2g}".rstrip(".")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,12 +5,12 @@ They are those of the ``regex`` package. Run it with the version of ``regex`` wa
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 import regex
 from make_property_tables import unicode_version
+from table_files import rows, write_or_check
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "grapheme_tables.cpp"
 _PAGE = 128
@@ -47,10 +47,6 @@ def properties() -> list[int]:
     return found
 
 
-def _rows(items: list[str], per_row: int) -> str:
-    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
-
-
 def source() -> str:
     """Returns the text of the C++ file."""
     values = properties()
@@ -65,26 +61,16 @@ def source() -> str:
 namespace nmt_prep {{
 
 const std::uint8_t kGraphemePage[{len(index)}] = {{
-{_rows([str(number) for number in index], 24)}
+{rows([str(number) for number in index], 24)}
 }};
 
 const std::uint8_t kGraphemeValues[] = {{
-{_rows(flat, 24)}
+{rows(flat, 24)}
 }};
 
 }}  // namespace nmt_prep
 """
 
 
-def main() -> int:
-    """Writes or checks the file; returns 1 if a check finds it out of date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
-    if parser.parse_args().check:
-        return int(_TARGET.read_text(encoding="utf-8") != source())
-    _TARGET.write_text(source(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(_TARGET, source, __doc__))

@@ -5,11 +5,11 @@ Run it with the Python whose ``unicodedata`` is the version of the core's other 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
+
+from table_files import rows, write_or_check
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "clean" / "key_tables.cpp"
 _PAGE = 256
@@ -46,11 +46,6 @@ def pages() -> tuple[list[int], list[int], list[str]]:
     return index, [code for page in numbers for code in page], list(codes)
 
 
-def _rows(items: Iterable[str], per_row: int) -> str:
-    items = list(items)
-    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
-
-
 def source() -> str:
     """Returns the text of the C++ file."""
     index, codes, replacements = pages()
@@ -68,34 +63,24 @@ namespace nmt_prep::clean {{
 const char kKeysVersion[] = "{version}";
 
 const std::uint8_t kKeyPage[{len(index)}] = {{
-{_rows(map(str, index), 32)}
+{rows(map(str, index), 32)}
 }};
 
 const std::uint16_t kKeyCode[] = {{
-{_rows(map(str, codes), 24)}
+{rows(map(str, codes), 24)}
 }};
 
 const std::uint16_t kReplacementStart[] = {{
-{_rows(map(str, starts), 24)}
+{rows(map(str, starts), 24)}
 }};
 
 const char32_t kReplacementPoints[] = {{
-{_rows((f"0x{point:X}" for point in points), 16)}
+{rows((f"0x{point:X}" for point in points), 16)}
 }};
 
 }}  // namespace nmt_prep::clean
 """
 
 
-def main() -> int:
-    """Writes or checks the file; returns 1 if a check finds it out of date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
-    if parser.parse_args().check:
-        return int(_TARGET.read_text(encoding="utf-8") != source())
-    _TARGET.write_text(source(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(_TARGET, source, __doc__))

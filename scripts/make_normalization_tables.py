@@ -5,11 +5,11 @@ Run it with the Python whose ``unicodedata`` is the version of the core's other 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
+
+from table_files import rows, write_or_check
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "normalization_tables.cpp"
 _PAGE = 256
@@ -49,11 +49,6 @@ def pages() -> tuple[list[int], list[int], list[tuple[int, int]]]:
     return index, [kind for page in numbers for kind in page], list(kinds)
 
 
-def _rows(items: Iterable[str], per_row: int) -> str:
-    items = list(items)
-    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
-
-
 def source() -> str:
     """Returns the text of the C++ file."""
     index, flat, kinds = pages()
@@ -68,35 +63,25 @@ namespace nmt_prep {{
 const char kNormalizationVersion[] = "{version}";
 
 const NormalizationKind kNormalizationKinds[] = {{
-{_rows((f"{{{combining}, {composition}}}" for combining, composition in kinds), 10)}
+{rows((f"{{{combining}, {composition}}}" for combining, composition in kinds), 10)}
 }};
 
 const std::uint8_t kNormalizationPage[{len(index)}] = {{
-{_rows(map(str, index), 32)}
+{rows(map(str, index), 32)}
 }};
 
 const std::uint8_t kNormalizationKindOf[] = {{
-{_rows(map(str, flat), 32)}
+{rows(map(str, flat), 32)}
 }};
 
 const std::size_t kDecompositionCount = {len(pairs)};
 const Decomposition kDecompositions[] = {{
-{_rows((f"{{0x{p:X}, 0x{a:X}, 0x{b:X}, {str(c).lower()}}}" for p, a, b, c in pairs), 4)}
+{rows((f"{{0x{p:X}, 0x{a:X}, 0x{b:X}, {str(c).lower()}}}" for p, a, b, c in pairs), 4)}
 }};
 
 }}  // namespace nmt_prep
 """
 
 
-def main() -> int:
-    """Writes or checks the file; returns 1 if a check finds it out of date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
-    if parser.parse_args().check:
-        return int(_TARGET.read_text(encoding="utf-8") != source())
-    _TARGET.write_text(source(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(_TARGET, source, __doc__))

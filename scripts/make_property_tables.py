@@ -7,13 +7,13 @@ of the fingerprint of every byte-level BPE vocabulary. ``--check`` only compares
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from importlib.metadata import metadata
 from pathlib import Path
 
 import regex
+from table_files import rows, write_or_check
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "property_tables.cpp"
 _PAGE = 128
@@ -62,10 +62,6 @@ def properties(names: list[str]) -> list[int]:
     return [value | (_SPACE if text[point].isspace() else 0) for point, value in enumerate(found)]
 
 
-def _rows(items: list[str], per_row: int) -> str:
-    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
-
-
 def source() -> str:
     """Returns the text of the C++ file."""
     named = scripts()
@@ -86,30 +82,20 @@ const std::size_t kScripts = {len(named)};
 
 // Names as in Scripts.txt, in upper case without underscores, and codes of ISO 15924.
 const char* const kScriptNames[][2] = {{
-{_rows([f'{{"{name}", "{short}"}}' for name, short in named], 4)}
+{rows([f'{{"{name}", "{short}"}}' for name, short in named], 4)}
 }};
 
 const std::uint16_t kPropertyPage[{len(index)}] = {{
-{_rows([str(number) for number in index], 24)}
+{rows([str(number) for number in index], 24)}
 }};
 
 const std::uint16_t kPropertyValues[] = {{
-{_rows(flat, 14)}
+{rows(flat, 14)}
 }};
 
 }}  // namespace nmt_prep
 """
 
 
-def main() -> int:
-    """Writes or checks the file; returns 1 if a check finds it out of date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
-    if parser.parse_args().check:
-        return int(_TARGET.read_text(encoding="utf-8") != source())
-    _TARGET.write_text(source(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(_TARGET, source, __doc__))

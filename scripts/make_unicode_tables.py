@@ -6,10 +6,11 @@ so another version invalidates existing vocabularies. ``--check`` only compares.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import unicodedata
 from pathlib import Path
+
+from table_files import rows, write_or_check
 
 _TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "text" / "unicode_tables.cpp"
 _PAGE = 256
@@ -29,10 +30,6 @@ def alphanumeric_pages() -> tuple[list[int], list[int]]:
     return index, [word for page in numbers for word in page]
 
 
-def _rows(items: list[str], per_row: int) -> str:
-    return "\n".join("    " + ", ".join(items[row : row + per_row]) + "," for row in range(0, len(items), per_row))
-
-
 def source() -> str:
     """Returns the text of the C++ file."""
     index, words = alphanumeric_pages()
@@ -45,26 +42,16 @@ namespace nmt_prep {{
 const char kUnicodeVersion[] = "{unicodedata.unidata_version}";
 
 const std::uint8_t kAlphanumericPage[{len(index)}] = {{
-{_rows([str(number) for number in index], 32)}
+{rows([str(number) for number in index], 32)}
 }};
 
 const std::uint64_t kAlphanumericWords[] = {{
-{_rows([f"0x{word:016x}" for word in words], 4)}
+{rows([f"0x{word:016x}" for word in words], 4)}
 }};
 
 }}  // namespace nmt_prep
 """
 
 
-def main() -> int:
-    """Writes or checks the file; returns 1 if a check finds it out of date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
-    if parser.parse_args().check:
-        return int(_TARGET.read_text(encoding="utf-8") != source())
-    _TARGET.write_text(source(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(_TARGET, source, __doc__))

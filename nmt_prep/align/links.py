@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 Symmetrization: TypeAlias = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"
 ]
-"""How the links of both directions are joined. ``forward`` are the links of the target words, ``backward`` those of the
+"""A way to join the links of both directions. ``forward`` are the links of the target words, ``backward`` those of the
 source words, by themselves; the others are those of Koehn et al. (2003), as in Moses."""
 
 SYMMETRIZATIONS: tuple[Symmetrization, ...] = get_args(Symmetrization)

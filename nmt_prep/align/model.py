@@ -34,7 +34,7 @@ _UNSEEN = 0.03
 """Probability of a word given one that the table does not pair it with, as a multiple of its share in the text."""
 
 _STEEPNESS = 2.0
-"""How fast the weight of a link falls with its distance from the diagonal."""
+"""Factor by which the logarithm of a link's weight falls with its distance from the diagonal."""
 
 _LEAST_LINK = 0.0
 

@@ -10,7 +10,7 @@ JUMP_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a model is made for.
+    """Settings of a model: its words, their stems, and its size.
 
     Attributes:
         pretokenized: words are what white space in ASCII separates.

@@ -19,7 +19,7 @@ from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.columns import Ragged
 
 NULL = "NULL"
-"""What a piece without a link is linked to."""
+"""Stands for the other side of a piece without a link."""
 
 _PENDING = 1 << 22
 

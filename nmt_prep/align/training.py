@@ -45,7 +45,7 @@ from nmt_prep.config import SIDES
 _CellArrays: TypeAlias = "tuple[Integers, npt.NDArray[np.int32], Integers]"
 
 _FIRST_STEEPNESS = 2.0
-"""How fast the weight of a pair of words falls with the distance from the diagonal in the round ``cells``."""
+"""Factor by which the logarithm of a weight falls with the distance from the diagonal, in the round ``cells``."""
 
 _COMBINATIONS_PER_CELL = 8
 """The lexical table is made from a sample with at most this many combinations of words for each cell it may have."""

@@ -230,7 +230,7 @@ class FilterConfig(Section):
 
 @dataclass(frozen=True)
 class StreamCleaning:
-    """What a filter of pairs does.
+    """Settings of a filter of pairs.
 
     Attributes:
         languages: the languages of the pairs.

@@ -21,7 +21,7 @@ DEFAULTS = Settings()
 
 
 class Joined(StrEnum):
-    """How links of both directions are joined."""
+    """Ways to join the links of both directions."""
 
     INTERSECTION = "intersection"
     UNION = "union"

@@ -106,7 +106,7 @@ def clean_stream(
 
 @dataclass
 class Worker:
-    """What one thread cleans with; the finder is None if there are no evaluation sets."""
+    """Cleaner and finder of one thread; the finder is None if there are no evaluation sets."""
 
     cleaner: Cleaner
     finder: LeakFinder | None = None

@@ -29,7 +29,7 @@ class CorpusCleaning(Section):
 
 
 class NearSettings(Section):
-    """How similar near duplicates are."""
+    """The similarity from which pairs are near duplicates."""
 
     similarity: float = Field(
         0.75,

@@ -40,6 +40,6 @@ class HealthWarning:
 
 @dataclass(frozen=True)
 class Warnings:
-    """What a stage observes that only has warnings."""
+    """The observations of a stage that only has warnings."""
 
     warnings: tuple[HealthWarning, ...] = ()

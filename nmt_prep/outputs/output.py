@@ -43,7 +43,7 @@ class VocabularyFile(Protocol):
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What outputs need to know of a run.
+    """Facts of a run that outputs need.
 
     Attributes:
         name: name of the data set.

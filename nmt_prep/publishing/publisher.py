@@ -1,4 +1,4 @@
-"""How a publication replaces the one before it at a URL: through an object store, or in a commit of a repository."""
+"""Replaces the publication at a URL: through an object store, or in a commit of a repository."""
 
 from __future__ import annotations
 

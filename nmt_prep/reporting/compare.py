@@ -1,4 +1,4 @@
-"""What differs between the reports of two runs."""
+"""Differences between the reports of two runs."""
 
 from __future__ import annotations
 

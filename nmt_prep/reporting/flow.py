@@ -10,7 +10,7 @@ Json: TypeAlias = "dict[str, Any]"
 Group: TypeAlias = Literal["reading", "rules", "duplicates", "test sets"]
 
 GROUPS: tuple[Group, ...] = ("reading", "rules", "duplicates", "test sets")
-"""What drops pairs, in order."""
+"""The steps that drop pairs, in order."""
 
 
 def group_of(reason: str) -> Group:

@@ -70,7 +70,7 @@ class CorpusProfile:
 
 @dataclass(frozen=True)
 class VocabularyUse:
-    """How a vocabulary is used by one side of a split. Ids of frames do not count.
+    """The use of a vocabulary by one side of a split. Ids of frames do not count.
 
     Attributes:
         split: the split.

@@ -1,4 +1,4 @@
-"""Where the data of a run come from: config, versions, digests, and the signature of the run."""
+"""Provenance of the data of a run: config, versions, digests, and the signature of the run."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class CorpusSample:
 
 @dataclass
 class PairSample:
-    """What is counted in the sample of a corpus, or of a part of one, and the ids of all its pairs.
+    """Counts of the sample of a corpus, or of a part of one, and of the ids of all its pairs.
 
     Attributes:
         ids: for each side, how often each id occurs in all pairs, frames included: int64, shape ``[vocabulary]``.

@@ -62,7 +62,7 @@ class LinkTask:
 
 @dataclass(frozen=True)
 class Linked:
-    """What a task wrote.
+    """Counts of what a task wrote.
 
     Attributes:
         pairs: number of pairs.

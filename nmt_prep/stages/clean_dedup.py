@@ -149,7 +149,7 @@ def _rounds_of(
 
 @dataclass(frozen=True)
 class DedupPlan:
-    """How the work on each split to deduplicate is divided.
+    """Division of the work on each split to deduplicate.
 
     Attributes:
         bits: number of leading bits of a key that are the number of its range.

@@ -1,4 +1,4 @@
-"""What the stage clean observes of duplicates, for the report."""
+"""Observations of the stage clean about duplicates, for the report."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from nmt_prep.stages.extract import Extract
 
 @dataclass(frozen=True)
 class SetSource:
-    """Where the segments of an evaluation set are; one of the last three is given.
+    """The place of the segments of an evaluation set; one of the last three is given.
 
     Attributes:
         name: name of the set, such as ``dev/news``.
@@ -260,7 +260,7 @@ def _is_itself(evaluation: str, corpus: str) -> str:
 
 @dataclass(frozen=True)
 class Leak:
-    """What a corpus contains of an evaluation set.
+    """Counts of an evaluation set in a corpus.
 
     Attributes:
         set: name of the set, such as ``dev/news`` or ``wmt22/en-de``.

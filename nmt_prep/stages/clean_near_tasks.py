@@ -75,7 +75,7 @@ class NearPlan:
 
 @dataclass(frozen=True)
 class NearSplit:
-    """What the tasks of a split have in common.
+    """Settings that the tasks of a split have in common.
 
     Attributes:
         directory: directory of their files.

@@ -1,4 +1,4 @@
-"""What the stage clean observes for the report: the bounds of the rules, and notes about the rejected pairs."""
+"""Observations of the stage clean for the report: the bounds of the rules, and notes about the rejected pairs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RuleFacts:
 
 @dataclass(frozen=True)
 class CleanObserved:
-    """What the report shows besides the counts; all but the warnings by split and name of the corpus.
+    """Facts that the report shows besides the counts; all but the warnings by split and name of the corpus.
 
     Attributes:
         warnings: rules that the config names and that were left out, corpora that contain much of a test set, and what

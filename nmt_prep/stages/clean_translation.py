@@ -79,7 +79,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class TranslationFacts:
-    """How the rule was applied to a corpus.
+    """Facts about the rule ``translation`` in one corpus.
 
     Attributes:
         learned_from: number of pairs that the model was learned from; 0 for a model that was given.

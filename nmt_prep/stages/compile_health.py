@@ -36,7 +36,7 @@ _FILTER_BITS = 22
 
 @dataclass(frozen=True)
 class CompileObserved:
-    """What compile observes.
+    """Observations of the stage compile.
 
     Attributes:
         warnings: about the corpora.

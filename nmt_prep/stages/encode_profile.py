@@ -1,4 +1,4 @@
-"""What the stage encode counts for the report: the profile of the encoded text, from the samples of its tasks."""
+"""Counts of the stage encode for the report: the profile of the encoded text, from the samples of its tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the repositories on the Hugging Face Hub that a config names, before and after they are fetched."""
+"""Repositories on the Hugging Face Hub that a config names, before and after they are fetched."""
 
 from __future__ import annotations
 

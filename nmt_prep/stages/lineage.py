@@ -1,4 +1,4 @@
-"""Where a record comes from, and where the record of a row is: inverts the shuffle and the division into shards."""
+"""Finds the row of a record and the record of a row: inverts the shuffle and the division into shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stage outputs takes, for ``nmt-prep plan --estimate``."""
+"""Estimates time and space of the stage outputs, for ``nmt-prep plan --estimate``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPILLED_PAIR = 0.25
 
 @dataclass(frozen=True)
 class OutputCost:
-    """What the outputs of a run take.
+    """Time and space of the outputs of a run.
 
     Attributes:
         seconds: time of one worker.

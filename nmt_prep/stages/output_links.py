@@ -31,7 +31,7 @@ LinkedForm: TypeAlias = Literal["linked_text", "linked_tsv", "linked_pieces"]
 
 @dataclass(frozen=True)
 class Linking:
-    """How the lines of a part get links of pieces.
+    """Settings for the links of pieces of the lines of a part.
 
     Attributes:
         form: the form of the lines.

@@ -1,4 +1,4 @@
-"""What outputs cannot hold ends a run before anything is encoded."""
+"""Values that outputs cannot hold end a run before anything is encoded."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Count(Stage[CountOutput, None]):
 
 @dataclass(frozen=True)
 class Letters:
-    """What :class:`Noticing` observes."""
+    """Observations of :class:`Noticing`."""
 
     a: int = 0
 

@@ -1,4 +1,4 @@
-"""What corpora contain of evaluation sets: counts and examples."""
+"""Segments of evaluation sets in corpora: counts and examples."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class Against:
-    """What the pairs of a corpus are compared with.
+    """Evaluation segments to search the pairs of a corpus for.
 
     Attributes:
         file: the file with the segments of all sets.
@@ -83,7 +83,7 @@ class LeakExample:
 
 @dataclass(frozen=True)
 class SetLeaks:
-    """What a corpus, or a part of it, contains of one set.
+    """Counts of one set in a corpus, or in a part of it.
 
     Attributes:
         pairs: number of pairs whose closest segment is in the set.

@@ -58,7 +58,7 @@ class CommonPair:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What two files have in common.
+    """Counts of the pairs that two files have in common.
 
     Attributes:
         a: the pairs of the first file.
@@ -111,7 +111,7 @@ def overlap_of(
 
 
 class _Comparison:
-    """What the batches of the first file have in common with the second, so far."""
+    """Compares the batches of the first file with the second, and adds up the counts."""
 
     def __init__(self, segments: Segments, examples: int) -> None:
         self._segments, self._most = segments, examples

@@ -136,7 +136,7 @@ def write_groups(file: GroupedWriter, rows: Records, groups: npt.NDArray[np.inte
 
 @dataclass
 class Found:
-    """What the buckets of one range of hashes contain.
+    """Counts of the buckets of one range of hashes.
 
     Attributes:
         comparisons: number of pairs of records that are compared; the same pairs may be in buckets of several bands.

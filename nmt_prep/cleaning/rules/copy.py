@@ -26,7 +26,7 @@ from nmt_prep.config import Section, Side
 
 
 class CopyOptions(Section):
-    """How similarity is measured, and how similar copies are."""
+    """The measure of similarity, and the similarity from which pairs are copies."""
 
     measure: Literal["letters", "distance", "substring"] = Field(
         "letters",

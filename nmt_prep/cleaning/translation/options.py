@@ -17,7 +17,7 @@ SCORE_EDGES = tuple(round(number / 10, 1) for number in range(-80, 161))
 
 
 class TranslationOptions(Section):
-    """How pairs are scored, and the lowest score that passes."""
+    """The model that scores pairs, and the lowest score that passes."""
 
     min: Literal["auto"] | Annotated[float, Field(strict=False)] = Field(
         "auto",

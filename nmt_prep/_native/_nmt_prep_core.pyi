@@ -6,6 +6,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+# simd.cpp
+def simd_levels() -> list[str]: ...
+def simd_level() -> str: ...
+def use_simd_level(name: str) -> None: ...
+
 # t2t.cpp
 UNICODE_VERSION: str
 

@@ -6,9 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from _nmt_prep_core import UNICODE_VERSION, T2TModel, T2TTokenCounter, find_invalid_utf8, is_alphanumeric
-from hypothesis import example, given
-from hypothesis import strategies as st
+from _nmt_prep_core import UNICODE_VERSION, T2TModel, T2TTokenCounter, is_alphanumeric
 
 from nmt_prep.errors import InvalidTextError
 
@@ -30,36 +28,6 @@ def test_alphanumeric() -> None:
     assert not is_alphanumeric(0x10FFFF)
     with pytest.raises(ValueError, match="0x10FFFF"):
         is_alphanumeric(0x110000)
-
-
-def first_invalid(data: bytes) -> int:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start
-    return len(data)
-
-
-EDGES = st.sampled_from(
-    [b"\xed\x9f\xbf", b"\xed\xa0\x80", b"\xee\x80\x80", b"\xf0\x8f\xbf\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf",
-     b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xc1\xbf", b"\xc2\x80", b"\xe0\x9f\xbf", b"\xe0\xa0\x80", b"\xff",
-     b"\x80", b"a" * 17, b"\xe4\xb8\xad", b"\x00"]
-)  # fmt: skip
-
-
-@given(parts=st.lists(EDGES | st.binary(max_size=3), max_size=24))
-@example(parts=[b"a" * 31, b"\xe4\xb8"])
-def test_validation_agrees_with_python(parts: list[bytes]) -> None:
-    data = b"".join(parts)
-    assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data)
-
-
-def test_every_pair_of_lead_and_continuation() -> None:
-    for lead in range(0x80, 0x100):
-        for second in range(0x100):
-            for tail in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf", b"\x80a"):
-                data = b"a" * (second % 17) + bytes([lead, second]) + tail  # blocks are of 16 bytes
-                assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data), data
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xe4\xb8", b"\xed\xa0\x80", b"ab\x80", b"\xf8\x88\x80\x80\x80"])

@@ -14,6 +14,7 @@ using Int32Array = nanobind::ndarray<const std::int32_t, nanobind::ndim<1>, nano
 using DoubleArray = nanobind::ndarray<const double, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 using Int64Array = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
+void bind_simd(nanobind::module_& module);
 void bind_t2t(nanobind::module_& module);
 void bind_byte_bpe_split(nanobind::module_& module);
 void bind_byte_bpe(nanobind::module_& module);

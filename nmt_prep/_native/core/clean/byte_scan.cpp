@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/simd.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -14,15 +16,12 @@ ByteScan::ByteScan(const ByteSet& set, bool double_spaces) : set_(set), double_s
         auto& table = byte < 0x80 ? ascii_ : high_;
         table[byte & 15] = static_cast<std::uint8_t>(table[byte & 15] | 1 << (byte >> 4 & 7));
     }
-#if defined(__x86_64__)
-    by_blocks_ = __builtin_cpu_supports("ssse3");
-#endif
 }
 
 std::uint64_t ByteScan::hits(const std::uint8_t* data, std::size_t size) const {
 #if defined(__x86_64__)
     // Requires one byte more than a block: the byte after a space.
-    if (by_blocks_ && size > 64) return hits_ssse3(data);
+    if (simd() >= Simd::kSse42 && size > 64) return hits_sse42(data);
 #endif
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(size, 64); ++i) {
@@ -33,7 +32,7 @@ std::uint64_t ByteScan::hits(const std::uint8_t* data, std::size_t size) const {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("ssse3"))) std::uint64_t ByteScan::hits_ssse3(const std::uint8_t* data) const {
+NMT_PREP_SSE42 std::uint64_t ByteScan::hits_sse42(const std::uint8_t* data) const {
     const auto load = [](const std::uint8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
     const __m128i ascii = load(ascii_.data());
     const __m128i high = load(high_.data());

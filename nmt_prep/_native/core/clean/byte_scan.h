@@ -19,11 +19,10 @@ class ByteScan {
     std::uint64_t hits(const std::uint8_t* data, std::size_t size) const;
 
    private:
-    std::uint64_t hits_ssse3(const std::uint8_t* data) const;
+    std::uint64_t hits_sse42(const std::uint8_t* data) const;
 
     ByteSet set_;
     bool double_spaces_ = false;
-    bool by_blocks_ = false;  // the processor has the instructions
     // Index: the lower half of a byte. Value: one bit for each upper half, 0 to 7 (ASCII) and 8 to 15.
     std::array<std::uint8_t, 16> ascii_{};
     std::array<std::uint8_t, 16> high_{};

@@ -8,6 +8,7 @@
 
 #include "clean/character_grams.h"
 #include "text/byte_hash.h"
+#include "text/simd.h"
 
 namespace nmt_prep::clean {
 namespace {
@@ -52,8 +53,8 @@ struct Functions {
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void find_minima_avx2(const Functions& functions, const std::vector<std::uint32_t>& grams,
-                                              std::uint32_t* minima) {
+NMT_PREP_AVX2 void find_minima_avx2(const Functions& functions, const std::vector<std::uint32_t>& grams,
+                                    std::uint32_t* minima) {
     find_minima(functions, grams, minima);
 }
 #endif
@@ -69,8 +70,7 @@ class Signer {
         for (const std::uint64_t gram : grams_.of(text, line))
             hashes_.push_back(static_cast<std::uint32_t>(gram >> 32));
 #if defined(__x86_64__)
-        static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
-        if (kAvx2) {
+        if (simd() >= Simd::kAvx2) {
             find_minima_avx2(functions_, hashes_, minima_.data());
             return minima_.data();
         }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "records/format.h"
+#include "text/simd.h"
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
@@ -33,7 +34,7 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(const std::uint8_t* data, std::size_t size) {
+NMT_PREP_SSE42 std::uint32_t crc32c_sse42(const std::uint8_t* data, std::size_t size) {
     std::uint64_t crc = 0xffffffffU;
     for (; size >= 8; data += 8, size -= 8) crc = _mm_crc32_u64(crc, load<std::uint64_t>(data));
     auto tail = static_cast<std::uint32_t>(crc);
@@ -57,7 +58,7 @@ std::uint32_t crc32c_portable(const std::uint8_t* data, std::size_t size) {
 
 std::uint32_t crc32c(const std::uint8_t* data, std::size_t size) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) return crc32c_sse42(data, size);
+    if (simd() >= Simd::kSse42) return crc32c_sse42(data, size);
 #endif
     return crc32c_portable(data, size);
 }

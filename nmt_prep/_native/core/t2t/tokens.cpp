@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
+#include "text/simd.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -27,21 +28,42 @@ struct Block {
 constexpr std::uint8_t kLetters2[2][2] = {{0xC4, 7}, {0xD0, 2}};  // U+0100 … U+02BF, U+0400 … U+047F
 constexpr std::uint8_t kLetters3[2][2] = {{0xE5, 5}, {0xEB, 2}};  // U+5000 … U+9FFF, U+B000 … U+CFFF
 
-#if defined(__SSE2__)
+bool in_ranges(std::uint8_t byte, const std::uint8_t (&ranges)[2][2]) {
+    const auto in_range = [byte](const std::uint8_t (&range)[2]) {
+        return byte >= range[0] && byte < range[0] + range[1];
+    };
+    return in_range(ranges[0]) || in_range(ranges[1]);
+}
+
+Block read_block_scalar(const std::uint8_t* bytes) {
+    Block block;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+        const std::uint8_t lower = bytes[i] | 0x20;
+        const bool known = (lower >= 'a' && lower <= 'z') || (bytes[i] >= '0' && bytes[i] <= '9');
+        const bool two = in_ranges(bytes[i], kLetters2), three = in_ranges(bytes[i], kLetters3);
+        block.alphanumeric |= std::uint64_t{known} << i;
+        block.letters2 |= std::uint64_t{two} << i;
+        block.letters3 |= std::uint64_t{three} << i;
+        block.leads |= std::uint64_t{bytes[i] >= 0xC0 && !two && !three} << i;
+    }
+    return block;
+}
+
+#if defined(__x86_64__)
 
 // Bytes of `values` in [first, first + count).
-__m128i in_range(__m128i values, std::uint8_t first, std::uint8_t count) {
+NMT_PREP_SSE42 __m128i in_range(__m128i values, std::uint8_t first, std::uint8_t count) {
     const __m128i from_zero = _mm_sub_epi8(values, _mm_set1_epi8(static_cast<char>(first)));
     return _mm_cmpeq_epi8(_mm_min_epu8(from_zero, _mm_set1_epi8(static_cast<char>(count - 1))), from_zero);
 }
 
-__m128i in_ranges(__m128i values, const std::uint8_t (&ranges)[2][2]) {
+NMT_PREP_SSE42 __m128i in_ranges(__m128i values, const std::uint8_t (&ranges)[2][2]) {
     return _mm_or_si128(in_range(values, ranges[0][0], ranges[0][1]), in_range(values, ranges[1][0], ranges[1][1]));
 }
 
-std::uint64_t mask(__m128i values) { return static_cast<std::uint32_t>(_mm_movemask_epi8(values)); }
+NMT_PREP_SSE42 std::uint64_t mask(__m128i values) { return static_cast<std::uint32_t>(_mm_movemask_epi8(values)); }
 
-Block read_block(const std::uint8_t* bytes) {
+NMT_PREP_SSE42 Block read_block_sse42(const std::uint8_t* bytes) {
     Block block;
     __m128i values[4];
     std::uint64_t beyond_ascii = 0;
@@ -61,28 +83,14 @@ Block read_block(const std::uint8_t* bytes) {
     return block;
 }
 
-#else
-
-bool in_ranges(std::uint8_t byte, const std::uint8_t (&ranges)[2][2]) {
-    return byte - ranges[0][0] < ranges[0][1] && byte >= ranges[0][0] ||
-           byte - ranges[1][0] < ranges[1][1] && byte >= ranges[1][0];
-}
+#endif
 
 Block read_block(const std::uint8_t* bytes) {
-    Block block;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-        const std::uint8_t lower = bytes[i] | 0x20;
-        const bool known = (lower >= 'a' && lower <= 'z') || (bytes[i] >= '0' && bytes[i] <= '9');
-        const bool two = in_ranges(bytes[i], kLetters2), three = in_ranges(bytes[i], kLetters3);
-        block.alphanumeric |= std::uint64_t{known} << i;
-        block.letters2 |= std::uint64_t{two} << i;
-        block.letters3 |= std::uint64_t{three} << i;
-        block.leads |= std::uint64_t{bytes[i] >= 0xC0 && !two && !three} << i;
-    }
-    return block;
-}
-
+#if defined(__x86_64__)
+    if (simd() >= Simd::kSse42) return read_block_sse42(bytes);
 #endif
+    return read_block_scalar(bytes);
+}
 
 }  // namespace
 

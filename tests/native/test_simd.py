@@ -1,0 +1,105 @@
+"""Vector instructions: every level gives what the readable twins give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from _nmt_prep_core import (
+    T2TTokenCounter,
+    band_hashes,
+    crc32c,
+    find_invalid_utf8,
+    simd_level,
+    simd_levels,
+    use_simd_level,
+)
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.cleaning.fixes import Fixer
+from tests.reference import fixes, near, records, t2t
+from tests.reference.utf8 import first_invalid
+
+LEVELS = ["scalar", "sse4.2", "avx2", "avx512"]
+# Long enough for blocks of 64 bytes and what is left after them.
+TEXT = st.text(st.sampled_from("aZ09 _'-\u00a0éñЖп中国日本。가😀\U0010ffff"), max_size=150)
+each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+
+
+@pytest.fixture(params=LEVELS, autouse=True)
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Lowers the level to each one that this processor has."""
+    if request.param not in simd_levels():
+        pytest.skip("this processor has no such instructions")
+    use_simd_level(request.param)
+    yield request.param
+    use_simd_level(simd_levels()[-1])
+
+
+def column(*lines: bytes) -> tuple[np.ndarray, np.ndarray]:
+    return np.frombuffer(b"".join(lines), np.uint8), np.cumsum([0, *map(len, lines)]).astype(np.int64)
+
+
+def test_levels_are_in_order(level: str) -> None:
+    assert simd_levels() == LEVELS[: len(simd_levels())]
+    assert simd_level() == level
+    with pytest.raises(ValueError, match='no level "altivec"'):
+        use_simd_level("altivec")
+    assert simd_level() == level
+
+
+EDGES = st.sampled_from(
+    [b"\xed\x9f\xbf", b"\xed\xa0\x80", b"\xee\x80\x80", b"\xf0\x8f\xbf\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf",
+     b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xc1\xbf", b"\xc2\x80", b"\xe0\x9f\xbf", b"\xe0\xa0\x80", b"\xff",
+     b"\x80", b"a" * 17, b"\xe4\xb8\xad", b"\x00"]
+)  # fmt: skip
+
+
+@each_level
+@given(st.lists(EDGES | st.binary(max_size=3) | TEXT.map(str.encode), max_size=12))
+@example([b"a" * 31, b"\xe4\xb8"])
+@example([b"a" * 30, "中".encode() * 30, b"\x80", b"a" * 40])
+def test_validation(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data)
+
+
+def test_every_pair_of_lead_and_continuation() -> None:
+    for lead in range(0x80, 0x100):
+        for second in range(0x100):
+            for tail in (b"", b"\xbf\xbf"):
+                data = b"a" * (second % 33) + bytes([lead, second]) + tail  # blocks are of 16 or 32 bytes
+                assert find_invalid_utf8(np.frombuffer(data, np.uint8)) == first_invalid(data), data
+
+
+@each_level
+@given(st.binary(max_size=200))
+def test_checksums(data: bytes) -> None:
+    assert crc32c(data) == records.crc32c(data)
+
+
+@each_level
+@given(TEXT)
+def test_tokens_of_tensor2tensor(line: str) -> None:
+    counter = T2TTokenCounter()
+    counter.add(*column(line.encode()), 1)
+    assert Counter(dict(counter.items())) == Counter(t2t.tokens(line))
+
+
+@each_level
+@given(TEXT)
+def test_fixes(line: str) -> None:
+    assert Fixer(["whitespace"], "en").apply(pa.array([line], pa.large_string())).lines.to_pylist() == [
+        fixes.whitespace(line)
+    ]
+
+
+@each_level
+@given(TEXT, TEXT)
+def test_signatures(first: str, second: str) -> None:
+    found = band_hashes(*column(first.encode()), *column(second.encode()), 20, 3)
+    assert found.tolist() == [near.band_hashes(first, second, 20, 3)]

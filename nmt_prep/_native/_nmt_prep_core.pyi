@@ -552,7 +552,7 @@ class NativeAligner:
         self, pairs: NumberedPairs, jumps: bool, counts: npt.NDArray[np.int64], threads: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
     def link(
-        self, pairs: NumberedPairs, how: int, least: float, threads: int
+        self, pairs: NumberedPairs, how: int, threads: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]: ...
     def score(
         self,

@@ -36,8 +36,6 @@ _UNSEEN = 0.03
 _STEEPNESS = 2.0
 """Factor by which the logarithm of a link's weight falls with its distance from the diagonal."""
 
-_LEAST_LINK = 0.0
-
 _PSEUDO_COUNT = 2.0
 """Counts of a word that are taken for unknown when scoring; few counts are weak evidence."""
 
@@ -175,7 +173,7 @@ class Model:
         self, pairs: NumberedPairs, symmetrize: Symmetrization = "grow-diag-final-and", threads: int = 1
     ) -> Links:
         """Links the words of pairs that :meth:`numbered` made; see :meth:`align`."""
-        links, offsets, too_long = self.aligner.link(pairs, SYMMETRIZATIONS.index(symmetrize), _LEAST_LINK, threads)
+        links, offsets, too_long = self.aligner.link(pairs, SYMMETRIZATIONS.index(symmetrize), threads)
         return Links(links.reshape(-1, 2), offsets, too_long)
 
     def score(self, source: TextColumn, target: TextColumn, own: Integers | int = 0, threads: int = 1) -> Scores:

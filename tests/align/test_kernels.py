@@ -135,7 +135,7 @@ def _is_clear(links: tuple[list[int], list[int], Any]) -> bool:
 
 @given(MODELS, PAIRS, st.sampled_from(SYMMETRIZATIONS))
 def test_links_are_those_of_the_twin(both: Both, pairs: list[tuple[list[int], list[int]]], how: str) -> None:
-    links, offsets, too_long = both.aligner.link(numbered(pairs), SYMMETRIZATIONS.index(how), 0.0, 2)
+    links, offsets, too_long = both.aligner.link(numbered(pairs), SYMMETRIZATIONS.index(how), 2)
     assert too_long == 0
     for number, (source, target) in enumerate(pairs):
         forward, backward, no_source, no_target, *_ = reference.by_jumps(both.twin, source, target)

@@ -245,7 +245,7 @@ auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Co
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        align::expect(pairs.view(), aligner.parameters(), jumps ? align::Step::kJumps : align::Step::kDiagonal,
+        align::expect(pairs.view(), aligner.parameters(), jumps ? align::Step::kByJumps : align::Step::kNearDiagonal,
                       expected, threads, poll);
     }
     return std::tuple(copied(std::vector(expected.forward.begin(), expected.forward.end())),
@@ -253,15 +253,15 @@ auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Co
 }
 
 // Returns links as numbers of source and target words in turn, their offsets, and the number of pairs too long.
-auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, float least, std::size_t threads) {
+auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::size_t threads) {
     aligner.check(pairs);
     require(how <= static_cast<unsigned>(align::Symmetrization::kBackward), "there is no such symmetrization");
     align::PairLinks result;
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        result = align::link(pairs.view(), aligner.parameters(), static_cast<align::Symmetrization>(how), least,
-                             threads, poll);
+        result = align::link(pairs.view(), aligner.parameters(), static_cast<align::Symmetrization>(how), threads,
+                             poll);
     }
     auto links = std::make_unique_for_overwrite<std::int32_t[]>(2 * result.links.size());
     for (std::size_t i = 0; i < result.links.size(); ++i) {
@@ -383,7 +383,7 @@ void bind_align(nb::module_& module) {
              nb::keep_alive<1, 2>(), nb::arg("table"), nb::arg("source_shares"), nb::arg("target_shares"),
              nb::arg("forward"), nb::arg("backward"), nb::arg("null"), nb::arg("floor"), nb::arg("steepness"))
         .def("expect", expect, nb::arg("pairs"), nb::arg("jumps"), nb::arg("counts"), nb::arg("threads"))
-        .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("least"), nb::arg("threads"))
+        .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("threads"))
         .def("score", score, nb::arg("pairs"), nb::arg("evidence"), nb::arg("own"), nb::arg("pseudo"),
              nb::arg("unknown"), nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
     module.def("symmetrize_links", symmetrize, nb::arg("forward"), nb::arg("backward"), nb::arg("how"));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "align/numbers.h"
 #include "align/vocabulary.h"
 #include "clean/keys.h"
 #include "text/parallel.h"

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "align/diagonal.h"
+#include "align/lattice.h"
 #include "align/sums.h"
 #include "text/parallel.h"
 
@@ -11,41 +13,62 @@ namespace nmt_prep::align {
 namespace {
 
 constexpr std::size_t kRunPairs = 256;
+constexpr std::size_t kRunGroups = 8;
 
-}  // namespace
+void add(std::int64_t* cells, std::int64_t slot, float agreed) {
+    if (agreed < kLeastCounted) return;
+    std::atomic_ref(cells[slot]).fetch_add(counted(agreed), std::memory_order_relaxed);
+}
 
-void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
-            const Poll& poll) {
+void expect_near_diagonal(const Pairs& pairs, const Parameters& parameters, Expected& expected, std::size_t threads,
+                          const Poll& poll) {
+    std::vector<DiagonalLinks> links(threads, DiagonalLinks(parameters));
+    const std::size_t runs = (pairs.size + kRunPairs - 1) / kRunPairs;
+    parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
+        if (thread == 0) poll();
+        for (std::size_t at = run * kRunPairs; at < std::min((run + 1) * kRunPairs, pairs.size); ++at) {
+            const Pair pair = pairs[at];
+            if (pair.empty() || pair.too_long()) continue;
+            for (const AgreedCell& cell : links[thread].of(pair)) add(expected.cells, cell.slot, cell.agreed);
+        }
+    });
+}
+
+void expect_by_jumps(const Pairs& pairs, const Parameters& parameters, Expected& expected, std::size_t threads,
+                     const Poll& poll) {
     struct Thread {
         explicit Thread(const Parameters& parameters) : lattice(parameters) {}
         Lattice lattice;
         std::array<std::int64_t, kJumps + 1> forward{}, backward{};
     };
-    std::vector<Thread> states(std::max<std::size_t>(threads, 1), Thread(parameters));
-    const std::size_t runs = (pairs.size + kRunPairs - 1) / kRunPairs;
-    parallel_for(runs, threads, [&](std::size_t run, std::size_t thread) {
+    std::vector<Thread> states(threads, Thread(parameters));
+    const Groups groups = groups_of(pairs);
+    parallel_for((groups.size() + kRunGroups - 1) / kRunGroups, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         Thread& state = states[thread];
-        Lattice& lattice = state.lattice;
-        for (std::size_t at = run * kRunPairs; at < std::min((run + 1) * kRunPairs, pairs.size); ++at) {
-            const Pair pair = pairs[at];
-            if (pair.empty() || pair.too_long()) continue;
-            lattice.look_up(pair);
-            if (step == Step::kDiagonal)
-                lattice.by_diagonal();
-            else
-                lattice.by_jumps(state.forward.data(), state.backward.data());
-            for (const Known& cell : lattice.known()) {
-                const float agreed = lattice.agreed(cell.source, cell.target);
-                if (agreed < kLeastCounted) continue;
-                std::atomic_ref(expected.cells[cell.slot]).fetch_add(counted(agreed), std::memory_order_relaxed);
-            }
+        for (std::size_t at = run * kRunGroups; at < std::min((run + 1) * kRunGroups, groups.size()); ++at) {
+            state.lattice.look_up(pairs, groups[at]);
+            state.lattice.solve_forward(state.forward.data());
+            state.lattice.solve_backward(state.backward.data());
+            state.lattice.for_each_agreed(
+                [&](std::int64_t slot, float agreed) { add(expected.cells, slot, agreed); });
         }
     });
     for (const Thread& state : states) {
         for (std::size_t d = 0; d <= kJumps; ++d) expected.forward[d] += state.forward[d];
         for (std::size_t d = 0; d <= kJumps; ++d) expected.backward[d] += state.backward[d];
     }
+}
+
+}  // namespace
+
+void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expected& expected, std::size_t threads,
+            const Poll& poll) {
+    threads = std::max<std::size_t>(threads, 1);
+    if (step == Step::kNearDiagonal)
+        expect_near_diagonal(pairs, parameters, expected, threads, poll);
+    else
+        expect_by_jumps(pairs, parameters, expected, threads, poll);
 }
 
 Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts) {

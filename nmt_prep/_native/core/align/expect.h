@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "align/lattice.h"
+#include "align/pairs.h"
+#include "align/parameters.h"
 #include "text/batch.h"
 
 namespace nmt_prep::align {
 
-// How posteriors are computed: see Lattice.
-enum class Step : std::uint8_t { kDiagonal, kJumps };
+// How posteriors are computed: see DiagonalLinks and Lattice.
+enum class Step : std::uint8_t { kNearDiagonal, kByJumps };
 
 // Sums over pairs, as multiples of 1 / kOne.
 struct Expected {

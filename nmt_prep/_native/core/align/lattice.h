@@ -1,87 +1,108 @@
-// Probabilities of links of one pair of lines, in both directions.
+// Probabilities of links by hidden Markov models over jumps, of some pairs of lines at a time, in both directions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "align/filter.h"
 #include "align/pairs.h"
-#include "align/table.h"
+#include "align/parameters.h"
 
 namespace nmt_prep::align {
 
-// Widths of jumps with probabilities of their own: from -kWidest to kWidest words.
-inline constexpr std::ptrdiff_t kWidest = 7;
-inline constexpr std::size_t kJumps = 2 * kWidest + 1;
+// Pairs of similar sizes, to be computed together: group g has order[bounds[g], bounds[g + 1]). The largest come first.
+// Pairs with an empty side, and too long ones, are in none.
+struct Groups {
+    std::vector<std::uint32_t> order;
+    std::vector<std::size_t> bounds;
 
-// What a jump within the other side is worth: weights of the widths, and of every wider jump.
-struct Jumps {
-    float near[kJumps];
-    float far;
+    std::size_t size() const { return bounds.size() - 1; }
+    std::span<const std::uint32_t> operator[](std::size_t group) const {
+        return {order.data() + bounds[group], bounds[group + 1] - bounds[group]};
+    }
 };
+Groups groups_of(const Pairs& pairs);
 
-// What posteriors are computed from.
-struct Parameters {
-    const Table* table;
-    const CellFilter* filter;    // of the cells of the table
-    const float* source_shares;  // share of each word among the words of its side
-    const float* target_shares;
-    Jumps forward;     // of target words: jumps within the source side
-    Jumps backward;    // of source words: jumps within the target side
-    float null;        // probability that a word has no link
-    float floor;       // probability of cells that the table lacks, as a multiple of the word's share
-    double steepness;  // of the preference for the diagonal
-};
-
-// Posteriors of one direction: each of `steps` words is linked to one of `states` words, or to none.
-struct Direction {
-    std::size_t steps = 0;
-    std::size_t states = 0;
-    std::vector<float> emission;   // [steps][states]: probability of a step's word given that of a state
-    std::vector<float> null;       // [steps]: the same given no word, then its posterior
-    std::vector<float> posterior;  // [steps][states]
-};
-
-// Words of a pair that have a cell, and its slot.
+// Words of a pair of the group that have a cell, and its slot.
 struct Known {
+    std::uint32_t lane;  // place of the pair in its group
     std::uint32_t source;
     std::uint32_t target;
+    float linked;  // the probability that the target word is linked to the source word
     std::int64_t slot;
 };
 
-// Computes posteriors; reuses its memory from pair to pair.
+// Computes posteriors; reuses its memory from group to group.
 class Lattice {
    public:
     explicit Lattice(const Parameters& parameters) : parameters_(parameters) {}
 
-    // Looks up the cells of a pair, which must not be empty or too long.
-    void look_up(const Pair& pair);
-    // Posteriors where links are independent of each other and near the diagonal.
-    void by_diagonal();
-    // Posteriors of hidden Markov models over jumps. Adds the expected number of jumps of each width, and of wider
-    // ones (the last element), to counts of kOne, if there are any.
-    void by_jumps(std::int64_t* forward, std::int64_t* backward);
+    // Looks up the cells of a group of pairs.
+    void look_up(const Pairs& pairs, std::span<const std::uint32_t> group);
+    std::span<const Pair> pairs() const { return pairs_; }
 
-    const Direction& forward() const { return forward_; }       // steps are target words
-    const Direction& backward() const { return backward_; }     // steps are source words
-    const std::vector<Known>& known() const { return known_; }  // by ascending source and target
-    // Probability that both directions link source word i and target word j.
-    float agreed(std::size_t i, std::size_t j) const {
-        return forward_.posterior[j * forward_.states + i] * backward_.posterior[i * backward_.states + j];
+    // Compute posteriors of target words, whose states are source words, or the reverse; the first ones before the
+    // others. They add the expected number of jumps of each width, and of wider ones (the last element), to counts of
+    // kOne, if there are any.
+    void solve_forward(std::int64_t* counts);
+    void solve_backward(std::int64_t* counts);
+
+    // After both: calls found(slot, probability that both directions link the words).
+    template <class Found>
+    void for_each_agreed(Found&& found) const {
+        for (const Known& cell : known_) found(cell.slot, cell.linked * posterior(cell.source, cell.target, cell.lane));
     }
 
+    // Posterior of the direction that was solved last.
+    float posterior(std::size_t step, std::size_t state, std::size_t lane) const {
+        return models_.posterior[(step * models_.states + state) * models_.lanes + lane];
+    }
+    // The most probable state of each step of that direction, or kNoState: [steps][lanes].
+    const std::vector<std::int32_t>& choices();
+    std::size_t lanes() const { return models_.lanes; }
+
    private:
-    void run(Direction& direction, const Jumps& jumps, std::int64_t* counts);
-    void forwards(Direction& direction, const Jumps& jumps);
-    void backwards(Direction& direction, const Jumps& jumps, std::int64_t* counts);
+    // A row of floats for all lanes, where vectors are aligned.
+    struct alignas(4 * kLanes) Row {
+        float values[kLanes];
+    };
+    // Memory for arrays of values for all lanes.
+    class Rows {
+       public:
+        float* resized(std::size_t values) {
+            const std::size_t rows = (values + kLanes - 1) / kLanes;
+            if (rows_.size() < rows) rows_.resize(rows);
+            return rows_.data()->values;
+        }
+
+       private:
+        std::vector<Row> rows_;
+    };
+    struct Direction {
+        std::size_t steps = 0;
+        std::size_t states = 0;
+        std::uint32_t step_sizes[kLanes]{};
+        std::uint32_t state_sizes[kLanes]{};
+        Rows emissions, nulls;
+        float* emission = nullptr;
+        float* null = nullptr;
+    };
+
+    void prepare(Direction& direction, bool forward);
+    void solve(Direction& direction, const Jumps& jumps, std::int64_t* counts);
+    void fill_jumps(const Direction& direction, const Jumps& jumps, float* first, float* inverse) const;
 
     const Parameters& parameters_;
-    Direction forward_, backward_;
-    Diagonal diagonal_;
-    CellFinder finder_;
+    std::vector<Pair> pairs_;
     std::vector<Known> known_;
-    std::vector<float> alpha_, current_, next_, weighted_, inverse_, scale_, null_alpha_;
+    CellFinder finder_;
+    Direction forward_, backward_;
+    Rows first_, inverse_, posterior_, current_, scratch_;
+    Row widths_[kJumps]{};
+    Row jumped_{};
+    std::vector<std::int32_t> choices_;
+    Models models_{};
 };
 
 }  // namespace nmt_prep::align

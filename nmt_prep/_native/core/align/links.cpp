@@ -1,14 +1,16 @@
 #include "align/links.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "align/lattice.h"
 #include "text/parallel.h"
 
 namespace nmt_prep::align {
 namespace {
 
-constexpr std::size_t kRunPairs = 256;
+constexpr std::size_t kRunGroups = 8;
 
 // The grid of links of a pair while it grows.
 class Grid {
@@ -65,15 +67,47 @@ class Grid {
     std::vector<std::uint8_t> source_linked_, target_linked_;
 };
 
-// Calls set(step, state) for the most probable state of each step.
-template <class Set>
-void for_each_best(const Direction& direction, float least, Set&& set) {
-    for (std::size_t step = 0; step < direction.steps; ++step) {
-        const float* const posterior = &direction.posterior[step * direction.states];
-        const float* const best = std::max_element(posterior, posterior + direction.states);
-        if (*best >= least && *best >= direction.null[step]) set(step, static_cast<std::size_t>(best - posterior));
+// Links the words of groups of pairs; reuses its memory.
+class Linker {
+   public:
+    Linker(const Parameters& parameters, Symmetrization how) : lattice_(parameters), how_(how) {}
+
+    // Appends the links of the pairs of a group to links, and sets their numbers in sizes.
+    void link(const Pairs& pairs, std::span<const std::uint32_t> group, std::vector<Link>& links,
+              std::vector<std::uint32_t>& sizes) {
+        lattice_.look_up(pairs, group);
+        lattice_.solve_forward(nullptr);
+        forward_ = lattice_.choices();
+        lattice_.solve_backward(nullptr);
+        const std::vector<std::int32_t>& backward = lattice_.choices();
+        const std::size_t lanes = lattice_.lanes();
+        for (std::size_t lane = 0; lane < group.size(); ++lane) {
+            const Pair& pair = lattice_.pairs()[lane];
+            const std::size_t n = pair.targets;
+            grid_.assign(pair.sources * n, 0);
+            other_.assign(pair.sources * n, 0);
+            for (std::size_t j = 0; j < n; ++j)
+                if (const std::int32_t i = forward_[j * lanes + lane]; i != kNoState)
+                    grid_[static_cast<std::size_t>(i) * n + j] = 1;
+            for (std::size_t i = 0; i < pair.sources; ++i)
+                if (const std::int32_t j = backward[i * lanes + lane]; j != kNoState)
+                    other_[i * n + static_cast<std::size_t>(j)] = 1;
+            symmetrize(grid_, other_, pair.sources, n, how_);
+            const std::size_t before = links.size();
+            for (std::size_t i = 0; i < pair.sources; ++i)
+                for (std::size_t j = 0; j < n; ++j)
+                    if (grid_[i * n + j] != 0)
+                        links.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
+            sizes[group[lane]] = static_cast<std::uint32_t>(links.size() - before);
+        }
     }
-}
+
+   private:
+    Lattice lattice_;
+    Symmetrization how_;
+    std::vector<std::int32_t> forward_;
+    std::vector<std::uint8_t> grid_, other_;
+};
 
 }  // namespace
 
@@ -101,53 +135,32 @@ void symmetrize(std::vector<std::uint8_t>& forward, const std::vector<std::uint8
     grid.finish(backward, both);
 }
 
-PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, float least, std::size_t threads,
+PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, std::size_t threads,
                const Poll& poll) {
-    struct Run {
-        std::vector<Link> links;
-        std::int64_t too_long = 0;
-    };
-    struct Thread {
-        explicit Thread(const Parameters& parameters) : lattice(parameters) {}
-        Lattice lattice;
-        std::vector<std::uint8_t> forward, backward;
-    };
-    std::vector<Thread> states(std::max<std::size_t>(threads, 1), Thread(parameters));
-    std::vector<Run> runs((pairs.size + kRunPairs - 1) / kRunPairs);
+    threads = std::max<std::size_t>(threads, 1);
+    const Groups groups = groups_of(pairs);
+    std::vector<std::vector<Link>> found(groups.size());  // of the pairs of each group in turn
+    std::vector<std::uint32_t> sizes(pairs.size);
+    std::vector<Linker> linkers(threads, Linker(parameters, how));
+    parallel_for((groups.size() + kRunGroups - 1) / kRunGroups, threads, [&](std::size_t run, std::size_t thread) {
+        if (thread == 0) poll();
+        for (std::size_t at = run * kRunGroups; at < std::min((run + 1) * kRunGroups, groups.size()); ++at)
+            linkers[thread].link(pairs, groups[at], found[at], sizes);
+    });
+
     PairLinks result;
     result.offsets.resize(pairs.size + 1);
-    parallel_for(runs.size(), threads, [&](std::size_t run, std::size_t thread) {
-        if (thread == 0) poll();
-        Thread& state = states[thread];
-        for (std::size_t at = run * kRunPairs; at < std::min((run + 1) * kRunPairs, pairs.size); ++at) {
-            const Pair pair = pairs[at];
-            if (pair.empty()) continue;
-            if (pair.too_long()) {
-                ++runs[run].too_long;
-                continue;
-            }
-            state.lattice.look_up(pair);
-            state.lattice.by_jumps(nullptr, nullptr);
-            state.forward.assign(pair.sources * pair.targets, 0);
-            state.backward.assign(pair.sources * pair.targets, 0);
-            for_each_best(state.lattice.forward(), least,
-                          [&](std::size_t j, std::size_t i) { state.forward[i * pair.targets + j] = 1; });
-            for_each_best(state.lattice.backward(), least,
-                          [&](std::size_t i, std::size_t j) { state.backward[i * pair.targets + j] = 1; });
-            symmetrize(state.forward, state.backward, pair.sources, pair.targets, how);
-            const std::size_t before = runs[run].links.size();
-            for (std::size_t i = 0; i < pair.sources; ++i)
-                for (std::size_t j = 0; j < pair.targets; ++j)
-                    if (state.forward[i * pair.targets + j] != 0)
-                        runs[run].links.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
-            result.offsets[at + 1] = static_cast<std::int64_t>(runs[run].links.size() - before);
+    for (std::size_t i = 0; i < pairs.size; ++i) {
+        result.offsets[i + 1] = result.offsets[i] + sizes[i];
+        result.too_long += !pairs[i].empty() && pairs[i].too_long();
+    }
+    result.links.resize(static_cast<std::size_t>(result.offsets.back()));
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        const Link* at = found[group].data();
+        for (const std::uint32_t pair : groups[group]) {
+            std::copy_n(at, sizes[pair], result.links.data() + result.offsets[pair]);
+            at += sizes[pair];
         }
-    });
-    for (std::size_t i = 0; i < pairs.size; ++i) result.offsets[i + 1] += result.offsets[i];
-    result.links.reserve(static_cast<std::size_t>(result.offsets.back()));
-    for (const Run& run : runs) {
-        result.links.insert(result.links.end(), run.links.begin(), run.links.end());
-        result.too_long += run.too_long;
     }
     return result;
 }

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "align/lattice.h"
+#include "align/pairs.h"
+#include "align/parameters.h"
 #include "text/batch.h"
 
 namespace nmt_prep::align {
@@ -32,9 +33,9 @@ struct PairLinks {
     std::int64_t too_long = 0;  // pairs without links because they are too long
 };
 
-// Links each word to its most probable counterpart, if it is at least as probable as `least` and as none, in both
-// directions, and joins the directions.
-PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, float least, std::size_t threads,
+// Links each word to its most probable counterpart, if it is at least as probable as none, in both directions, and
+// joins the directions.
+PairLinks link(const Pairs& pairs, const Parameters& parameters, Symmetrization how, std::size_t threads,
                const Poll& poll);
 
 // Joins links of two directions, [sources][targets] each; the result replaces the first.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "align/diagonal.h"
 #include "align/sums.h"
 #include "text/parallel.h"
 
@@ -28,7 +29,7 @@ void first_equal(const std::int32_t* words, std::size_t size, std::vector<std::u
 class Scorer {
    public:
     Scorer(const Parameters& parameters, const Evidence& evidence)
-        : parameters_(parameters), evidence_(evidence), lattice_(parameters) {}
+        : parameters_(parameters), evidence_(evidence), links_(parameters), diagonal_(parameters.steepness) {}
 
     double score(Pair pair, std::int64_t own) {
         if (pair.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -39,7 +40,6 @@ class Scorer {
         }
         find(pair);
         if (own > 0) count_own(pair, own);
-        diagonal_.prepare(pair.sources, pair.targets, parameters_.steepness);
         return judged(pair, own > 0);
     }
 
@@ -60,12 +60,9 @@ class Scorer {
         own_.assign(pair.sources * n, 0);
         own_rows_.assign(pair.sources, 0);
         own_columns_.assign(n, 0);
-        lattice_.look_up(pair);
-        lattice_.by_diagonal();
-        for (const Known& cell : lattice_.known()) {
-            const float agreed = lattice_.agreed(cell.source, cell.target);
-            if (agreed < kLeastCounted) continue;
-            const std::int64_t count = own * counted(agreed);
+        for (const AgreedCell& cell : links_.of(pair)) {
+            if (cell.agreed < kLeastCounted) continue;
+            const std::int64_t count = own * counted(cell.agreed);
             own_[first_source_[cell.source] * n + first_target_[cell.target]] += count;
             own_rows_[first_source_[cell.source]] += count;
             own_columns_[first_target_[cell.target]] += count;
@@ -81,42 +78,38 @@ class Scorer {
     double judged(const Pair& pair, bool counted) {
         const std::size_t m = pair.sources;
         const std::size_t n = pair.targets;
-        for (std::vector<float>* side : {&source_inverse_, &source_given_, &source_spread_, &source_weight_})
-            side->assign(m, 0);
-        for (std::vector<float>* side : {&target_inverse_, &target_given_, &target_spread_, &target_weight_, &weight_})
-            side->assign(n, 0);
+        source_inverse_.resize(m);
+        target_inverse_.resize(n);
         for (std::size_t i = 0; i < m; ++i)
             source_inverse_[i] = inverse(evidence_.totals->rows[static_cast<std::size_t>(pair.source[i])],
                                          counted ? own_rows_[first_source_[i]] : 0, evidence_.pseudo);
         for (std::size_t j = 0; j < n; ++j)
             target_inverse_[j] = inverse(evidence_.totals->columns[static_cast<std::size_t>(pair.target[j])],
                                          counted ? own_columns_[first_target_[j]] : 0, evidence_.pseudo);
-        for (std::size_t i = 0; i < m; ++i) {
-            const float inverse = source_inverse_[i];
-            for (std::size_t j = 0; j < n; ++j) weight_[j] = diagonal_.weight(i, j);
-            for (std::size_t j = 0; j < n; ++j) target_weight_[j] += weight_[j];
-            for (std::size_t j = 0; j < n; ++j) target_spread_[j] += weight_[j] * inverse;
-            source_weight_[i] = sum_of(weight_.data(), n);
-            for (std::size_t j = 0; j < n; ++j) weight_[j] *= target_inverse_[j];
-            source_spread_[i] = sum_of(weight_.data(), n);
-        }
+        diagonal_.prepare(m, n);
+        diagonal_.sum_over_sources(source_inverse_, target_sums_);
+        diagonal_.sum_over_targets(target_inverse_, source_sums_);
+        source_given_.assign(m, 0);
+        target_given_.assign(n, 0);
         for (const Found& cell : found_) {
             if (cell.count <= 0) continue;
             const float share = static_cast<float>(cell.count) * kUnit * diagonal_.weight(cell.source, cell.target);
             target_given_[cell.target] += share * source_inverse_[cell.source];
             source_given_[cell.source] += share * target_inverse_[cell.target];
         }
-        return mean_value(pair.target, n, parameters_.target_shares, target_given_, target_spread_, target_weight_) +
-               mean_value(pair.source, m, parameters_.source_shares, source_given_, source_spread_, source_weight_);
+        return mean_value(pair.target, n, parameters_.target_shares, target_given_, target_sums_) +
+               mean_value(pair.source, m, parameters_.source_shares, source_given_, source_sums_);
     }
 
-    // The mean over the words of a side of log(p(word | other side) / p(word)).
+    // The mean over the words of a side of log(p(word | other side) / p(word)). Sums are those of the other side's
+    // weights.
     double mean_value(const std::int32_t* words, std::size_t size, const float* shares, const std::vector<float>& given,
-                      const std::vector<float>& spread, const std::vector<float>& weight) const {
+                      const std::vector<Weighted>& sums) const {
         double sum = 0;
         for (std::size_t at = 0; at < size; ++at) {
-            const double ratio = given[at] / (static_cast<double>(weight[at]) * shares[words[at]]);
-            const double unknown = static_cast<double>(evidence_.pseudo) * evidence_.unknown * spread[at] / weight[at];
+            const auto weight = static_cast<double>(sums[at].weight);
+            const double ratio = given[at] / (weight * shares[words[at]]);
+            const double unknown = static_cast<double>(evidence_.pseudo) * evidence_.unknown * sums[at].value / weight;
             sum += std::max(log(ratio + unknown + evidence_.mix), evidence_.floor);
         }
         return sum / static_cast<double>(size);
@@ -130,14 +123,14 @@ class Scorer {
 
     const Parameters& parameters_;
     const Evidence& evidence_;
-    Lattice lattice_;
+    DiagonalLinks links_;
     CellFinder finder_;
     Diagonal diagonal_;
     std::vector<std::uint32_t> first_source_, first_target_;
     std::vector<std::int64_t> own_, own_rows_, own_columns_;
     std::vector<Found> found_;
-    std::vector<float> source_inverse_, source_given_, source_spread_, source_weight_;
-    std::vector<float> target_inverse_, target_given_, target_spread_, target_weight_, weight_;
+    std::vector<float> source_inverse_, source_given_, target_inverse_, target_given_;
+    std::vector<Weighted> source_sums_, target_sums_;
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "align/expect.h"
-#include "align/lattice.h"
+#include "align/pairs.h"
+#include "align/parameters.h"
 
 namespace nmt_prep::align {
 

@@ -1,0 +1,22 @@
+// What links of pairs are computed from.
+#pragma once
+
+#include "align/filter.h"
+#include "align/markov.h"
+#include "align/table.h"
+
+namespace nmt_prep::align {
+
+struct Parameters {
+    const Table* table;
+    const CellFilter* filter;    // of the cells of the table
+    const float* source_shares;  // share of each word among the words of its side
+    const float* target_shares;
+    Jumps forward;     // of target words: jumps within the source side
+    Jumps backward;    // of source words: jumps within the target side
+    float null;        // probability that a word has no link
+    float floor;       // probability of cells that the table lacks, as a multiple of the word's share
+    double steepness;  // of the preference for the diagonal
+};
+
+}  // namespace nmt_prep::align

@@ -560,7 +560,6 @@ class NativeAligner:
         evidence: LinkEvidence,
         own: npt.NDArray[np.int64],
         pseudo: float,
-        unknown: float,
         mix: float,
         floor: float,
         threads: int,

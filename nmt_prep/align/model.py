@@ -37,10 +37,8 @@ _STEEPNESS = 2.0
 """Factor by which the logarithm of a link's weight falls with its distance from the diagonal."""
 
 _PSEUDO_COUNT = 2.0
-"""Counts of a word that are taken for unknown when scoring; few counts are weak evidence."""
-
-_SPREAD = 0.05
-"""The part of the pseudo count that is spread over the words of the other side by their shares."""
+"""Count that scoring adds to each word, spread over the words of the other side by their shares: a word with few counts
+is weak evidence, and one without counts is none."""
 
 _MIXED = 1e-3
 """The part of a word's share in the text that its probability in a pair has at least."""
@@ -202,7 +200,7 @@ class Model:
         if not self.finished:
             raise ValueError(f"the model needs its round {self.round} before it can score pairs")
         copies = np.full(len(pairs), own, np.int64) if isinstance(own, int) else own
-        options = (_PSEUDO_COUNT, _SPREAD, _MIXED, _LEAST_VALUE)
+        options = (_PSEUDO_COUNT, _MIXED, _LEAST_VALUE)
         return self.aligner.score(pairs, self._evidence, copies, *options, threads)
 
     @cached_property

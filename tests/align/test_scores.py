@@ -46,17 +46,26 @@ def test_expected_links_by_hand(jumps: bool) -> None:
 
 def test_scores_by_hand() -> None:
     _, aligner, evidence = hand_made()
-    options = (2.0, 0.05, 0.001, -3.0)  # pseudo count, the part of it that is spread, part of the share, least value
+    options = (2.0, 0.001, -3.0)  # pseudo count, part of the share, least value
     pair = one_pair([1], [1])
-    # p(target | source) = (3 + 0.1 * 0.4) / (4 + 2), p(source | target) = (3 + 0.1 * 0.4) / (3 + 2); each by 0.4.
-    expected = math.log(3.04 / 6 / 0.4 + 0.001) + math.log(3.04 / 5 / 0.4 + 0.001)
-    assert expected == pytest.approx(0.656550, abs=1e-5)
+    # p(target | source) = (3 + 2 * 0.4) / (4 + 2), p(source | target) = (3 + 2 * 0.4) / (3 + 2); each by 0.4.
+    expected = math.log(3.8 / 6 / 0.4 + 0.001) + math.log(3.8 / 5 / 0.4 + 0.001)
+    assert expected == pytest.approx(1.102544, abs=1e-5)
     assert aligner.score(pair, evidence, np.array([0]), *options, 1) == pytest.approx(expected, abs=1e-5)
     # Without the pair's own link, 2.301909 of 3 are left of the cell, and of the column; 3.301909 of 4 of the row.
-    own = math.log(2.341909 / 5.301909 / 0.4 + 0.001) + math.log(2.341909 / 4.301909 / 0.4 + 0.001)
+    own = math.log(3.101909 / 5.301909 / 0.4 + 0.001) + math.log(3.101909 / 4.301909 / 0.4 + 0.001)
     assert aligner.score(pair, evidence, np.array([1]), *options, 1) == pytest.approx(own, abs=1e-5)
-    # Words that were never linked have the least value in each direction.
-    assert aligner.score(one_pair([2], [1]), evidence, np.array([0]), 2.0, 0.0, 0.001, -3.0, 1) == [-6.0]
+    # Words that were never linked: nothing but the pseudo count, 2 of 4 + 2 and 2 of 3 + 2.
+    never = math.log(2 / 6 + 0.001) + math.log(2 / 5 + 0.001)
+    assert aligner.score(one_pair([2], [1]), evidence, np.array([0]), *options, 1) == pytest.approx(never, abs=1e-5)
+    # Without a pseudo count, they have the least value in each direction.
+    assert aligner.score(one_pair([2], [1]), evidence, np.array([0]), 0.0, 0.001, -3.0, 1) == [-6.0]
+
+
+def test_words_without_counts_are_no_evidence() -> None:
+    _, aligner, evidence = hand_made()
+    # Word 0 of the source has no counts, and word 0 of the target neither: its probability is its share.
+    assert aligner.score(one_pair([0], [0]), evidence, np.array([0]), 2.0, 0.0, -3.0, 1) == pytest.approx(0, abs=1e-6)
 
 
 def test_a_pair_cannot_vouch_for_itself() -> None:

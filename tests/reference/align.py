@@ -241,7 +241,7 @@ def score(
                 cell = (other, word) if forward else (word, other)
                 total = sum(count for (s, t), count in left.items() if (s if forward else t) == other)
                 known = max(left.get(cell, 0.0), 0.0)
-                spread = options["pseudo"] * options["unknown"] * shares[word]
+                spread = options["pseudo"] * shares[word]
                 given += weight * (known + spread) / (max(total, 0.0) + options["pseudo"])
             values.append(max(np.log(given / shares[word] + options["mix"]), options["floor"]))
         return float(np.mean(values))

@@ -287,7 +287,7 @@ struct HeldEvidence {
 };
 
 auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& held, const Int64Array& own,
-           float pseudo, double unknown, double mix, double floor, std::size_t threads) {
+           float pseudo, double mix, double floor, std::size_t threads) {
     aligner.check(pairs);
     require(held.counts.size() == aligner.slots() && held.totals.columns.size() == aligner.columns(),
             "the counts are those of another table");
@@ -298,7 +298,7 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
     {
         const nb::gil_scoped_release unlocked;
         const align::Evidence evidence{
-            held.counts.data(), held.filter.get(), &held.totals, pseudo, unknown, mix, floor};
+            held.counts.data(), held.filter.get(), &held.totals, pseudo, mix, floor};
         align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);
@@ -385,7 +385,7 @@ void bind_align(nb::module_& module) {
         .def("expect", expect, nb::arg("pairs"), nb::arg("jumps"), nb::arg("counts"), nb::arg("threads"))
         .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("threads"))
         .def("score", score, nb::arg("pairs"), nb::arg("evidence"), nb::arg("own"), nb::arg("pseudo"),
-             nb::arg("unknown"), nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
+             nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
     module.def("symmetrize_links", symmetrize, nb::arg("forward"), nb::arg("backward"), nb::arg("how"));
 }
 

@@ -109,7 +109,7 @@ class Scorer {
         for (std::size_t at = 0; at < size; ++at) {
             const auto weight = static_cast<double>(sums[at].weight);
             const double ratio = given[at] / (weight * shares[words[at]]);
-            const double unknown = static_cast<double>(evidence_.pseudo) * evidence_.unknown * sums[at].value / weight;
+            const double unknown = static_cast<double>(evidence_.pseudo) * sums[at].value / weight;
             sum += std::max(log(ratio + unknown + evidence_.mix), evidence_.floor);
         }
         return sum / static_cast<double>(size);

@@ -15,10 +15,9 @@ struct Evidence {
     const std::int64_t* counts;  // of slots: expected numbers of agreed links, near the diagonal
     const CellFilter* filter;    // of the cells with counts
     const Totals* totals;
-    float pseudo;    // pseudo count of each word's row
-    double unknown;  // part of the pseudo count that is spread over all words by their shares
-    double mix;      // share of a word in the language itself that is always added
-    double floor;    // least value of a word
+    float pseudo;  // count that is added to each word, spread over the words of the other side by their shares
+    double mix;    // share of a word in the language itself that is always added
+    double floor;  // least value of a word
 };
 
 // Writes the score of each pair: the mean over words of log(p(word | other side) / p(word)), both directions added.

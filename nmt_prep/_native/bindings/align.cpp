@@ -190,7 +190,7 @@ align::Table* new_table(const Int64Array& offsets, const Int32Array& targets) {
 
 align::Table* restored_table(const Int64Array& first, const ByteArray& slots) {
     require(slots.size() % sizeof(align::Cell) == 0, "the lexical table is cut");
-    std::vector<align::Cell> cells(slots.size() / sizeof(align::Cell));
+    LargeVector<align::Cell> cells(slots.size() / sizeof(align::Cell));
     std::memcpy(cells.data(), slots.data(), slots.size());
     try {
         return new align::Table({first.data(), first.data() + first.size()}, std::move(cells));

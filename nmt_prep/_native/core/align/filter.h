@@ -37,7 +37,7 @@ class CellFilter {
         std::uint32_t shift;  // bits of a mixed word that do not matter; 0 in a row without cells
     };
     std::vector<Row> rows_;
-    std::vector<std::uint64_t> bits_;
+    LargeVector<std::uint64_t> bits_;
 };
 
 // Finds the cells of pairs; reuses its memory.
@@ -54,6 +54,7 @@ class CellFinder {
             const std::size_t some = filter.select(source[i], mixed_.data(), targets, places_.data());
             if (some == 0) continue;
             const Table::Row row = table.row(source[i]);
+            for (std::size_t k = 0; k < some; ++k) table.prefetch(row, target[places_[k]]);
             for (std::size_t k = 0; k < some; ++k) {
                 const std::int64_t slot = table.find(row, target[places_[k]]);
                 if (slot != Table::kNone) found(static_cast<std::uint32_t>(i), places_[k], slot);

@@ -30,7 +30,7 @@ Table::Table(const CellCounts& rows) : first_(rows.offsets.size()) {
     }
 }
 
-Table::Table(std::vector<std::int64_t> first, std::vector<Cell> slots)
+Table::Table(std::vector<std::int64_t> first, LargeVector<Cell> slots)
     : first_(std::move(first)), slots_(std::move(slots)) {
     const auto require = [](bool good) {
         if (!good) throw std::invalid_argument("the rows of the lexical table do not fit together");

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "text/huge_pages.h"
+
 namespace nmt_prep::align {
 
 // Expected counts are sums of whole numbers, so that they do not depend on the order of their terms: 1.0 is kOne.
@@ -35,12 +37,12 @@ class Table {
     explicit Table(const CellCounts& rows);
     // Takes over a layout: the slots of row i are [first[i], first[i + 1]).
     // Throws std::invalid_argument unless rows have a power of two of slots, and free ones.
-    Table(std::vector<std::int64_t> first, std::vector<Cell> slots);
+    Table(std::vector<std::int64_t> first, LargeVector<Cell> slots);
 
     std::size_t rows() const { return first_.size() - 1; }
     const std::vector<std::int64_t>& first() const { return first_; }
-    const std::vector<Cell>& slots() const { return slots_; }
-    std::vector<Cell>& slots() { return slots_; }
+    const LargeVector<Cell>& slots() const { return slots_; }
+    LargeVector<Cell>& slots() { return slots_; }
 
     // Counts of cells in the order of the slots; those of cells that the table lacks are left out.
     std::vector<std::int64_t> placed(const CellCounts& rows) const;
@@ -65,6 +67,10 @@ class Table {
             if (found == kFree) return kNone;
         }
     }
+    // Starts to load the slot where a search begins.
+    void prefetch(Row row, std::int32_t target) const {
+        __builtin_prefetch(&slots_[static_cast<std::size_t>(row.first + (start(target) & row.mask))]);
+    }
     static bool empty(Row row) { return row.mask == 0xFFFFFFFF; }
 
    private:
@@ -74,7 +80,7 @@ class Table {
     }
 
     std::vector<std::int64_t> first_;
-    std::vector<Cell> slots_;
+    LargeVector<Cell> slots_;
 };
 
 }  // namespace nmt_prep::align

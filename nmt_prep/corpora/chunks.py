@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+from _nmt_prep_core import count_newlines
 
 from nmt_prep.columns import LINES_PER_CHUNK
 from nmt_prep.errors import CorpusError, InvalidTextError
@@ -106,7 +107,7 @@ def few_lines(runs: Iterable[LineRun]) -> Iterator[LineRun]:
     """Splits runs so that none has more than :data:`~nmt_prep.columns.LINES_PER_CHUNK` lines."""
     for run in runs:
         data = run.data
-        if data.count(b"\n") <= LINES_PER_CHUNK:
+        if count_newlines(data) <= LINES_PER_CHUNK:
             yield run
             continue
         last_ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))[LINES_PER_CHUNK - 1 :: LINES_PER_CHUNK]

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from _nmt_prep_core import scan_lines
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.corpora.chunks import (
@@ -205,8 +206,7 @@ def text_bytes(array: pa.Array) -> int:
 
 def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPolicy, counts: Counter[str]) -> Block:
     """Splits whole lines of bytes into a block, with the faults of its lines."""
-    view = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(view == _NEWLINE)
+    ends, valid, has_returns = scan_lines(data)
     if data[-1] != _NEWLINE:
         ends = np.append(ends, len(data))
     starts = np.zeros_like(ends)
@@ -214,7 +214,7 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
     faults = np.zeros(len(ends), np.uint8)
     if policy.max_line_bytes is not None:
         faults[ends - starts > policy.max_line_bytes] = Fault.TOO_LONG
-    if not _is_utf8(data):
+    if not valid:
         for number in np.flatnonzero(faults == 0):
             try:
                 data[starts[number] : ends[number]].decode("utf-8")
@@ -223,22 +223,13 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
                     where = position + int(starts[number]) + error.start
                     raise text_error(path, line + int(number), where, error, "utf-8") from None
                 faults[number] = Fault.INVALID_TEXT
-    if policy.crlf == "strip" and b"\r\n" in data:
+    if policy.crlf == "strip" and has_returns:
         # The end of a line that is too long may be missing.
         kept = faults != Fault.TOO_LONG
-        returns = kept & (ends > starts) & (ends < len(data)) & (view[ends - 1] == _RETURN)
+        returns = kept & (ends > starts) & (ends < len(data))
+        returns &= np.frombuffer(data, np.uint8)[ends - 1] == _RETURN
         ends -= returns
         counts["carriage_returns"] += int(np.count_nonzero(returns))
     if not faults.any():
         return Block(data, starts, ends, line)
     return Block(data, starts, np.where(faults, starts, ends), line, faults)
-
-
-def _is_utf8(data: bytearray) -> bool:
-    """Returns True if the data are UTF-8. Arrow's check is much faster than Python's, which also finds the position."""
-    bounds = pa.py_buffer(np.array([0, len(data)], np.int64))
-    try:
-        pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(data)]).validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True

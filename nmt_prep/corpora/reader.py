@@ -182,19 +182,6 @@ class Reader(ABC):
         """
         return (batch.sound().side(side) for batch in self.pairs())
 
-    def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
-        """Yields every n-th line of :meth:`lines`: lines ``stride``, ``2 * stride`` and so on, counted from 1.
-
-        Args:
-            side: the side.
-            stride: n, 1 or more.
-            sound: true if no pair is known to have a fault, so that a reader may skip lines without decoding them.
-
-        Raises:
-            CorpusError: as :meth:`pairs`.
-        """
-        return every(self.lines(side), stride)
-
     def blocks(self, part: str) -> Iterator[Block]:
         """Yields the lines to read of one file.
 
@@ -212,8 +199,8 @@ class Reader(ABC):
         """
         return next(iter_blocks(self.files[part], self.policy))
 
-    def size_in_bytes(self, side: Side) -> int | None:
-        """Returns the size of the file that holds only the lines of one side; None for a format without such a file."""
+    def text_files(self, side: Side) -> Sequence[Path] | None:
+        """Returns the files that hold only the lines of one side, in UTF-8; None for a format without such files."""
         return None
 
 
@@ -236,10 +223,10 @@ class SeveralFiles(Reader):
     def lines(self, side: Side) -> Iterator[pa.Array]:
         return chain.from_iterable(reader.lines(side) for reader in self._readers)
 
-    def size_in_bytes(self, side: Side) -> int | None:
-        sizes = [reader.size_in_bytes(side) for reader in self._readers]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+    def text_files(self, side: Side) -> Sequence[Path] | None:
+        files = [reader.text_files(side) for reader in self._readers]
+        known = [each for each in files if each is not None]
+        return [*chain.from_iterable(known)] if len(known) == len(files) else None
 
 
 class Swapped(Reader):
@@ -259,11 +246,8 @@ class Swapped(Reader):
     def lines(self, side: Side) -> Iterator[pa.Array]:
         return self._reader.lines(_other(side))
 
-    def every(self, side: Side, stride: int, *, sound: bool) -> Iterator[pa.Array]:
-        return self._reader.every(_other(side), stride, sound=sound)
-
-    def size_in_bytes(self, side: Side) -> int | None:
-        return self._reader.size_in_bytes(_other(side))
+    def text_files(self, side: Side) -> Sequence[Path] | None:
+        return self._reader.text_files(_other(side))
 
 
 def numbered(batches: Iterator[PairBatch], first: int) -> Iterator[PairBatch]:

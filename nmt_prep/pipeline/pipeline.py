@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifes
 from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 from nmt_prep.progress import Progress
+from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.store import Store
 
@@ -359,8 +361,14 @@ class Pipeline:
                 os.path.relpath(path, directory) for path in files if not is_partial(path) and path.is_file()
             )
         with writing(directory):
-            sizes = {name: (directory / name).stat().st_size for name in names}
-            return {name: result.digests.get(name) or self._digests.digest(directory / name) for name in sizes}
+            for name in names:
+                (directory / name).stat()
+            unknown = [name for name in names if not result.digests.get(name)]
+            with ThreadPoolExecutor(available_cores()) as pool:
+                found = dict(
+                    zip(unknown, pool.map(self._digests.digest, map(directory.joinpath, unknown)), strict=True)
+                )
+            return {name: result.digests.get(name) or found[name] for name in names}
 
     def _begin(self, making: _Making) -> None:
         """Prepares a stage for its tasks."""

@@ -19,12 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.artefacts import atomic_write
+from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import SIDES, Config, ExistingVocab, Side
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import every_pair_line
+from nmt_prep.corpora.reader import every
+from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
@@ -36,6 +38,9 @@ from nmt_prep.stages.compile import Compile, corpus_files, reading_settings
 from nmt_prep.stages.compile_slices import CorpusFiles
 from nmt_prep.stages.compile_tasks import FAULTS
 from nmt_prep.stages.extract import Extract
+
+Text: TypeAlias = "tuple[memoryview, int]"
+r"""Lines of a sample in UTF-8, each followed by ``\n``, and their number."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class RawLines:
     read_bytes: int
     sound: bool
 
-    def sampled(self, budget: int) -> Iterator[pa.Array]:
+    def sampled(self, budget: int) -> Iterator[Text]:
         """Yields every n-th line for a budget in characters.
 
         Raises:
@@ -64,9 +69,13 @@ class RawLines:
         """
         try:
             reader = open_corpus(self.source.corpus, self.source.files, self.languages)
-            known = reader.size_in_bytes(self.side)
-            stride = stride_of(self.read_bytes if known is None else known, budget)
-            yield from reader.every(self.side, stride, sound=self.sound)
+            files = reader.text_files(self.side)
+            size = self.read_bytes if files is None else sum(path.stat().st_size for path in files)
+            stride = stride_of(size, budget)
+            if files is not None and self.sound:
+                yield from sampled_lines(files, stride, budget)
+            else:
+                yield from affordable(every(reader.lines(self.side), stride), budget)
         except CorpusError as error:
             raise self.source.explained(error) from error
 
@@ -85,13 +94,13 @@ class CleanedLines:
     side: Side
     bytes: int
 
-    def sampled(self, budget: int) -> Iterator[pa.Array]:
+    def sampled(self, budget: int) -> Iterator[Text]:
         """Yields every n-th line for a budget in characters.
 
         Raises:
             CorpusError: a part cannot be read.
         """
-        return every_pair_line(self.parts, self.side, stride_of(self.bytes, budget))
+        return affordable(every_pair_line(self.parts, self.side, stride_of(self.bytes, budget)), budget)
 
 
 @dataclass(frozen=True)
@@ -133,10 +142,11 @@ def sample_corpus(task: SampleTask, tick: Tick) -> SampleSize:
     """
     lines = size = 0
     with atomic_write(task.output) as beside, beside.open("wb") as output:
-        for sampled in affordable(task.lines.sampled(task.budget), task.budget):
-            size += output.write(joined_lines(sampled))
-            lines += len(sampled)
-            tick(len(sampled))
+        for text, count in task.lines.sampled(task.budget):
+            output.write(text)
+            size += len(text)
+            lines += count
+            tick(count)
     return SampleSize(lines, size)
 
 
@@ -234,7 +244,7 @@ def stride_of(size_in_bytes: int, budget: int) -> int:
     return int(size_in_bytes / budget / 2) + 1
 
 
-def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[pa.Array]:
+def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[Text]:
     """Yields stripped lines until they use up the budget. Reads no more of ``batches`` than needed.
 
     Args:
@@ -244,14 +254,19 @@ def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[pa.Array]:
     for batch in batches:
         lines = strip_lines(batch)
         ends = np.cumsum(pc.utf8_length(lines).to_numpy(zero_copy_only=False), dtype=np.int64)
-        yield lines[: int(np.searchsorted(ends, budget)) + 1]  # includes the line that uses up the budget
+        taken = lines[: int(np.searchsorted(ends, budget)) + 1]  # includes the line that uses up the budget
+        yield joined_lines(taken), len(taken)
         budget -= int(ends[-1])
         if budget <= 0:
             return
 
 
 def _join(parts: Sequence[Path], output: Path) -> None:
-    with atomic_write(output) as beside, beside.open("wb") as file:
-        for path in parts:
-            with path.open("rb") as part:
-                shutil.copyfileobj(part, file, 1 << 20)
+    with atomic_write(output) as beside:
+        if len(parts) == 1:
+            link_or_copy(parts[0], beside)
+            return
+        with beside.open("wb") as file:
+            for path in parts:
+                with path.open("rb") as part:
+                    shutil.copyfileobj(part, file, 1 << 20)

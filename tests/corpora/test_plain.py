@@ -55,4 +55,4 @@ def test_one_side_without_a_line(tmp_path: Path) -> None:
 def test_reading_one_side_does_not_open_the_other(tmp_path: Path) -> None:
     opened = reader(tmp_path, "plain", b"a\nb\n", b"\xff")
     assert [array.to_pylist() for array in opened.lines("source")] == [["a", "b"]]
-    assert opened.size_in_bytes("source") == 4
+    assert opened.text_files("source") == [tmp_path / "a.en"]

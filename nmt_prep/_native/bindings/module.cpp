@@ -20,4 +20,5 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_fasttext(module);
     nmt_prep::bind_align(module);
     nmt_prep::bind_health(module);
+    nmt_prep::bind_line_ends(module);
 }

@@ -1,0 +1,75 @@
+#include "text/line_ends.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "text.h"
+#include "text/utf8.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+std::size_t newlines(const ByteArray& data) {
+    const nb::gil_scoped_release unlocked;
+    return count_newlines(data.data(), data.size());
+}
+
+// Returns the positions of all newlines, whether the data are UTF-8, and whether "\r\n" occurs.
+auto scan(const ByteArray& data) {
+    std::unique_ptr<std::int64_t[]> ends;
+    std::size_t count;
+    bool valid;
+    bool returns;
+    {
+        const nb::gil_scoped_release unlocked;
+        count = count_newlines(data.data(), data.size());
+        ends = std::make_unique_for_overwrite<std::int64_t[]>(count);
+        find_newlines(data.data(), data.size(), count, ends.get());
+        valid = find_invalid_utf8(data.data(), data.size()) == data.size();
+        returns = has_carriage_returns(data.data(), data.size());
+    }
+    return std::tuple(own_by_numpy(std::move(ends), count), valid, returns);
+}
+
+// Returns the number of newlines of a block of a file, and its hash.
+auto facts(const ByteArray& data) {
+    const nb::gil_scoped_release unlocked;
+    return std::pair(count_newlines(data.data(), data.size()), hash_block(data.data(), data.size()));
+}
+
+void new_sampler(LineSampler* place, std::int64_t stride, std::int64_t budget) {
+    if (stride < 1 || budget < 1) throw nb::value_error("stride and budget must be 1 or more");
+    new (place) LineSampler(stride, budget);
+}
+
+// The array is a view that the next call changes.
+nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> feed(const nb::handle& self, const ByteArray& data, bool last) {
+    auto& sampler = nb::cast<LineSampler&>(self);
+    {
+        const nb::gil_scoped_release unlocked;
+        sampler.feed(data.data(), data.size(), last);
+    }
+    return {sampler.taken(), {sampler.taken_size()}, self};
+}
+
+}  // namespace
+
+void bind_line_ends(nb::module_& module) {
+    module.def("count_newlines", newlines, nb::arg("data"));
+    module.def("scan_lines", scan, nb::arg("data"));
+    module.def("block_facts", facts, nb::arg("data"));
+    nb::class_<LineSampler>(module, "LineSampler")
+        .def("__init__", new_sampler, nb::arg("stride"), nb::arg("budget"))
+        .def("feed", feed, nb::arg("data"), nb::arg("last"))
+        .def_prop_ro("done", &LineSampler::done)
+        .def_prop_ro("lines", &LineSampler::lines);
+}
+
+}  // namespace nmt_prep

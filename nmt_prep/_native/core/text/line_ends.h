@@ -1,0 +1,57 @@
+// The ends of lines in blocks of a file: finding, counting and taking every n-th line. A line ends at '\n' only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace nmt_prep {
+
+// Number of '\n' in the data.
+std::size_t count_newlines(const std::uint8_t* data, std::size_t size);
+
+// Writes the positions of the first `count` newlines, of which the data must have as many.
+void find_newlines(const std::uint8_t* data, std::size_t size, std::size_t count, std::int64_t* positions);
+
+// True if "\r\n" occurs.
+bool has_carriage_returns(const std::uint8_t* data, std::size_t size);
+
+// A hash of a block of a file, to notice that a file changed; for blocks of some kilobytes or more.
+std::uint64_t hash_block(const std::uint8_t* data, std::size_t size);
+
+// Takes every n-th line of a file, stripped of white space as by Python's str.strip, until the lines have used up a
+// budget of characters. The line that uses it up is the last one.
+class LineSampler {
+   public:
+    // Requires stride >= 1 and budget >= 1.
+    LineSampler(std::int64_t stride, std::int64_t budget) : stride_(stride), ahead_(stride - 1), budget_(budget) {}
+
+    // Reads the next block of the file, of any size; the last one of a file ends its last line. Collects the lines that
+    // it completes, each followed by '\n'. Throws InvalidTextError if one of them is not UTF-8.
+    void feed(const std::uint8_t* data, std::size_t size, bool last);
+
+    // The lines that the last call of feed() collected; valid until the next one.
+    const std::uint8_t* taken() const { return taken_.get(); }
+    std::size_t taken_size() const { return size_; }
+
+    bool done() const { return budget_ <= 0; }
+    std::int64_t lines() const { return lines_; }
+
+   private:
+    void take(const std::uint8_t* begin, const std::uint8_t* end);
+    void count_characters();
+
+    std::int64_t stride_;
+    std::int64_t ahead_;   // newlines before the next line to take
+    std::int64_t budget_;  // without the characters of the taken lines that are not counted yet
+    std::int64_t lines_ = 0;
+    bool inside_ = false;              // the last block ended inside a line
+    std::vector<std::uint8_t> begun_;  // the part of that line read so far
+    std::unique_ptr<std::uint8_t[]> taken_;
+    std::size_t size_ = 0;
+    std::size_t counted_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+}  // namespace nmt_prep

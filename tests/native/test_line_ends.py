@@ -1,0 +1,64 @@
+"""Finding and hashing lines in blocks: equal to the readable twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from _nmt_prep_core import LineSampler, block_facts, count_newlines, scan_lines
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference.line_ends import hash_block
+from tests.reference.utf8 import first_invalid
+
+BYTES = st.binary(max_size=200) | st.lists(st.sampled_from([b"\n", b"\r", b"ab", b"\xff", "中".encode()])).map(b"".join)
+
+
+@pytest.mark.parametrize(
+    ("data", "ends", "valid", "returns"),
+    [
+        (b"", [], True, False),
+        (b"a\nb", [1], True, False),
+        (b"a\r\n\n", [2, 3], True, True),
+        (b"a\rb\r", [], True, False),
+        (b"\r\r\n\xff", [2], False, True),
+    ],
+)
+def test_literal_scans(data: bytes, ends: list[int], valid: bool, returns: bool) -> None:
+    found, is_valid, has_returns = scan_lines(bytearray(data))
+    assert (found.tolist(), is_valid, has_returns) == (ends, valid, returns)
+    assert count_newlines(data) == len(ends)
+
+
+@given(data=BYTES, repeat=st.integers(1, 9))
+def test_scans_equal_those_of_the_twins(data: bytes, repeat: int) -> None:
+    data *= repeat
+    ends, valid, returns = scan_lines(data)
+    assert ends.tolist() == [place for place, byte in enumerate(data) if byte == ord("\n")]
+    assert valid == (first_invalid(data) == len(data))
+    assert returns == (b"\r\n" in data)
+    assert block_facts(data) == (data.count(b"\n"), hash_block(data))
+
+
+def test_literal_facts() -> None:
+    assert block_facts(b"") == (0, 1414850611196093534)
+    assert block_facts(b"a\nb\n" * 100) == (200, 4593212515620848)
+
+
+@given(data=st.binary(min_size=1, max_size=120), place=st.integers(0, 119), bit=st.integers(0, 7))
+def test_a_changed_bit_changes_the_hash(data: bytes, place: int, bit: int) -> None:
+    changed = bytearray(data)
+    changed[place % len(data)] ^= 1 << bit
+    assert block_facts(changed)[1] != block_facts(data)[1]
+    assert block_facts(data + b"\0")[1] != block_facts(data)[1]
+
+
+@pytest.mark.parametrize(("stride", "budget"), [(0, 1), (1, 0), (-1, 5)])
+def test_strides_and_budgets_below_1(stride: int, budget: int) -> None:
+    with pytest.raises(ValueError, match="stride and budget must be 1 or more"):
+        LineSampler(stride, budget)
+
+
+def test_views_of_a_sampler_outlive_its_name() -> None:
+    taken = LineSampler(1, 10).feed(np.frombuffer(b" a \nb", np.uint8), last=True)
+    assert bytes(taken) == b"a\nb\n"

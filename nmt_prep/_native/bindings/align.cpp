@@ -260,8 +260,8 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::siz
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        result = align::link(pairs.view(), aligner.parameters(), static_cast<align::Symmetrization>(how), threads,
-                             poll);
+        result =
+            align::link(pairs.view(), aligner.parameters(), static_cast<align::Symmetrization>(how), threads, poll);
     }
     auto links = std::make_unique_for_overwrite<std::int32_t[]>(2 * result.links.size());
     for (std::size_t i = 0; i < result.links.size(); ++i) {
@@ -297,8 +297,7 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        const align::Evidence evidence{
-            held.counts.data(), held.filter.get(), &held.totals, pseudo, mix, floor};
+        const align::Evidence evidence{held.counts.data(), held.filter.get(), &held.totals, pseudo, mix, floor};
         align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);
@@ -384,8 +383,8 @@ void bind_align(nb::module_& module) {
              nb::arg("forward"), nb::arg("backward"), nb::arg("null"), nb::arg("floor"), nb::arg("steepness"))
         .def("expect", expect, nb::arg("pairs"), nb::arg("jumps"), nb::arg("counts"), nb::arg("threads"))
         .def("link", link, nb::arg("pairs"), nb::arg("how"), nb::arg("threads"))
-        .def("score", score, nb::arg("pairs"), nb::arg("evidence"), nb::arg("own"), nb::arg("pseudo"),
-             nb::arg("mix"), nb::arg("floor"), nb::arg("threads"));
+        .def("score", score, nb::arg("pairs"), nb::arg("evidence"), nb::arg("own"), nb::arg("pseudo"), nb::arg("mix"),
+             nb::arg("floor"), nb::arg("threads"));
     module.def("symmetrize_links", symmetrize, nb::arg("forward"), nb::arg("backward"), nb::arg("how"));
 }
 

@@ -50,8 +50,7 @@ void expect_by_jumps(const Pairs& pairs, const Parameters& parameters, Expected&
             state.lattice.look_up(pairs, groups[at]);
             state.lattice.solve_forward(state.forward.data());
             state.lattice.solve_backward(state.backward.data());
-            state.lattice.for_each_agreed(
-                [&](std::int64_t slot, float agreed) { add(expected.cells, slot, agreed); });
+            state.lattice.for_each_agreed([&](std::int64_t slot, float agreed) { add(expected.cells, slot, agreed); });
         }
     });
     for (const Thread& state : states) {

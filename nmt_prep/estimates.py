@@ -14,13 +14,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log
 from pathlib import Path
+from typing import Any
 
 from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.dedup.spill import range_bytes
-from nmt_prep.cleaning.presets import effective_dedup
+from nmt_prep.cleaning.presets import effective_dedup, effective_rules
 from nmt_prep.cleaning.top import TOP
-from nmt_prep.config import Config, ExistingVocab
+from nmt_prep.cleaning.translation import TRANSLATION
+from nmt_prep.cleaning.translation.options import translation_options
+from nmt_prep.config import CleanSettings, Config, ExistingVocab
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora.parts import PART_BYTES
 from nmt_prep.engines.engine import BASE_MEMORY
@@ -30,6 +33,7 @@ from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
+from nmt_prep.stages.alignment import learning_memory
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
 from nmt_prep.stages.extract import wanted_by
@@ -141,11 +145,15 @@ def _unpacked(path: Path) -> float:
 _RATES = {"extract": 175e6, "compile": 112e6, "clean": 45e6, "sample": 180e6}
 """Bytes per second and worker; the rate of encode depends on the dialect."""
 
+_LEARNING, _LINKING = 3e6, 10e6
+"""Bytes per second and worker of learning word alignment in all its rounds, and of linking."""
+
 _DIGESTING = 1.3e9
 _WORKER_MEMORY = {
     "extract": 3_000_000,
     "compile": 65_000_000,
     "clean": 110_000_000,
+    "align": 60_000_000,
     "sample": 70_000_000,
     "encode": 60_000_000,
     "outputs": 90_000_000,
@@ -200,6 +208,7 @@ class StageEstimate:
         scratch: bytes of files that are deleted at the end of the stage.
         output: bytes of files that stay.
         origin: description of the measurement that this was scaled from.
+        learned: number of pairs that it learns word alignment from.
     """
 
     stage: str
@@ -208,6 +217,7 @@ class StageEstimate:
     scratch: float = 0.0
     output: float = 0.0
     origin: str = "built-in"
+    learned: int = 0
 
 
 def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) -> list[StageEstimate]:
@@ -226,6 +236,7 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
         "extract": (text, 0.0, file),
         "compile": (_COMPILED * text, 0.0, part),
         **_cleaning(config, corpora),
+        **({} if config.align is None else {"align": (0.2 * text, _COMPILED * text, part)}),
         **({} if existing else {"sample": (sample, sample, file), "vocab": (0.0, 0.0, text)}),
         "encode": (_RECORDS * text, _SPILLED * text, PART_BYTES),
         **({"outputs": (outputs.written, outputs.scratch, PART_BYTES)} if outputs.seconds else {}),
@@ -248,8 +259,11 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
                 rate = dialect_named(config.vocab.dialect).speed.encoding
             elif name == "outputs":
                 rate = work / outputs.seconds
+            elif name == "align":
+                rate = 1 / (1 / _LINKING + _learned(name, config, corpora) * BYTES_PER_PAIR / text / _LEARNING)
             seconds = work / busy * (1 / rate if note is None else note.seconds * note.workers / note.work)
-        stages.append(StageEstimate(name, seconds, memory, scratch, output, origin))
+        learned = _learned(name, config, corpora)
+        stages.append(StageEstimate(name, seconds, memory, scratch, output, origin, learned))
     return [*stages, StageEstimate("report", 0.1)]
 
 
@@ -285,6 +299,13 @@ def advice(config: Config, stages: Sequence[StageEstimate], machines: Machines) 
                 f"building a vocabulary takes about {gigabytes(stage.memory)} of memory on one machine, but "
                 f"engine.memory is {gigabytes(allowed)}: vocab stops with an error; raise engine.memory, or lower "
                 f"sample.bytes_per_corpus (now {config.sample.bytes_per_corpus:,})"
+            )
+        elif stage.learned and BASE_MEMORY + learning_memory(stage.learned) > allowed:
+            yield (
+                f"learning word alignment from {stage.learned:,} pairs takes about "
+                f"{gigabytes(BASE_MEMORY + learning_memory(stage.learned))} of memory, but engine.memory is "
+                f"{gigabytes(allowed)}: {stage.stage} stops with an error; raise engine.memory, or lower "
+                f"{'align' if stage.stage == 'align' else 'clean.rules.translation'}.pairs"
             )
         elif stage.memory > (allowed // machines.count if machines.dask else allowed):
             yield (
@@ -348,4 +369,21 @@ def _memory(
         each = max(each, int(2.5 * range_bytes(machines.share)))  # the records of a range, and the pairs to drop
     if note is not None and note.memory is not None:
         each = max(each, note.memory // note.workers)
-    return BASE_MEMORY * (workers if machines.dask else 1) + workers * each
+    base = BASE_MEMORY * (workers if machines.dask else 1)
+    return base + max(workers * each, learning_memory(_learned(name, config, corpora)))
+
+
+def _learned(name: str, config: Config, corpora: Sequence[CorpusSize]) -> int:
+    """Returns the number of pairs that a stage learns word alignment from; 0 if it does not learn."""
+    if name == "align" and config.align is not None and config.align.learns:
+        splits, most = config.align.splits or tuple(config.splits), config.align.pairs
+    elif name == "clean" and config.clean is not None and TRANSLATION in (rules := _rules(config.clean)):
+        options = translation_options(rules[TRANSLATION])
+        splits, most = config.clean.splits, options.pairs if options.learns else 0
+    else:
+        return 0
+    return min(int(sum(total(corpora, split) for split in splits) / BYTES_PER_PAIR), most)
+
+
+def _rules(settings: CleanSettings) -> dict[str, Any]:
+    return effective_rules(settings.preset, settings.rules)

@@ -93,6 +93,17 @@ def test_outputs_are_estimated() -> None:
     assert round(predicted(**linked, workers=1)["outputs"].scratch / 1e6) == 4250
 
 
+def test_learning_of_alignment_is_estimated() -> None:
+    found = predicted(align={}, workers=1)["align"]
+    assert round(found.seconds, 2) == 150.0  # 1 GB at 10 MB/s, and a million pairs of 150 bytes at 3 MB/s
+    assert (found.memory, found.learned) == (200_000_000 + 140 * 4_194_304, 1_000_000)
+    assert predicted([CorpusSize("train", 1.5e6)], align={})["align"].memory == 200_000_000 + 140 * 1_000_000
+    given = predicted(align={"model": "x.model"}, workers=1)["align"]
+    assert (round(given.seconds, 2), given.memory, given.learned) == (100.0, 260_000_000, 0)
+    assert predicted(clean={"preset": "standard"})["clean"].learned == 1_000_000
+    assert predicted(clean={"preset": "light"})["clean"].learned == 0
+
+
 def test_measurements_of_outputs_are_of_the_same_list() -> None:
     chosen = [{"kind": "text", "pieces": False}]
     same = [{**chosen[0], "name": "other", "shards": {"train": 7}}]
@@ -163,12 +174,16 @@ def test_no_advice_if_nothing_is_wrong(tmp_path: Path) -> None:
 
 
 def test_advice(tmp_path: Path) -> None:
-    checked = corpus_config(tmp_path / "run", engine={"memory": "300MB"}, records={"shards": {"train": 4}})
+    checked = corpus_config(tmp_path / "run", engine={"memory": "300MB"}, records={"shards": {"train": 4}}, align={})
     machines = Machines(64, 32, 300_000_000)
     found = estimate(checked, given_corpora(checked, 10**12), machines)
     text = "\n".join(advice(checked, found, machines))
     assert "building a vocabulary takes about " in text
     assert "vocab stops with an error; raise engine.memory, or lower sample.bytes_per_corpus (now 100,000,000)" in text
     assert "more than engine.memory gives it; use fewer workers, or raise engine.memory" in text
+    assert (
+        "learning word alignment from 1,000,000 pairs takes about 787.2 MB of memory, but engine.memory is 300.0 MB: "
+        "align stops with an error; raise engine.memory, or lower align.pairs"
+    ) in text
     assert f"are needed below {tmp_path / 'run'}, where " in text
     assert "4 shards are 4 tasks for 64 workers; raise records.shards.train" in text

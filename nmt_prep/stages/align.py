@@ -28,7 +28,7 @@ from nmt_prep.errors import AlignmentModelError, OutputError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
-from nmt_prep.stages.alignment import LEARNING_VERSION, LearningRounds, shards_for
+from nmt_prep.stages.alignment import LEARNING_VERSION, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.pair_sample import SamplePart, SampleRounds
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 
@@ -274,6 +274,7 @@ class Align(Stage[AlignOutput, Aligned]):
 def _learned(job: Job, settings: AlignSettings, text: list[SamplePart], prior: Path | None) -> Rounds[Path | None]:
     """Yields the rounds that learn the model; returns its file, or the given one if there are no pairs."""
     pairs = min(settings.pairs, sum(part.pairs for part in text))
+    check_memory(job, pairs, "align")
     shards = shards_for(job.config.engine.memory, pairs)
     name = "pairs"
     samples = yield from SAMPLE.draw({name: text}, {name: settings.pairs}, {name: shards}, job.config.seed, job.scratch)

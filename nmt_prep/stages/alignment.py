@@ -20,7 +20,10 @@ from nmt_prep.align.training import Counter, updated
 from nmt_prep.columns import TextColumn
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.engines import Tick
+from nmt_prep.engines.engine import BASE_MEMORY
+from nmt_prep.errors import AlignmentModelError
 from nmt_prep.pipeline.rounds import Round, Rounds
+from nmt_prep.pipeline.stage import Job
 
 SETTINGS = Settings(table=1 << 22)
 """The size of the lexical table does not follow from the memory of the engine: models depend on it."""
@@ -34,6 +37,48 @@ LEARNING_VERSION = 2
 MOST_SHARDS = 16
 SHARD_PAIRS = 20_000
 """Least number of pairs in a shard, about."""
+
+
+_CELL_MEMORY = 140
+"""Bytes that making a model takes for each pair of words in its table, about."""
+
+_PAIR_CELLS = 100
+"""Pairs of words that a pair of lines adds to a table that is not full, about."""
+
+_SMALL_MODEL = 100_000_000
+"""Bytes that making a model may take whatever the memory of the engine is."""
+
+
+def learning_memory(pairs: int) -> int:
+    """Returns the bytes that the task takes that makes a model from this many pairs, about."""
+    return _CELL_MEMORY * min(SETTINGS.table, _PAIR_CELLS * pairs)
+
+
+def check_memory(job: Job, pairs: int, section: str, models: int = 1) -> None:
+    """Checks that the tasks that make models fit the memory of the engine.
+
+    Args:
+        job: the job of the stage.
+        pairs: most pairs that a model learns from.
+        section: part of the config with the option ``pairs``, for the message.
+        models: number of models that are learned side by side.
+
+    Raises:
+        AlignmentModelError: they do not fit.
+    """
+    engine, workers = job.config.engine, job.engine.workers
+    side_by_side = min(models, workers)
+    base = BASE_MEMORY * (1 if engine.kind == "local" else workers)
+    share = max((engine.memory - base) // side_by_side, _SMALL_MODEL)
+    needed = learning_memory(pairs)
+    if needed <= share:
+        return
+    fitting = share // (_CELL_MEMORY * _PAIR_CELLS)
+    raise AlignmentModelError(
+        f"{section}: learning from {pairs:,} pairs takes about {(base + needed * side_by_side) / 1e6:,.0f} MB of "
+        f"memory, but engine.memory is {engine.memory / 1e6:,.0f} MB; raise engine.memory, set {section}.pairs to "
+        f"{fitting:,} or less, or name a model that was learned before ({section}.model)"
+    )
 
 
 def shards_for(memory: int, pairs: int) -> int:

@@ -26,7 +26,7 @@ from nmt_prep.cleaning.translation.options import SCORE_EDGES, TranslationOption
 from nmt_prep.cleaning.translation.threshold import auto_threshold, expected
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
-from nmt_prep.stages.alignment import LearningRounds, shards_for
+from nmt_prep.stages.alignment import LearningRounds, check_memory, shards_for
 from nmt_prep.stages.clean_tasks import CorpusTask, PartFiles, PartResult, made_files
 from nmt_prep.stages.clean_translation_tasks import (
     EDGES,
@@ -210,7 +210,10 @@ def _samples(job: Job, corpora: Sequence[TranslationCorpus]) -> Rounds[dict[str,
             SamplePart(part.files.part, part.pairs, corpus.of.corpus) for corpus in own for part in corpus.parts
         ]
         most[name] = options.pairs if options.learns else REPAIRED_PAIRS * len(own)
-        shards[name] = shards_for(job.config.engine.memory, min(most[name], sum(map(_pairs, own))))
+        drawn = min(most[name], sum(map(_pairs, own)))
+        if options.learns:
+            check_memory(job, drawn, "clean.rules.translation", len(named))
+        shards[name] = shards_for(job.config.engine.memory, drawn)
     samples = yield from SAMPLE.draw(parts, most, shards, job.config.seed, job.scratch / TRANSLATION)
     return {
         name: _Text(own, samples[name], model_path(own[0].options.model, job.base_dir)) for name, own in named.items()

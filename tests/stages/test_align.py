@@ -137,3 +137,16 @@ def test_shares_and_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pyt
 def test_splits_that_do_not_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"align\.splits names 'dve'; the splits are train"):
         config_of(tmp_path, write(tmp_path, "c", PAIRS[:9]), align={"splits": ["dve"]})
+
+
+def test_memory_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alignment, "_PAIR_CELLS", 10_000)
+    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), align={}, engine={"memory": "256MB"})
+    with pytest.raises(AlignmentModelError) as caught:
+        align(tmp_path, config)
+    assert str(caught.value) == (
+        "align: learning from 400 pairs takes about 760 MB of memory, but engine.memory is 256 MB; raise "
+        "engine.memory, set align.pairs to 71 or less, or name a model that was learned before (align.model)"
+    )
+    assert not (tmp_path / "run" / "aligned").exists()
+    align(tmp_path, config.model_copy(update={"engine": config.engine.model_copy(update={"memory": 760_000_000})}))

@@ -1,0 +1,108 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sentencepiece/bpe_trainer.h"
+#include "sentencepiece/file.h"
+#include "sentencepiece/training_text.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using sentencepiece::BpeTrainer;
+using sentencepiece::CharacterCount;
+using sentencepiece::PieceOptions;
+using sentencepiece::TextRules;
+using sentencepiece::TrainingText;
+
+void make_text(TrainingText* place, const nb::bytes& charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces,
+               bool whitespace_is_suffix, bool split_by_whitespace, bool whitespace_only_pieces,
+               std::vector<std::string> separate, std::string delimiter, std::size_t longest_line,
+               std::size_t most_lines) {
+    TextRules rules;
+    rules.normalizer.charsmap.assign(charsmap.c_str(), charsmap.size());
+    rules.normalizer.add_dummy_prefix = add_dummy_prefix;
+    rules.normalizer.remove_extra_whitespaces = remove_extra_whitespaces;
+    rules.whitespace_is_suffix = whitespace_is_suffix;
+    rules.split_by_whitespace = split_by_whitespace;
+    rules.whitespace_only_pieces = whitespace_only_pieces;
+    rules.separate = std::move(separate);
+    rules.delimiter = std::move(delimiter);
+    rules.longest_line = longest_line;
+    rules.most_lines = most_lines;
+    new (place) TrainingText(rules);
+}
+
+void add(TrainingText& text, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
+    SignalPoll poll;
+    const nb::gil_scoped_release unlocked;
+    text.add(text_view(data, offsets), threads, poll);
+}
+
+// Returns code points and counts of the characters of a vocabulary, as `covered_characters`.
+auto covered(TrainingText& text, const std::vector<std::uint32_t>& required, float coverage) {
+    std::vector<CharacterCount> found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = text.characters();
+        if (!found.empty()) found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
+    }
+    std::vector<std::pair<std::uint32_t, std::int64_t>> characters;
+    for (const auto& [point, count] : found) characters.emplace_back(point, count);
+    return characters;
+}
+
+PieceOptions piece_options(std::uint32_t longest, bool split_by_script, bool split_by_number, bool split_by_whitespace,
+                           bool split_digits, bool whitespace_is_suffix, bool whitespace_only_pieces) {
+    return {longest,      split_by_script,      split_by_number,       split_by_whitespace,
+            split_digits, whitespace_is_suffix, whitespace_only_pieces};
+}
+
+// Returns the pieces of up to `merges` merges in order. Frees the words of the text.
+std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& options,
+                                   const std::vector<std::uint32_t>& characters, std::size_t merges,
+                                   const nb::callable& progress) {
+    SignalPoll poll;
+    const auto report = [&](std::size_t found) {
+        poll();
+        const nb::gil_scoped_acquire locked;
+        progress(found);
+    };
+    std::vector<char32_t> points(characters.begin(), characters.end());
+    std::ranges::sort(points);
+    const nb::gil_scoped_release unlocked;
+    BpeTrainer trainer(options, std::move(points));
+    trainer.read(text.words());
+    text.release();
+    trainer.learn(merges, report);
+    return trainer.pieces();
+}
+
+}  // namespace
+
+void bind_sentencepiece_training(nb::module_& module) {
+    nb::class_<PieceOptions>(module, "SentencePieceOptions")
+        .def(nb::new_(&piece_options), nb::arg("longest"), nb::arg("split_by_script"), nb::arg("split_by_number"),
+             nb::arg("split_by_whitespace"), nb::arg("split_digits"), nb::arg("whitespace_is_suffix"),
+             nb::arg("whitespace_only_pieces"));
+    nb::class_<TrainingText>(module, "SentencePieceTrainingText")
+        .def("__init__", &make_text, nb::arg("charsmap"), nb::arg("add_dummy_prefix"),
+             nb::arg("remove_extra_whitespaces"), nb::arg("whitespace_is_suffix"), nb::arg("split_by_whitespace"),
+             nb::arg("whitespace_only_pieces"), nb::arg("separate"), nb::arg("delimiter"), nb::arg("longest_line"),
+             nb::arg("most_lines"))
+        .def("add", &add, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
+        .def_prop_ro("lines", &TrainingText::lines)
+        .def_prop_ro("too_long", &TrainingText::too_long)
+        .def_prop_ro("memory", &TrainingText::memory)
+        .def("covered", &covered, nb::arg("required"), nb::arg("coverage"))
+        .def("learn_bpe", &learn_bpe, nb::arg("options"), nb::arg("characters"), nb::arg("merges"),
+             nb::arg("progress"));
+}
+
+}  // namespace nmt_prep

@@ -1,0 +1,109 @@
+// Text to train a SentencePiece model from, prepared as the sentencepiece library does: lines are normalised and divided
+// into words, of which only the distinct ones are kept, with their counts.
+//
+// Within the core the escaped space (U+2581) is the single byte 0x20, as in normalizer.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sentencepiece/normalizer.h"
+#include "sentencepiece/trie.h"
+#include "text/batch.h"
+#include "text/count_table.h"
+
+namespace nmt_prep::sentencepiece {
+
+struct TextRules {
+    NormalizerSpec normalizer;
+    bool whitespace_is_suffix = false;
+    bool split_by_whitespace = true;     // else a line is one word
+    bool whitespace_only_pieces = false;  // consecutive spaces stay together
+    std::vector<std::string> separate;   // texts that become boundaries: special and user-defined pieces
+    std::string delimiter;               // becomes a boundary as well; may be empty
+    std::size_t longest_line = 4192;     // bytes; longer lines are skipped
+    std::size_t most_lines = 0;          // lines after so many are ignored; 0 for no limit
+};
+
+// A character and how often it occurs.
+using CharacterCount = std::pair<char32_t, std::int64_t>;
+
+class TrainingText {
+   public:
+    // Throws NotCovered if the core cannot apply the rules.
+    explicit TrainingText(const TextRules& rules);
+    TrainingText(const TrainingText&) = delete;
+    TrainingText& operator=(const TrainingText&) = delete;
+
+    // Reads lines. Throws InvalidTextError if a line is not UTF-8; the text is then incomplete.
+    void add(const TextView& text, std::size_t threads, const Poll& poll);
+
+    // Lines that were read, without empty ones and those with the character for uncovered ones; of these, lines that were
+    // too long.
+    std::size_t lines() const { return lines_; }
+    std::size_t too_long() const { return too_long_; }
+
+    // All distinct words with their counts, in unspecified order. Valid until the next `add` or `release`.
+    const CountTable& words() { return join_tables(tables_); }
+
+    // Bytes of memory that the words take.
+    std::size_t memory() const;
+
+    // Frees the words.
+    void release() { tables_.clear(); }
+
+    // Returns the characters of all words with their counts, in order of code points. Boundaries count as
+    // kBoundaryPoint; NUL does not count.
+    std::vector<CharacterCount> characters();
+
+   private:
+    struct Scratch {
+        std::vector<std::uint8_t> buffer;
+    };
+    std::size_t take(const TextView& text);
+    void add_line(const std::uint8_t* line, std::size_t size, Scratch& scratch, CountTable& table) const;
+    std::size_t separated(std::uint8_t* text, std::size_t size) const;
+    std::size_t delimited(std::uint8_t* text, std::size_t size) const;
+
+    TextRules rules_;
+    Normalizer normalizer_;
+    Trie separate_;
+    std::array<bool, 256> begins_separate_{};
+    std::string delimiter_;
+    std::vector<CountTable> tables_;  // one per thread
+    std::size_t lines_ = 0;
+    std::size_t too_long_ = 0;
+};
+
+// Calls visit(string_view) for each word of a normalised text.
+template <class Visit>
+void for_each_word(std::string_view text, const TextRules& rules, const Visit& visit) {
+    if (text.empty()) return;
+    if (!rules.split_by_whitespace) {
+        visit(text);
+        return;
+    }
+    const bool grouped = rules.whitespace_only_pieces;
+    std::size_t start = 0;
+    for (std::size_t at = 1; at < text.size(); ++at) {
+        const bool space = text[at] == ' ', after_space = text[at - 1] == ' ';
+        const bool begins = rules.whitespace_is_suffix ? after_space && !(grouped && space)
+                                                       : space && !(grouped && after_space);
+        if (!begins) continue;
+        visit(text.substr(start, at - start));
+        start = at;
+    }
+    visit(text.substr(start));
+}
+
+// Chooses the characters of a vocabulary: the required ones, then the most frequent ones up to this share of all. They
+// are returned by descending count, then by code point. Requires counts.
+std::vector<CharacterCount> covered_characters(const std::vector<CharacterCount>& counts,
+                                               const std::vector<char32_t>& required, float coverage);
+
+}  // namespace nmt_prep::sentencepiece

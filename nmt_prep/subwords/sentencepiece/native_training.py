@@ -1,0 +1,192 @@
+"""Trains SentencePiece BPE models with the native core: the same pieces and scores as the library, and the same file.
+
+Lines are normalised and divided into words as they are read, and only the distinct words are kept.
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.runtime import available_cores
+from nmt_prep.subwords.sentencepiece.model_file import Piece, PieceType, Value, model_file, typed_settings
+from nmt_prep.subwords.sentencepiece.process import LibraryError
+from nmt_prep.subwords.tokenizer import ProgressCallback
+
+_DEFAULTS: Mapping[str, Value] = {
+    "add_dummy_prefix": True,
+    "allow_whitespace_only_pieces": False,
+    "bos_piece": "<s>",
+    "control_symbols": (),
+    "eos_piece": "</s>",
+    "hard_vocab_limit": True,
+    "input_sentence_size": 0,
+    "max_sentence_length": 4192,
+    "max_sentencepiece_length": 16,
+    "pad_piece": "<pad>",
+    "pretokenization_delimiter": "",
+    "remove_extra_whitespaces": True,
+    "required_chars": "",
+    "split_by_number": True,
+    "split_by_unicode_script": True,
+    "split_by_whitespace": True,
+    "split_digits": False,
+    "treat_whitespace_as_suffix": False,
+    "unk_piece": "<unk>",
+    "user_defined_symbols": (),
+}
+_UNCOVERED = "\u2585"
+_LEAST_SYMBOLS = 64  # of which one may begin with another; the library looks no further
+
+
+def library_reason(settings: Mapping[str, Any]) -> str | None:
+    """Returns why the library must train with these settings; None if the native core can.
+
+    Args:
+        settings: arguments of ``SentencePieceTrainer.train``.
+    """
+    if settings["model_type"] != "bpe":
+        return f"{settings['model_type']} models"
+    given = {**_DEFAULTS, **typed_settings(settings)}
+    for name in ("auto_character_coverage", "normalization_rule_tsv", "seed_sentencepieces_file", "use_all_vocab"):
+        if given.get(name):
+            return name
+    if given["input_sentence_size"] and given.get("shuffle_input_sentence", True):
+        return "shuffle_input_sentence"
+    if any(character in str(given["required_chars"]) for character in (" ", _UNCOVERED)):
+        return "white space or U+2585 in required_chars"
+    return None
+
+
+def train_natively(
+    columns: Iterator[TextColumn], settings: Mapping[str, Any], progress: ProgressCallback | None
+) -> bytes:
+    """Trains a model and returns the bytes of its file.
+
+    Args:
+        columns: lines to train from, as valid UTF-8.
+        settings: arguments of ``SentencePieceTrainer.train`` that the core can train with.
+        progress: called with the steps of the training.
+
+    Raises:
+        LibraryError: the library would refuse to train, with this message.
+    """
+    report = progress or (lambda kind, numbers: None)
+    given = {**_DEFAULTS, **typed_settings(settings)}
+    charsmap = _charsmap(str(given["normalization_rule_name"]))
+    special = _special_pieces(given)
+    text = _read(columns, given, charsmap, [piece.text for piece in special.values()])
+    if text.too_long:
+        report("skipped", {"lines": text.too_long})
+    if text.lines == text.too_long:
+        raise LibraryError("sentences_.empty()")
+    characters = text.covered([ord(character) for character in str(given["required_chars"])], given["character_coverage"])
+    if not characters:
+        raise LibraryError("all_chars_count is 0")
+    size, fixed = int(str(given["vocab_size"])), len(special) + len(characters)
+    if fixed > size:
+        raise LibraryError(f"Vocabulary size is smaller than required_chars. {size} vs {fixed}.")
+    report("step", {"step": "learning merges"})
+    merged = text.learn_bpe(
+        SentencePieceOptions(
+            longest=given["max_sentencepiece_length"],
+            split_by_script=given["split_by_unicode_script"],
+            split_by_number=given["split_by_number"],
+            split_by_whitespace=given["split_by_whitespace"],
+            split_digits=given["split_digits"],
+            whitespace_is_suffix=given["treat_whitespace_as_suffix"],
+            whitespace_only_pieces=given["allow_whitespace_only_pieces"],
+        ),
+        [point for point, _ in characters],
+        size - fixed,
+        lambda merges: report("merges", {"size": fixed + merges, "target": size}),
+    )
+    learnt = [*merged, *(chr(point) for point, _ in characters)]
+    pieces = _numbered(special, [Piece(piece, -float(number)) for number, piece in enumerate(learnt)], size)
+    if given["hard_vocab_limit"] and len(pieces) != size:
+        raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {len(pieces)}.")
+    return model_file(pieces, typed_settings(settings) | {"vocab_size": len(pieces)}, charsmap)
+
+
+def _charsmap(name: str) -> bytes:
+    """Returns the compiled rules of a normalization, which are those of the library."""
+    if name == "identity":
+        return b""
+    packed = resources.files(__package__).joinpath("charsmaps", f"{name}.xz").read_bytes()
+    return lzma.decompress(packed)
+
+
+def _special_pieces(given: Mapping[str, Any]) -> dict[int, Piece]:
+    """Returns special, control, user-defined and byte pieces by their ids.
+
+    Raises:
+        LibraryError: a piece is defined twice.
+    """
+    names = {key: given[f"{key}_piece"] for key in ("unk", "bos", "eos", "pad") if given[f"{key}_id"] >= 0}
+    types = {key: PieceType.UNKNOWN if key == "unk" else PieceType.CONTROL for key in names}
+    special = {given[f"{key}_id"]: Piece(name, 0.0, types[key]) for key, name in names.items()}
+    others = [(name, PieceType.CONTROL) for name in given["control_symbols"]]
+    others += [(name, PieceType.USER_DEFINED) for name in given["user_defined_symbols"]]
+    if given["byte_fallback"]:
+        others += [(f"<0x{byte:02X}>", PieceType.BYTE) for byte in range(256)]
+    ids = {name: given[f"{key}_id"] for key, name in names.items() if key != "unk"}
+    seen = set[str]()
+    number = 0
+    for name, kind in others:
+        if name in seen:
+            raise LibraryError(f"{name} is already defined.")
+        seen.add(name)
+        if name not in ids:
+            while number in special:
+                number += 1
+        special[ids.get(name, number)] = Piece(name, 0.0, kind)
+    return special
+
+
+def _read(
+    columns: Iterator[TextColumn], given: Mapping[str, Any], charsmap: bytes, separate: Sequence[str]
+) -> SentencePieceTrainingText:
+    text = SentencePieceTrainingText(
+        charsmap=charsmap,
+        add_dummy_prefix=given["add_dummy_prefix"],
+        remove_extra_whitespaces=given["remove_extra_whitespaces"],
+        whitespace_is_suffix=given["treat_whitespace_as_suffix"],
+        split_by_whitespace=given["split_by_whitespace"],
+        whitespace_only_pieces=given["allow_whitespace_only_pieces"],
+        separate=list(separate),
+        delimiter=given["pretokenization_delimiter"],
+        longest_line=given["max_sentence_length"],
+        most_lines=given["input_sentence_size"],
+    )
+    threads = available_cores()
+    for column in columns:
+        text.add(column.data, column.offsets, threads)
+    return text
+
+
+def _numbered(special: Mapping[int, Piece], learnt: Sequence[Piece], size: int) -> list[Piece]:
+    """Returns all pieces in order of their ids.
+
+    Raises:
+        LibraryError: a piece occurs twice, or there are too few for the ids of the special ones.
+    """
+    pieces = list[Piece]()
+    remaining = iter(learnt)
+    for number in range(size):
+        piece = special.get(number) or next(remaining, None)
+        if piece is None:
+            continue
+        if number in special and len(pieces) != number:
+            raise LibraryError(f"there are only {len(pieces)} pieces before the one with the id {number}, {piece.text}")
+        pieces.append(piece)
+    texts = set[str]()
+    for piece in pieces:
+        if piece.text in texts:
+            raise LibraryError(f"{piece.text} is already defined")
+        texts.add(piece.text)
+    return pieces

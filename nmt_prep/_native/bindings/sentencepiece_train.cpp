@@ -17,9 +17,13 @@ namespace {
 
 using sentencepiece::BpeTrainer;
 using sentencepiece::CharacterCount;
+using sentencepiece::Piece;
 using sentencepiece::PieceOptions;
+using sentencepiece::PieceType;
 using sentencepiece::TextRules;
 using sentencepiece::TrainingText;
+
+using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void make_text(TrainingText* place, const nb::bytes& charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces,
                bool whitespace_is_suffix, bool split_by_whitespace, bool whitespace_only_pieces,
@@ -84,9 +88,21 @@ std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& optio
     return trainer.pieces();
 }
 
+nb::bytes write_pieces(const std::vector<std::string>& texts, const FloatArray& scores, const ByteArray& types) {
+    if (scores.size() != texts.size() || types.size() != texts.size())
+        throw nb::value_error("there must be a score and a type for each piece");
+    std::vector<Piece> pieces;
+    pieces.reserve(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        pieces.push_back({texts[i], scores.data()[i], static_cast<PieceType>(types.data()[i])});
+    const std::string bytes = sentencepiece::write_pieces(pieces);
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
 }  // namespace
 
 void bind_sentencepiece_training(nb::module_& module) {
+    module.def("write_sentencepiece_pieces", &write_pieces, nb::arg("texts"), nb::arg("scores"), nb::arg("types"));
     nb::class_<PieceOptions>(module, "SentencePieceOptions")
         .def(nb::new_(&piece_options), nb::arg("longest"), nb::arg("split_by_script"), nb::arg("split_by_number"),
              nb::arg("split_by_whitespace"), nb::arg("split_digits"), nb::arg("whitespace_is_suffix"),

@@ -7,9 +7,13 @@ numbers; it ignores deprecated options.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import write_sentencepiece_pieces
 
 Value = bool | int | float | str | bytes | tuple[str, ...]
 
@@ -27,12 +31,18 @@ class PieceType(IntEnum):
     BYTE = 6
 
 
-class Piece(NamedTuple):
-    """A piece of a model."""
+class Pieces(NamedTuple):
+    """Pieces of a model in order of their ids.
 
-    text: str
-    score: float
-    type: PieceType = PieceType.NORMAL
+    Attributes:
+        texts: the pieces.
+        scores: their scores, float32, shape ``[pieces]``.
+        types: their types, values of :class:`PieceType`, uint8, shape ``[pieces]``.
+    """
+
+    texts: list[str]
+    scores: npt.NDArray[np.float32]
+    types: npt.NDArray[np.uint8]
 
 
 _TRAINER_FIELDS: Mapping[str, tuple[int, type]] = {
@@ -99,29 +109,21 @@ def _typed(value: Any, kind: type) -> Value:
     return value if kind is bytes else kind(str(value))
 
 
-def model_file(pieces: Iterable[Piece], settings: Mapping[str, Value], charsmap: bytes) -> bytes:
+def model_file(pieces: Pieces, settings: Mapping[str, Value], charsmap: bytes) -> bytes:
     """Returns the bytes of a model's file.
 
     Args:
-        pieces: the pieces in order of their ids.
+        pieces: the pieces.
         settings: options as :func:`typed_settings` returns them.
         charsmap: the compiled rules of normalization.
     """
-    out = bytearray()
-    for piece in pieces:
-        out += _message(1, _piece(piece))
     trainer: list[tuple[int, Value]] = [(3, _MODEL_TYPES[str(settings["model_type"])])]
     trainer += [(number, settings[name]) for name, (number, _) in _TRAINER_FIELDS.items() if name in settings]
-    out += _message(2, b"".join(_fields(sorted(trainer, key=lambda field: field[0]))))
+    trainer.sort(key=lambda field: field[0])
     normalizer = settings | {"precompiled_charsmap": charsmap}
     values = [(number, normalizer[name]) for name, (number, _) in _NORMALIZER_FIELDS.items() if name in normalizer]
-    out += _message(3, b"".join(_fields(values)))
-    return bytes(out)
-
-
-def _piece(piece: Piece) -> bytes:
-    kind = b"" if piece.type is PieceType.NORMAL else b"\x18" + varint(piece.type)
-    return _message(1, piece.text.encode()) + b"\x15" + struct.pack("<f", piece.score) + kind
+    written = write_sentencepiece_pieces(*pieces)
+    return written + _message(2, b"".join(_fields(trainer))) + _message(3, b"".join(_fields(values)))
 
 
 def _fields(values: Sequence[tuple[int, Value]]) -> Iterator[bytes]:

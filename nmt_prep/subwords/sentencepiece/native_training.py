@@ -5,16 +5,18 @@ Lines are normalised and divided into words as they are read, and only the disti
 
 from __future__ import annotations
 
-import lzma
+import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.sentencepiece.model_file import Piece, PieceType, Value, model_file, typed_settings
+from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, Value, model_file, typed_settings
 from nmt_prep.subwords.sentencepiece.process import LibraryError
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
@@ -80,7 +82,7 @@ def train_natively(
     given = {**_DEFAULTS, **typed_settings(settings)}
     charsmap = _charsmap(str(given["normalization_rule_name"]))
     special = _special_pieces(given)
-    text = _read(columns, given, charsmap, [piece.text for piece in special.values()])
+    text = _read(columns, given, charsmap, [name for name, _ in special.values()])
     if text.too_long:
         report("skipped", {"lines": text.too_long})
     if text.lines == text.too_long:
@@ -107,21 +109,21 @@ def train_natively(
         lambda merges: report("merges", {"size": fixed + merges, "target": size}),
     )
     learnt = [*merged, *(chr(point) for point, _ in characters)]
-    pieces = _numbered(special, [Piece(piece, -float(number)) for number, piece in enumerate(learnt)], size)
-    if given["hard_vocab_limit"] and len(pieces) != size:
-        raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {len(pieces)}.")
-    return model_file(pieces, typed_settings(settings) | {"vocab_size": len(pieces)}, charsmap)
+    pieces = _numbered(special, learnt, -np.arange(len(learnt), dtype=np.float32))
+    found = len(pieces.texts)
+    if given["hard_vocab_limit"] and found != size:
+        raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {found}.")
+    return model_file(pieces, typed_settings(settings) | {"vocab_size": found}, charsmap)
 
 
 def _charsmap(name: str) -> bytes:
     """Returns the compiled rules of a normalization, which are those of the library."""
     if name == "identity":
         return b""
-    packed = resources.files(__package__).joinpath("charsmaps", f"{name}.xz").read_bytes()
-    return lzma.decompress(packed)
+    return gzip.decompress(resources.files(__package__).joinpath("charsmaps", f"{name}.gz").read_bytes())
 
 
-def _special_pieces(given: Mapping[str, Any]) -> dict[int, Piece]:
+def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]]:
     """Returns special, control, user-defined and byte pieces by their ids.
 
     Raises:
@@ -129,7 +131,7 @@ def _special_pieces(given: Mapping[str, Any]) -> dict[int, Piece]:
     """
     names = {key: given[f"{key}_piece"] for key in ("unk", "bos", "eos", "pad") if given[f"{key}_id"] >= 0}
     types = {key: PieceType.UNKNOWN if key == "unk" else PieceType.CONTROL for key in names}
-    special = {given[f"{key}_id"]: Piece(name, 0.0, types[key]) for key, name in names.items()}
+    special = {given[f"{key}_id"]: (name, types[key]) for key, name in names.items()}
     others = [(name, PieceType.CONTROL) for name in given["control_symbols"]]
     others += [(name, PieceType.USER_DEFINED) for name in given["user_defined_symbols"]]
     if given["byte_fallback"]:
@@ -144,7 +146,7 @@ def _special_pieces(given: Mapping[str, Any]) -> dict[int, Piece]:
         if name not in ids:
             while number in special:
                 number += 1
-        special[ids.get(name, number)] = Piece(name, 0.0, kind)
+        special[ids.get(name, number)] = (name, kind)
     return special
 
 
@@ -169,24 +171,24 @@ def _read(
     return text
 
 
-def _numbered(special: Mapping[int, Piece], learnt: Sequence[Piece], size: int) -> list[Piece]:
-    """Returns all pieces in order of their ids.
+def _numbered(
+    special: Mapping[int, tuple[str, PieceType]], learnt: Sequence[str], scores: npt.NDArray[np.float32]
+) -> Pieces:
+    """Returns all pieces in order of their ids, the learnt ones where no special one is.
 
     Raises:
         LibraryError: a piece occurs twice, or there are too few for the ids of the special ones.
     """
-    pieces = list[Piece]()
-    remaining = iter(learnt)
-    for number in range(size):
-        piece = special.get(number) or next(remaining, None)
-        if piece is None:
-            continue
-        if number in special and len(pieces) != number:
-            raise LibraryError(f"there are only {len(pieces)} pieces before the one with the id {number}, {piece.text}")
-        pieces.append(piece)
-    texts = set[str]()
-    for piece in pieces:
-        if piece.text in texts:
-            raise LibraryError(f"{piece.text} is already defined")
-        texts.add(piece.text)
-    return pieces
+    texts = list(learnt)
+    for number in sorted(special):
+        name, _ = special[number]
+        if number > len(texts):
+            raise LibraryError(f"there are only {len(texts)} pieces before the one with the id {number}, {name}")
+        texts.insert(number, name)
+    if len(set(texts)) < len(texts):
+        repeated = next(text for text in texts if texts.count(text) > 1)
+        raise LibraryError(f"{repeated} is already defined")
+    all_scores, types = np.zeros(len(texts), np.float32), np.full(len(texts), PieceType.NORMAL, np.uint8)
+    types[list(special)] = [kind for _, kind in special.values()]
+    all_scores[types == PieceType.NORMAL] = scores
+    return Pieces(texts, all_scores, types)

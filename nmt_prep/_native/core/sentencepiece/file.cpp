@@ -1,6 +1,7 @@
 #include "sentencepiece/file.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -161,6 +162,32 @@ void check_pieces(const ModelFile& file) {
 }
 
 }  // namespace
+
+std::string write_pieces(const std::vector<Piece>& pieces) {
+    constexpr std::size_t kScoreBytes = 5;
+    std::string out;
+    const auto write_number = [&out](std::size_t number) {
+        for (; number > 0x7F; number >>= 7) out.push_back(static_cast<char>((number & 0x7F) | 0x80));
+        out.push_back(static_cast<char>(number));
+    };
+    for (const Piece& piece : pieces) {
+        const bool typed = piece.type != PieceType::kNormal;
+        const std::size_t size_bytes = piece.text.size() < 0x80 ? 1 : piece.text.size() < 0x4000 ? 2 : 3;
+        out.push_back('\x0A');
+        write_number(1 + size_bytes + piece.text.size() + kScoreBytes + (typed ? 2 : 0));
+        out.push_back('\x0A');
+        write_number(piece.text.size());
+        out += piece.text;
+        out.push_back('\x15');
+        const auto bits = std::bit_cast<std::uint32_t>(piece.score);
+        for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(bits >> shift & 0xFF));
+        if (typed) {
+            out.push_back('\x18');
+            out.push_back(static_cast<char>(piece.type));
+        }
+    }
+    return out;
+}
 
 int byte_of_piece(const std::string& text) {
     constexpr std::string_view kDigits = "0123456789ABCDEF";

@@ -1,5 +1,5 @@
 // Content of a SentencePiece .model file: the fields of the protocol buffer ModelProto (sentencepiece_model.proto) that
-// encoding and decoding need, parsed from the wire format.
+// encoding and decoding need, parsed from the wire format; and pieces in that format.
 #pragma once
 
 #include <cstddef>
@@ -89,6 +89,9 @@ ModelFile read_model(const std::uint8_t* data, std::size_t size);
 // file, and <mask> last. Throws std::invalid_argument if the file does not begin with <unk>, <s>, </s>, or has the
 // others.
 void use_fairseq_ids(ModelFile& file);
+
+// Returns the bytes of a model's pieces in the wire format: the first field of ModelProto for each piece.
+std::string write_pieces(const std::vector<Piece>& pieces);
 
 // Returns the byte of a piece such as "<0x0A>", -1 for other texts.
 int byte_of_piece(const std::string& text);

@@ -1,19 +1,18 @@
-"""Writes nmt_prep/_native/core/sentencepiece/training_script_tables.cpp: scripts as SentencePiece's training knows them.
+"""Writes core/sentencepiece/training_script_tables.cpp: scripts as the training of SentencePiece models knows them.
 
-SentencePiece (up to 0.2.3) has the scripts of Unicode 9.0; which pieces it learns depends on them. Ages and scripts are
-those of the ``unicodedataplus`` package, of any version: characters that are newer count as Common, and the few whose
-script has changed since are listed here. ``--check`` only compares.
+The sentencepiece library (up to 0.2.3) has the scripts of Unicode 9.0, and which pieces it learns depends on them. Ages
+and scripts are those of the ``unicodedataplus`` package, in any version: characters that are newer count as Common, and
+the few whose script has changed since are listed here. ``--check`` only compares.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
-_TARGET = (
-    Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "sentencepiece" / "training_script_tables.cpp"
-)
+from table_files import rows, write_or_check
+
+_TARGET = Path(__file__).parents[1] / "nmt_prep" / "_native" / "core" / "sentencepiece" / "training_script_tables.cpp"
 _VERSION = 9.0
 _CHANGED = {0x0589: "Common", 0x061C: "Common", 0x0953: "Devanagari", 0x0954: "Devanagari"}
 _NAMED = ["Common", "Inherited", "Han", "Hiragana", "Katakana"]  # the values of TrainingScript, in order
@@ -41,7 +40,6 @@ def source() -> str:
     numbers = {name: number for number, name in enumerate([*_NAMED, *sorted(set(by_point) - set(_NAMED))])}
     starts = [point for point, script in enumerate(by_point) if point == 0 or script != by_point[point - 1]]
     items = [f"0x{point << 8 | numbers[by_point[point]]:x}" for point in starts]
-    rows = "\n".join(f"    {', '.join(items[row : row + _PER_ROW])}," for row in range(0, len(items), _PER_ROW))
     return f"""// Written by scripts/make_training_script_tables.py from Unicode {_VERSION}; do not edit.
 #include "sentencepiece/training_script_tables.h"
 
@@ -50,22 +48,12 @@ namespace nmt_prep::sentencepiece {{
 
 const std::size_t kScriptRuns = {len(items)};
 const std::uint32_t kScriptRunStarts[] = {{
-{rows}
+{rows(items, _PER_ROW)}
 }};
 
 }}  // namespace nmt_prep::sentencepiece
 """
 
 
-def main() -> int:
-    """Writes or checks the file; returns 1 if a check finds it out of date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="fail if the file is not up to date; write nothing")
-    if parser.parse_args().check:
-        return int(_TARGET.read_text(encoding="utf-8") != source())
-    _TARGET.write_text(source(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(_TARGET, source, __doc__))

@@ -186,6 +186,49 @@ class SentencePieceTracer:
         row_offsets: npt.NDArray[np.int64],
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.bool_]]: ...
 
+# sentencepiece_train.cpp
+def write_sentencepiece_pieces(
+    texts: list[str], scores: npt.NDArray[np.float32], types: npt.NDArray[np.uint8]
+) -> bytes: ...
+
+class SentencePieceOptions:
+    def __init__(
+        self,
+        longest: int,
+        split_by_script: bool,
+        split_by_number: bool,
+        split_by_whitespace: bool,
+        split_digits: bool,
+        whitespace_is_suffix: bool,
+        whitespace_only_pieces: bool,
+    ) -> None: ...
+
+class SentencePieceTrainingText:
+    def __init__(
+        self,
+        charsmap: bytes,
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        whitespace_is_suffix: bool,
+        split_by_whitespace: bool,
+        whitespace_only_pieces: bool,
+        separate: list[str],
+        delimiter: str,
+        longest_line: int,
+        most_lines: int,
+    ) -> None: ...
+    def add(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int) -> None: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def too_long(self) -> int: ...
+    @property
+    def training_memory(self) -> int: ...
+    def covered(self, required: list[int], coverage: float) -> list[tuple[int, int]]: ...
+    def learn_bpe(
+        self, options: SentencePieceOptions, characters: list[int], merges: int, progress: Callable[[int], object]
+    ) -> list[str]: ...
+
 # records.cpp
 def count_ids(counts: npt.NDArray[np.int64], ids: npt.NDArray[np.int32]) -> None: ...
 def crc32c(data: npt.NDArray[np.uint8] | bytes, portable: bool = False) -> int: ...

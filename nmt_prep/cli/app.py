@@ -41,6 +41,7 @@ from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import lock_path
 
 if TYPE_CHECKING:
+    from nmt_prep.config import Config
     from nmt_prep.pipeline.pipeline import Outcome
 
 
@@ -241,7 +242,19 @@ def plan(
     )
     print_new_directory(console, checked)
     console.print(plan_table(steps))
+    _print_training_note(console, checked)
     print_hub_sources(console, checked, config)
+
+
+def _print_training_note(console: SafeConsole, config: Config) -> None:
+    """Prints what is of note about the training of the vocabulary, if it is trained."""
+    from nmt_prep.config import ExistingVocab  # noqa: PLC0415  (loads pydantic)
+    from nmt_prep.subwords import dialect_of  # noqa: PLC0415  (loads pyarrow)
+
+    if isinstance(config.vocab, ExistingVocab):
+        return
+    if note := dialect_of(config.vocab).training_note(config.vocab):
+        console.print(f"- {note}", soft_wrap=True)
 
 
 @app.command()

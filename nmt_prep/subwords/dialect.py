@@ -56,6 +56,10 @@ class Dialect(ABC, Generic[Options]):
             NmtPrepError: a value is invalid; the message names its key.
         """
 
+    def training_note(self, options: Options) -> str | None:
+        """Returns a note on how the vocabulary is trained, for ``plan``; None for nothing of note."""
+        return None
+
     def new_counts(self, options: Options) -> TextCounts | None:
         """Returns empty counts, which tasks fill from the sample; None if the dialect trains from lines."""
         return None

@@ -115,7 +115,7 @@ void bind_sentencepiece_training(nb::module_& module) {
         .def("add", &add, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
         .def_prop_ro("lines", &TrainingText::lines)
         .def_prop_ro("too_long", &TrainingText::too_long)
-        .def_prop_ro("memory", &TrainingText::memory)
+        .def_prop_ro("training_memory", &TrainingText::training_memory)
         .def("covered", &covered, nb::arg("required"), nb::arg("coverage"))
         .def("learn_bpe", &learn_bpe, nb::arg("options"), nb::arg("characters"), nb::arg("merges"),
              nb::arg("progress"));

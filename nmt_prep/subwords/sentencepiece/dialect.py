@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from nmt_prep.columns import Lines
 from nmt_prep.config.vocab import SentencePieceVocab
 from nmt_prep.errors import TrainingError
 from nmt_prep.subwords.counts import TextCounts
 from nmt_prep.subwords.dialect import Dialect, Speed
+from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.options import check_options, check_pieces, least_size
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
-from nmt_prep.subwords.sentencepiece.training import check_trainer
+from nmt_prep.subwords.sentencepiece.training import check_trainer, library_settings
 from nmt_prep.subwords.tokenizer import IdLayout, ProgressCallback
 from nmt_prep.subwords.tokenizer_json import is_of_sentencepiece
 
 
 class SentencePieceDialect(Dialect[SentencePieceVocab]):
-    """Models of the ``sentencepiece`` library, which trains them from lines."""
+    """Models of the ``sentencepiece`` library, trained from lines."""
 
     kind: ClassVar[str] = "sentencepiece"
     options = SentencePieceVocab
@@ -28,10 +29,9 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         """Checks the options against the rules of the library.
 
         Raises:
-            MissingPackageError: the library is not installed.
+            MissingPackageError: the library is needed for the training, and not installed.
             TrainingError: an option is invalid, or the size is too small for the required pieces.
         """
-        check_trainer()
         check_options(options.options, options.model_type)
         check_pieces(options.special_ids, options.reserved, options.options)
         least = least_size(options.special_ids, options.reserved, options.byte_fallback, options.options)
@@ -40,6 +40,13 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
                 f"size is {options.size}: it must be {least} or more, to have room for special pieces, reserved, "
                 "byte_fallback, control_symbols and a character"
             )
+        check_trainer(_settings(options))
+
+    def training_note(self, options: SentencePieceVocab) -> str | None:
+        """Returns a note if the library trains the model."""
+        if (reason := library_reason(_settings(options))) is None:
+            return None
+        return f"the sentencepiece library trains the vocabulary, more slowly and in more memory: it is {reason}"
 
     def train(
         self, text: TextCounts | Lines, options: SentencePieceVocab, *, progress: ProgressCallback | None, memory: int
@@ -82,6 +89,19 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
 
     def variant(self, options: SentencePieceVocab) -> str:
         return f"{self.kind}-{options.model_type}"
+
+
+def _settings(options: SentencePieceVocab) -> dict[str, Any]:
+    return library_settings(
+        options.size,
+        options.model_type,
+        options.character_coverage,
+        options.byte_fallback,
+        options.reserved,
+        options.normalization,
+        options.special_ids,
+        options.options,
+    )
 
 
 SENTENCEPIECE = SentencePieceDialect()

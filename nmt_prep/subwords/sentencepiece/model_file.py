@@ -92,12 +92,10 @@ _NORMALIZER_FIELDS: Mapping[str, tuple[int, type]] = {
 }
 
 
-def typed_settings(settings: Mapping[str, Any]) -> dict[str, Value]:
+def typed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns options of the library by name, read from their text as the library does; without ignored ones."""
-    kinds = {name: kind for name, (_, kind) in (_TRAINER_FIELDS | _NORMALIZER_FIELDS).items()}
-    typed: dict[str, Value] = {
-        name: _typed(value, kinds[name]) for name, value in settings.items() if name in kinds
-    }
+    kinds = {name: kind for name, (_, kind) in {**_TRAINER_FIELDS, **_NORMALIZER_FIELDS}.items()}
+    typed = {name: _typed(value, kinds[name]) for name, value in settings.items() if name in kinds}
     return typed | {"model_type": settings["model_type"]}
 
 
@@ -106,7 +104,8 @@ def _typed(value: Any, kind: type) -> Value:
         return str(value).lower() in _TRUE
     if kind is tuple:
         return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
-    return value if kind is bytes else kind(str(value))
+    text: Value = kind(str(value))
+    return text
 
 
 def model_file(pieces: Pieces, settings: Mapping[str, Value], charsmap: bytes) -> bytes:
@@ -120,7 +119,7 @@ def model_file(pieces: Pieces, settings: Mapping[str, Value], charsmap: bytes) -
     trainer: list[tuple[int, Value]] = [(3, _MODEL_TYPES[str(settings["model_type"])])]
     trainer += [(number, settings[name]) for name, (number, _) in _TRAINER_FIELDS.items() if name in settings]
     trainer.sort(key=lambda field: field[0])
-    normalizer = settings | {"precompiled_charsmap": charsmap}
+    normalizer: dict[str, Value] = {**settings, "precompiled_charsmap": charsmap}
     values = [(number, normalizer[name]) for name, (number, _) in _NORMALIZER_FIELDS.items() if name in normalizer]
     written = write_sentencepiece_pieces(*pieces)
     return written + _message(2, b"".join(_fields(trainer))) + _message(3, b"".join(_fields(values)))

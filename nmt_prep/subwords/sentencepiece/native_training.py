@@ -16,11 +16,12 @@ from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.runtime import available_cores
-from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, Value, model_file, typed_settings
+from nmt_prep.subwords.sentencepiece.memory import check_need
+from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, model_file, typed_settings
 from nmt_prep.subwords.sentencepiece.process import LibraryError
 from nmt_prep.subwords.tokenizer import ProgressCallback
 
-_DEFAULTS: Mapping[str, Value] = {
+_DEFAULTS: Mapping[str, Any] = {
     "add_dummy_prefix": True,
     "allow_whitespace_only_pieces": False,
     "bos_piece": "<s>",
@@ -42,31 +43,33 @@ _DEFAULTS: Mapping[str, Value] = {
     "unk_piece": "<unk>",
     "user_defined_symbols": (),
 }
-_UNCOVERED = "\u2585"
-_LEAST_SYMBOLS = 64  # of which one may begin with another; the library looks no further
+_NOT_REQUIRED = " \u2585"  # characters that the library refuses
 
 
 def library_reason(settings: Mapping[str, Any]) -> str | None:
-    """Returns why the library must train with these settings; None if the native core can.
+    """Returns why the library must train a model, as a property of the model; None if the native core can.
 
     Args:
         settings: arguments of ``SentencePieceTrainer.train``.
     """
     if settings["model_type"] != "bpe":
-        return f"{settings['model_type']} models"
+        return f"a {settings['model_type']} model"
     given = {**_DEFAULTS, **typed_settings(settings)}
     for name in ("auto_character_coverage", "normalization_rule_tsv", "seed_sentencepieces_file", "use_all_vocab"):
         if given.get(name):
-            return name
+            return f"trained with {name}"
     if given["input_sentence_size"] and given.get("shuffle_input_sentence", True):
-        return "shuffle_input_sentence"
-    if any(character in str(given["required_chars"]) for character in (" ", _UNCOVERED)):
-        return "white space or U+2585 in required_chars"
+        return "trained with shuffle_input_sentence"
+    if any(character in given["required_chars"] for character in _NOT_REQUIRED):
+        return "trained with a space or U+2585 in required_chars"
     return None
 
 
 def train_natively(
-    columns: Iterator[TextColumn], settings: Mapping[str, Any], progress: ProgressCallback | None
+    columns: Iterator[TextColumn],
+    settings: Mapping[str, Any],
+    progress: ProgressCallback | None,
+    memory: int | None,
 ) -> bytes:
     """Trains a model and returns the bytes of its file.
 
@@ -74,23 +77,25 @@ def train_natively(
         columns: lines to train from, as valid UTF-8.
         settings: arguments of ``SentencePieceTrainer.train`` that the core can train with.
         progress: called with the steps of the training.
+        memory: bytes of memory that training may use; None means no limit. Checked while the lines are read.
 
     Raises:
+        TrainingError: training needs more memory.
         LibraryError: the library would refuse to train, with this message.
     """
     report = progress or (lambda kind, numbers: None)
     given = {**_DEFAULTS, **typed_settings(settings)}
-    charsmap = _charsmap(str(given["normalization_rule_name"]))
+    charsmap = _charsmap(given["normalization_rule_name"])
     special = _special_pieces(given)
-    text = _read(columns, given, charsmap, [name for name, _ in special.values()])
+    text = _read(columns, given, charsmap, [name for name, _ in special.values()], memory)
     if text.too_long:
         report("skipped", {"lines": text.too_long})
     if text.lines == text.too_long:
         raise LibraryError("sentences_.empty()")
-    characters = text.covered([ord(character) for character in str(given["required_chars"])], given["character_coverage"])
+    characters = text.covered([ord(character) for character in given["required_chars"]], given["character_coverage"])
     if not characters:
         raise LibraryError("all_chars_count is 0")
-    size, fixed = int(str(given["vocab_size"])), len(special) + len(characters)
+    size, fixed = given["vocab_size"], len(special) + len(characters)
     if fixed > size:
         raise LibraryError(f"Vocabulary size is smaller than required_chars. {size} vs {fixed}.")
     report("step", {"step": "learning merges"})
@@ -151,8 +156,17 @@ def _special_pieces(given: Mapping[str, Any]) -> dict[int, tuple[str, PieceType]
 
 
 def _read(
-    columns: Iterator[TextColumn], given: Mapping[str, Any], charsmap: bytes, separate: Sequence[str]
+    columns: Iterator[TextColumn],
+    given: Mapping[str, Any],
+    charsmap: bytes,
+    separate: Sequence[str],
+    memory: int | None,
 ) -> SentencePieceTrainingText:
+    """Returns the text to train from.
+
+    Raises:
+        TrainingError: training needs more memory.
+    """
     text = SentencePieceTrainingText(
         charsmap=charsmap,
         add_dummy_prefix=given["add_dummy_prefix"],
@@ -165,9 +179,11 @@ def _read(
         longest_line=given["max_sentence_length"],
         most_lines=given["input_sentence_size"],
     )
-    threads = available_cores()
+    threads, read = available_cores(), 0
     for column in columns:
         text.add(column.data, column.offsets, threads)
+        read += int(column.offsets[-1] - column.offsets[0])
+        check_need(text.training_memory, memory, read, given["model_type"])
     return text
 
 

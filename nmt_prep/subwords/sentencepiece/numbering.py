@@ -17,6 +17,7 @@ import numpy.typing as npt
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords.sentencepiece.engine import NativeModel, Sampling
+from nmt_prep.subwords.sentencepiece.model_file import varint
 from nmt_prep.subwords.spans import PieceSpans
 from nmt_prep.subwords.tokenizer import read_vocabulary
 from nmt_prep.subwords.tokenizer_json import SPACE, parse_json
@@ -57,15 +58,7 @@ def checked_numbering(content: Mapping[str, object], where: str) -> dict[str, in
 def with_numbering(model: bytes, ids: Mapping[str, int]) -> bytes:
     """Returns the bytes of a model's file with a numbering of its pieces."""
     data = json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode()
-    return model + _varint(_FIELD << 3 | 2) + _varint(len(data)) + data
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
+    return model + varint(_FIELD << 3 | 2) + varint(len(data)) + data
 
 
 class NumberedModel:

@@ -1,11 +1,14 @@
-"""Trains SentencePiece models with the ``sentencepiece`` library: from lines to the bytes of a ``.model`` file."""
+"""Trains SentencePiece models: from lines to the bytes of a ``.model`` file.
+
+The native core trains BPE models, and the ``sentencepiece`` library other models; the bytes are the same.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from _nmt_prep_core import find_invalid_utf8
@@ -13,7 +16,8 @@ from _nmt_prep_core import find_invalid_utf8
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
 from nmt_prep.runtime import check_extra
-from nmt_prep.subwords.counts import sizes_apart
+from nmt_prep.subwords.sentencepiece.memory import LibraryRoom
+from nmt_prep.subwords.sentencepiece.native_training import library_reason, train_natively
 from nmt_prep.subwords.sentencepiece.options import LOWEST_COVERAGE, check_options, check_pieces, least_size
 from nmt_prep.subwords.sentencepiece.process import LibraryError, TrainingLog, train_in_process
 from nmt_prep.subwords.tokenizer import ProgressCallback
@@ -26,10 +30,6 @@ _MODEL_TYPES = ("unigram", "bpe", "word", "char")
 _NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 _LIBRARY_THREADS = 16  # the library's default; its sums, and so its models, depend on it
 _LONGEST_LINE = 4192  # the library's default, in bytes
-# Bytes of memory per byte of the lines, by kind of model; 16 to 23, and 7 to 25, were measured.
-_BYTES_PER_BYTE = {"unigram": 24, "bpe": 26}
-# Additional bytes per line; with lines of two bytes, totals of 125 and 43 per line were measured.
-_BYTES_PER_LINE = {"unigram": 80, "bpe": 40}
 
 # Messages of the library for lines that it cannot train from, and our messages, which name the keys of the config.
 _REFUSALS = {
@@ -73,15 +73,42 @@ def train_model(
 
     Raises:
         InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
-        MissingPackageError: the library is not installed.
+        MissingPackageError: the library is needed, and not installed.
         TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs more
             memory.
     """
-    check_trainer()
     symbols = tuple(user_defined_symbols)
     _check(size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options)
-    most = int(options.get("input_sentence_size", 0))
-    source = _LineSource(lines, progress, _Room(memory, model_type, most or None))
+    settings = library_settings(
+        size, model_type, character_coverage, byte_fallback, symbols, normalization_rule_name, special_ids, options
+    )
+    check_trainer(settings)
+    source = _LineSource(lines, progress)
+    _log.info("training a SentencePiece %s model of %d pieces", model_type, size)
+    try:
+        if (reason := library_reason(settings)) is None:
+            model = train_natively(source.columns(), settings, progress, memory)
+        else:
+            _log.info("the sentencepiece library trains: it is %s", reason)
+            room = LibraryRoom(memory, model_type, int(options.get("input_sentence_size", 0)) or None)
+            model = train_in_process(source.columns(room), settings, TrainingLog(size, progress).line)
+    except LibraryError as error:
+        raise TrainingError(_explanation(str(error), source, options)) from error
+    _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
+    return model
+
+
+def library_settings(
+    size: int,
+    model_type: str,
+    character_coverage: float,
+    byte_fallback: bool,
+    symbols: Sequence[str],
+    normalization: str,
+    special_ids: Mapping[str, int | None],
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Returns the arguments of the library's trainer."""
     settings: dict[str, Any] = {
         "num_threads": _LIBRARY_THREADS,
         "shuffle_input_sentence": False,
@@ -90,27 +117,20 @@ def train_model(
         "model_type": model_type,
         "character_coverage": character_coverage,
         "byte_fallback": byte_fallback,
-        "normalization_rule_name": normalization_rule_name,
+        "normalization_rule_name": normalization,
         **{f"{name}_id": -1 if value is None else value for name, value in special_ids.items()},
     }
-    if symbols:
-        settings["user_defined_symbols"] = symbols
-    _log.info("training a SentencePiece %s model of %d pieces", model_type, size)
-    try:
-        model = train_in_process(source.columns(), settings, TrainingLog(size, progress).line)
-    except LibraryError as error:
-        raise TrainingError(_explanation(str(error), source, options)) from error
-    _log.info("trained a SentencePiece model from %d lines, %d bytes", source.lines, source.bytes)
-    return model
+    return settings | ({"user_defined_symbols": tuple(symbols)} if symbols else {})
 
 
-def check_trainer() -> None:
-    """Checks that the library is installed.
+def check_trainer(settings: Mapping[str, Any]) -> None:
+    """Checks that the library is installed if it is needed to train with these settings.
 
     Raises:
         MissingPackageError: it is not.
     """
-    check_extra("sentencepiece", "sentencepiece", "training a SentencePiece model")
+    if (reason := library_reason(settings)) is not None:
+        check_extra("sentencepiece", "sentencepiece", f"training a SentencePiece model that is {reason}")
 
 
 def _check(
@@ -176,32 +196,6 @@ def _check_utf8(column: TextColumn, first_line: int) -> None:
         raise InvalidTextError(f"line {first_line + row} is not UTF-8; convert the text to UTF-8 or drop the line")
 
 
-class _Room(NamedTuple):
-    """Limits of a training: bytes of memory, and number of lines that the library keeps; None means no limit."""
-
-    memory: int | None
-    model_type: ModelType
-    most_lines: int | None
-
-    def check(self, lines: int, size: int) -> None:
-        """Raises if training from ``lines`` lines of ``size`` bytes in total needs too much memory.
-
-        Raises:
-            TrainingError: training needs more memory.
-        """
-        kept_lines = lines if self.most_lines is None else min(lines, self.most_lines)
-        kept = size * kept_lines // max(lines, 1)
-        needed = kept * _BYTES_PER_BYTE.get(self.model_type, 0) + kept_lines * _BYTES_PER_LINE.get(self.model_type, 0)
-        if self.memory is not None and needed > self.memory:
-            need, allowed = sizes_apart(needed, self.memory)
-            raise TrainingError(
-                f"these lines, of which {kept / 1e6:.0f} MB were read so far, need {need} or more to train a "
-                f"{self.model_type} model from, but {allowed} are allowed; allow more (engine.memory), set "
-                "input_sentence_size to the number of lines to train from (vocab.options), or give fewer lines "
-                "(sample.bytes_per_corpus)"
-            )
-
-
 class _LineSource:
     """Yields lines in columns, and checks and counts them.
 
@@ -211,16 +205,15 @@ class _LineSource:
         ended: True after the last line.
     """
 
-    def __init__(self, lines: Lines, progress: ProgressCallback | None, room: _Room) -> None:
+    def __init__(self, lines: Lines, progress: ProgressCallback | None) -> None:
         self._lines = lines
         self._progress = progress
-        self._room = room
         self.lines = 0
         self.bytes = 0
         self.ended = False
 
-    def columns(self) -> Iterator[TextColumn]:
-        """Yields the lines.
+    def columns(self, room: LibraryRoom | None = None) -> Iterator[TextColumn]:
+        """Yields the lines, as far as there is room for them; None means no limit.
 
         Raises:
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
@@ -230,7 +223,8 @@ class _LineSource:
             _check_utf8(column, self.lines)
             self.lines += len(column)
             self.bytes += int(column.offsets[-1] - column.offsets[0])
-            self._room.check(self.lines, self.bytes)
+            if room is not None:
+                room.check(self.lines, self.bytes)
             yield column
             if self._progress is not None:
                 self._progress("lines", {"lines": self.lines, "bytes": self.bytes})

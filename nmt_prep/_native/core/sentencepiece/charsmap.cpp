@@ -1,7 +1,6 @@
 #include "sentencepiece/charsmap.h"
 
 #include <algorithm>
-#include <compare>
 #include <cstring>
 
 #include "text/utf8.h"
@@ -41,7 +40,6 @@ CharsMap::CharsMap(std::string_view table) {
     for (std::size_t i = 0; i < size; ++i) units_[i / header] |= std::uint32_t{bytes[header + i]} << (8 * (i % header));
     replacements_ = table.substr(header + size);
     check_units();
-    list_rules();
 }
 
 // The library's own test: no unit, even an unreachable one, may point outside the table.
@@ -98,42 +96,47 @@ bool CharsMap::match_shortest(const std::uint8_t* text, std::size_t size, std::s
     return any;
 }
 
-void CharsMap::list_rules() {
+void CharsMap::for_each_rule(const std::function<void(std::string_view)>& visit) const {
+    if (units_.empty()) return;
     struct Step {
-        std::uint32_t children;
-        std::string key;
+        std::uint32_t node;
+        std::size_t depth;  // number of bytes of the key before the one that leads here
         std::size_t rules;  // matching rules that are prefixes of the key
     };
-    // All units by the place of their siblings, then by label: the children of a unit are next to each other.
-    struct Child {
-        std::uint32_t siblings, byte;
-        auto operator<=>(const Child&) const = default;
+    // Units by the place of their siblings: the children of a unit are next to each other.
+    std::vector<std::uint32_t> ends(units_.size() + 1, 0), children;
+    const auto for_each_child = [&](const auto& take) {
+        for (std::uint32_t i = 0; i < units_.size(); ++i)
+            if (const std::uint32_t byte = label(units_[i]); byte < 256) take(i ^ byte, i);
     };
-    std::vector<Child> all;
-    for (std::uint32_t i = 0; i < units_.size(); ++i)
-        if (const std::uint32_t byte = label(units_[i]); byte < 256) all.push_back({i ^ byte, byte});
-    std::ranges::sort(all);
+    for_each_child([&](std::uint32_t siblings, std::uint32_t) { ++ends[siblings + 1]; });
+    for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
+    children.resize(ends.back());
+    std::vector<std::uint32_t> next(ends.begin(), ends.end() - 1);
+    for_each_child([&](std::uint32_t siblings, std::uint32_t unit) { children[next[siblings]++] = unit; });
 
     std::size_t steps = 0;
-    std::vector<Step> open{{offset(units_[0]), "", 0}};
+    std::string key;
+    std::vector<Step> open;
+    const auto open_children = [&](std::uint32_t siblings, std::size_t depth, std::size_t rules) {
+        for (std::uint32_t i = ends[siblings]; i < ends[siblings + 1]; ++i) open.push_back({children[i], depth, rules});
+    };
+    open_children(offset(units_[0]), 0, 0);
     while (!open.empty()) {
-        const Step step = std::move(open.back());
+        Step step = open.back();
         open.pop_back();
-        for (auto child = std::ranges::lower_bound(all, Child{step.children, 0});
-             child != all.end() && child->siblings == step.children; ++child) {
-            const std::uint32_t node = step.children ^ child->byte;
-            // Equal suffixes share units; a table with a cycle would have infinite rules.
-            if (++steps > kMaxSteps || step.key.size() > kMaxRuleBytes)
-                throw NotCovered("its normalisation table is too large");
-            Step next{node ^ offset(units_[node]), step.key + static_cast<char>(child->byte), step.rules};
-            if (has_value(units_[node])) {
-                if (++next.rules > kMaxRulesAtOnce || !is_utf8(next.key) ||
-                    !is_utf8(replacement_at(value(units_[next.children]))))
-                    throw NotCovered("its normalisation table has rules that split characters");
-                rules_.push_back(next.key);
-            }
-            open.push_back(std::move(next));
+        // Equal suffixes share units; a table with a cycle would have infinite rules.
+        if (++steps > kMaxSteps || step.depth > kMaxRuleBytes)
+            throw NotCovered("its normalisation table is too large");
+        key.resize(step.depth);
+        key.push_back(static_cast<char>(label(units_[step.node])));
+        const std::uint32_t siblings = step.node ^ offset(units_[step.node]);
+        if (has_value(units_[step.node])) {
+            if (++step.rules > kMaxRulesAtOnce || !is_utf8(key) || !is_utf8(replacement_at(value(units_[siblings]))))
+                throw NotCovered("its normalisation table has rules that split characters");
+            visit(key);
         }
+        open_children(siblings, key.size(), step.rules);
     }
 }
 

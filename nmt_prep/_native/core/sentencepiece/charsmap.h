@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,8 +19,7 @@ struct NotCovered : std::runtime_error {
 
 class CharsMap {
    public:
-    // An empty table changes nothing. Throws std::invalid_argument for a damaged table, NotCovered for one that no
-    // version of the library would write.
+    // An empty table changes nothing. Throws std::invalid_argument for a damaged table.
     explicit CharsMap(std::string_view table);
 
     // Returns the size of the longest rule that `text` begins with, and its replacement; 0 if there is none.
@@ -28,19 +28,17 @@ class CharsMap {
     // Returns true if the text begins with a rule, with the replacement of the shortest one.
     bool match_shortest(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
 
-    // Left sides of all rules.
-    const std::vector<std::string>& rules() const { return rules_; }
+    // Calls visit(left side) for each rule. Throws NotCovered for a table that no version of the library would write.
+    void for_each_rule(const std::function<void(std::string_view)>& visit) const;
 
    private:
     void check_units() const;
-    void list_rules();
     std::string_view replacement_at(std::uint32_t value) const;
     template <class Visit>
     void for_each_match(const std::uint8_t* text, std::size_t size, const Visit& visit) const;
 
     std::vector<std::uint32_t> units_;  // blocks of 256, closed under exclusive or with a byte
     std::string replacements_;
-    std::vector<std::string> rules_;
 };
 
 }  // namespace nmt_prep::sentencepiece

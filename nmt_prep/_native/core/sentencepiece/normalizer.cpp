@@ -68,15 +68,15 @@ Normalizer::Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, co
 }
 
 void Normalizer::read_rules() {
-    for (const std::string& rule : rules_.rules()) {
+    rules_.for_each_rule([this](std::string_view rule) {
         const std::uint8_t* at = bytes_of(rule);
         const std::uint8_t* const end = at + rule.size();
         const char32_t first = next_utf8(at);
         if (first < kBasicEnd) flags_[first] |= at == end ? kRuled : kBeginsRule;
-        if (at == end) continue;
+        if (at == end) return;
         const char32_t second = next_utf8(at);
         if (second < kBasicEnd) flags_[second] |= kSecond;
-    }
+    });
     std::uint8_t second_ascii = 0;
     for (std::uint8_t byte = 0; byte < 0x80; ++byte) second_ascii |= flags_[byte] & kSecond;
     for (std::uint8_t byte = 0; byte < 0x80; ++byte)

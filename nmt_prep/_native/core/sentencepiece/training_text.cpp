@@ -142,11 +142,12 @@ std::size_t TrainingText::delimited(std::uint8_t* text, std::size_t size) const 
     return out;
 }
 
-std::size_t TrainingText::memory() const {
-    constexpr std::size_t kPerWord = sizeof(TokenCount) + 8 * 3;
+std::size_t TrainingText::training_memory() const {
+    constexpr std::size_t kPerWord = 48, kPerCharacter = 16;
     std::size_t bytes = 0;
     for (const CountTable& table : tables_)
-        bytes += static_cast<std::size_t>(table.bytes()) + table.entries().size() * kPerWord;
+        bytes += static_cast<std::size_t>(table.bytes()) + kPerWord * table.entries().size() +
+                 kPerCharacter * static_cast<std::size_t>(table.characters());
     return bytes;
 }
 

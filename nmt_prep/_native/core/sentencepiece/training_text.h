@@ -51,8 +51,8 @@ class TrainingText {
     // All distinct words with their counts, in unspecified order. Valid until the next `add` or `release`.
     const CountTable& words() { return join_tables(tables_); }
 
-    // Bytes of memory that the words take.
-    std::size_t memory() const;
+    // Estimates the bytes of memory that training a BPE model from the words takes.
+    std::size_t training_memory() const;
 
     // Frees the words.
     void release() { tables_.clear(); }

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import io
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+import sentencepiece
+from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.columns import TextColumn, text_columns
+from nmt_prep.errors import MissingPackageError, TrainingError
+from nmt_prep.subwords.sentencepiece.native_training import library_reason, train_natively
+from nmt_prep.subwords.sentencepiece.process import LibraryError
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.reference.sentencepiece_training import SPACE, Options, is_piece, learn_merges, words_of
+
+SETTINGS: dict[str, Any] = {
+    "num_threads": 16,
+    "shuffle_input_sentence": False,
+    "vocab_size": 40,
+    "model_type": "bpe",
+    "character_coverage": 0.9995,
+    "byte_fallback": False,
+    "normalization_rule_name": "nmt_nfkc",
+    "pad_id": 0,
+    "eos_id": 1,
+    "unk_id": 2,
+    "bos_id": 3,
+}
+LINES = [
+    "low lower lowest",
+    "newer new newest",
+    "a wide, wider world",
+    "low low 2021 12 (a) a-b aaaa abab",
+    "日本語 日本 日",
+]
+
+
+def by_library(lines: list[str], **options: Any) -> bytes | str:
+    """Returns the bytes of the model, or the library's message."""
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([line.encode() for line in lines]),
+            model_writer=model,
+            minloglevel=3,
+            **{**SETTINGS, **options},
+        )
+    except RuntimeError as error:
+        return str(error)
+    return model.getvalue()
+
+
+def natively(lines: list[str], **options: Any) -> bytes | str:
+    try:
+        return train_natively(text_columns(lines), {**SETTINGS, **options}, None, None)
+    except LibraryError as error:
+        return str(error)
+
+
+def pieces(model: bytes | str) -> list[tuple[str, float]]:
+    assert isinstance(model, bytes), model
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    return [(processor.id_to_piece(i), processor.get_score(i)) for i in range(len(processor))]
+
+
+def same(lines: list[str], **options: Any) -> None:
+    """Asserts that both train the same bytes, or that both refuse."""
+    ours, theirs = natively(lines, **options), by_library(lines, **options)
+    if isinstance(theirs, bytes):
+        assert ours == theirs
+    else:
+        assert isinstance(ours, str)
+        assert ours in theirs or ours.split(" ")[0] in theirs
+
+
+def test_pieces_and_scores() -> None:
+    model = natively(["abab abab abc", "abc ab"], vocab_size=12)
+    assert pieces(model)[4:] == [
+        ("ab", 0.0),
+        (f"{SPACE}ab", -1.0),
+        (f"{SPACE}abc", -2.0),
+        (f"{SPACE}abab", -3.0),
+        ("a", -4.0),
+        ("b", -5.0),
+        (SPACE, -6.0),
+        ("c", -7.0),
+    ]
+
+
+def test_pairs_that_no_longer_occur_become_pieces_last() -> None:
+    learnt = pieces(natively(["aaaa", "aaaa"], vocab_size=12))[4:]
+    occurring, vanished = ["aa", f"{SPACE}aa", f"{SPACE}aaaa"], [f"{SPACE}a", "aaa", "aaaa"]
+    assert [piece for piece, _ in learnt] == [*occurring, *vanished, "a", SPACE]
+    same(["aaaa", "aaaa"], vocab_size=12)
+    same(["aaaa", "aaaa"], vocab_size=13)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"vocab_size": 500},
+        {"vocab_size": 500, "hard_vocab_limit": False},
+        {"vocab_size": 10},
+        {"vocab_size": 320, "byte_fallback": True},
+        {"vocab_size": 60, "split_digits": True},
+        {"vocab_size": 70, "split_by_number": False},
+        {"vocab_size": 70, "split_by_unicode_script": False},
+        {"vocab_size": 70, "split_by_whitespace": False},
+        {"vocab_size": 60, "treat_whitespace_as_suffix": True},
+        {"vocab_size": 60, "treat_whitespace_as_suffix": True, "split_by_whitespace": False},
+        {"vocab_size": 60, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+        {"vocab_size": 60, "add_dummy_prefix": False},
+        {"vocab_size": 60, "max_sentencepiece_length": 3},
+        {"vocab_size": 60, "character_coverage": 0.98},
+        {"vocab_size": 60, "required_chars": "xyz日\0"},
+        {"vocab_size": 60, "control_symbols": "<a>,<b>", "user_defined_symbols": ["low", 'x"y,z', "new"]},
+        {"vocab_size": 60, "user_defined_symbols": ["a"]},
+        {"vocab_size": 60, "user_defined_symbols": ["a"], "required_chars": "a"},
+        {"vocab_size": 60, "pretokenization_delimiter": "ow"},
+        {"vocab_size": 60, "normalization_rule_name": "identity"},
+        {"vocab_size": 60, "normalization_rule_name": "nfkc_cf"},
+        {"vocab_size": 40, "input_sentence_size": 101},
+        {"vocab_size": 40, "max_sentence_length": 17},
+        {"vocab_size": 40, "max_sentence_length": 10},
+        {"vocab_size": 60, "pad_id": -1, "unk_id": 0, "bos_id": 1, "eos_id": 2, "unk_surface": " ? "},
+        {"vocab_size": 60, "pad_id": 50},
+        {"vocab_size": 60, "unk_piece": "[UNK]", "bos_piece": "[BOS]", "seed_sentencepiece_size": 1000},
+        {"vocab_size": 60, "accept_language": ["en"], "self_test_sample_size": 3, "num_sub_iterations": 3},
+    ],
+)
+def test_same_file_as_the_library(options: dict[str, Any]) -> None:
+    same(LINES, **options)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        ["", "\r\n", " "],
+        ["a\r\n", "  a  b \t c ", "a\u2585b", "\u2581a \u2581\u2581b"],
+        ["a\x1fb a\x1fb", "<s> <s>a</s>", "<unk>"],
+        ["ａｂｃ １２ ﷺ ½ e\u0301 e\u0301", "é é"],
+        ["🙂🙂👍🏽 🙂👍🏽", "क्षत्रिय क्षत्रिय", "ไทย ไทย", "العربية العربية"],
+        ["ひらがなカタカナー漢字 ひらがなカタカナー漢字", "𠀀𠀁 𠀀𠀁 \U0001e900\U0001e901"],
+    ],
+)
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity"])
+def test_same_file_for_difficult_text(lines: list[str], rule: str) -> None:
+    same(lines, vocab_size=80, hard_vocab_limit=False, character_coverage=1.0, normalization_rule_name=rule)
+
+
+characters = st.sampled_from(
+    [*"aaabb", "c", "1", "2", " ", " ", "\u2581", "é", "日", "本", "カ", "ー", "🙂", "\u0301", "<", "s", ">", "\x1f"]
+)
+texts = st.lists(st.text(characters, max_size=12), max_size=6)
+library_options = st.fixed_dictionaries(
+    {"vocab_size": st.integers(10, 60), "hard_vocab_limit": st.booleans()},
+    optional={
+        **dict.fromkeys(
+            ("split_digits", "split_by_number", "split_by_unicode_script", "split_by_whitespace", "add_dummy_prefix"),
+            st.booleans(),
+        ),
+        **dict.fromkeys(
+            ("treat_whitespace_as_suffix", "allow_whitespace_only_pieces", "remove_extra_whitespaces"), st.booleans()
+        ),
+        "character_coverage": st.sampled_from([0.98, 0.999, 1.0]),
+        "max_sentencepiece_length": st.integers(1, 5),
+        "user_defined_symbols": st.lists(st.sampled_from(["ab", "aba", "é", "\u2581a", "b a"]), unique=True),
+        "control_symbols": st.lists(st.sampled_from(["<s", "1"]), unique=True),
+        "required_chars": st.text(st.sampled_from("abxy日"), max_size=3),
+        "pretokenization_delimiter": st.sampled_from(["", "ab", "\u2581"]),
+        "normalization_rule_name": st.sampled_from(["nmt_nfkc", "identity", "nfkc_cf"]),
+    },
+)
+
+
+@given(texts, library_options)
+@settings(max_examples=25, deadline=None)
+def test_same_as_the_library_for_random_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, **options)
+
+
+@pytest.mark.slow
+@given(st.lists(st.text(characters, max_size=40), max_size=30), library_options)
+@settings(max_examples=3000, deadline=None)
+def test_same_as_the_library_for_much_random_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, **options)
+
+
+def script_of(character: str) -> str:
+    return {"日": "Han", "カ": "Katakana", "\u0301": "Inherited", "a": "Latin", "b": "Latin", "é": "Latin"}.get(
+        character, "Common"
+    )
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from([*"aaab", "1", " ", " ", "é", "日", "カ", "ー", "\u0301"]), max_size=15), max_size=5
+    ),
+    st.builds(Options, st.integers(1, 6), *[st.booleans()] * 6),
+    st.integers(0, 20),
+)
+@settings(max_examples=60, deadline=None)
+def test_same_merges_as_the_readable_twin(lines: list[str], options: Options, merges: int) -> None:
+    text = SentencePieceTrainingText(
+        charsmap=b"",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        whitespace_is_suffix=options.treat_whitespace_as_suffix,
+        split_by_whitespace=options.split_by_whitespace,
+        whitespace_only_pieces=options.allow_whitespace_only_pieces,
+        separate=[],
+        delimiter="",
+        longest_line=100,
+        most_lines=0,
+    )
+    column = TextColumn.from_strings(lines)
+    text.add(column.data, column.offsets, 2)
+    words = Counter(word for line in lines for word in words_of(line.replace(" ", SPACE), options))
+    counts = Counter[str]()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    covered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    assert text.covered([], 1.0) == [(ord(character), count) for character, count in covered]
+    rules = SentencePieceOptions(
+        longest=options.max_sentencepiece_length,
+        split_by_script=options.split_by_unicode_script,
+        split_by_number=options.split_by_number,
+        split_by_whitespace=options.split_by_whitespace,
+        split_digits=options.split_digits,
+        whitespace_is_suffix=options.treat_whitespace_as_suffix,
+        whitespace_only_pieces=options.allow_whitespace_only_pieces,
+    )
+    alphabet = [character for character, _ in covered if character != "1"]
+    found = text.learn_bpe(rules, [ord(character) for character in alphabet], merges, lambda _: None)
+    assert found == learn_merges(words, alphabet, merges, lambda piece: is_piece(piece, options, script_of))
+
+
+def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{number} lines of text, the {number % 7}th" for number in range(30_000)]
+    models = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr("nmt_prep.subwords.sentencepiece.native_training.available_cores", lambda n=threads: n)
+        models.append(natively(lines, vocab_size=200))
+    assert isinstance(models[0], bytes)
+    assert models[0] == models[1] == models[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, None),
+        ({"model_type": "unigram"}, "a unigram model"),
+        ({"model_type": "char"}, "a char model"),
+        ({"auto_character_coverage": True}, "trained with auto_character_coverage"),
+        ({"auto_character_coverage": "no"}, None),
+        ({"normalization_rule_tsv": "rules.tsv"}, "trained with normalization_rule_tsv"),
+        ({"input_sentence_size": 200, "shuffle_input_sentence": True}, "trained with shuffle_input_sentence"),
+        ({"input_sentence_size": 200}, None),
+        ({"shuffle_input_sentence": True}, None),
+        ({"required_chars": "a b"}, r"trained with a space or U+2585 in required_chars"),
+    ],
+)
+def test_reasons_for_the_library(options: dict[str, Any], reason: str | None) -> None:
+    assert library_reason({**SETTINGS, **options}) == reason
+
+
+def test_the_library_is_only_needed_for_what_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    monkeypatch.setattr("nmt_prep.runtime.find_spec", lambda name: None)
+    trained = SentencePieceTokenizer.train(LINES, 60, model_type="bpe")
+    assert trained.decode(trained.encode("lower")) == "lower"
+    with pytest.raises(MissingPackageError, match="training a SentencePiece model that is a unigram model needs sent"):
+        SentencePieceTokenizer.train(LINES, 60)
+
+
+def test_too_little_memory_is_refused_while_lines_are_read() -> None:
+    with pytest.raises(
+        TrainingError, match=r"need .* to train a bpe model from, but 1.0 kB are allowed.*engine\.memory"
+    ):
+        SentencePieceTokenizer.train(LINES, 60, model_type="bpe", memory=1000)

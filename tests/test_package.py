@@ -85,7 +85,8 @@ except nmt_prep.NmtPrepError as error:
     print(error)
 """
     assert python(program).endswith(
-        "  vocab (line 17): training a SentencePiece model needs sentencepiece: pip install 'nmt-prep[sentencepiece]'\n"
+        "  vocab (line 17): training a SentencePiece unigram model needs sentencepiece: "
+        "pip install 'nmt-prep[sentencepiece]'\n"
     )
 
 

@@ -55,7 +55,8 @@ auto covered(TrainingText& text, const std::vector<std::uint32_t>& required, flo
     {
         const nb::gil_scoped_release unlocked;
         found = text.characters();
-        if (!found.empty()) found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
+        if (!found.empty())
+            found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
     }
     std::vector<std::pair<std::uint32_t, std::int64_t>> characters;
     for (const auto& [point, count] : found) characters.emplace_back(point, count);

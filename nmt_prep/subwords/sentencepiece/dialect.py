@@ -46,7 +46,9 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         """Returns a note if the library trains the model."""
         if (reason := library_reason(_settings(options))) is None:
             return None
-        return f"the sentencepiece library trains the vocabulary, more slowly and in more memory: it is {reason}"
+        return (
+            f"the sentencepiece library trains the vocabulary, more slowly and with more memory, since it is {reason}"
+        )
 
     def train(
         self, text: TextCounts | Lines, options: SentencePieceVocab, *, progress: ProgressCallback | None, memory: int

@@ -47,21 +47,21 @@ _NOT_REQUIRED = " \u2585"  # characters that the library refuses
 
 
 def library_reason(settings: Mapping[str, Any]) -> str | None:
-    """Returns why the library must train a model, as a property of the model; None if the native core can.
+    """Returns the kind of model that only the library trains; None if the native core trains this one.
 
     Args:
         settings: arguments of ``SentencePieceTrainer.train``.
     """
     if settings["model_type"] != "bpe":
-        return f"a {settings['model_type']} model"
+        return f"a SentencePiece {settings['model_type']} model"
     given = {**_DEFAULTS, **typed_settings(settings)}
     for name in ("auto_character_coverage", "normalization_rule_tsv", "seed_sentencepieces_file", "use_all_vocab"):
         if given.get(name):
-            return f"trained with {name}"
+            return f"a SentencePiece model with {name}"
     if given["input_sentence_size"] and given.get("shuffle_input_sentence", True):
-        return "trained with shuffle_input_sentence"
+        return "a SentencePiece model with shuffle_input_sentence"
     if any(character in given["required_chars"] for character in _NOT_REQUIRED):
-        return "trained with a space or U+2585 in required_chars"
+        return "a SentencePiece model with a space or U+2585 in required_chars"
     return None
 
 

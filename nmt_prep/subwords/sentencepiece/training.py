@@ -89,7 +89,7 @@ def train_model(
         if (reason := library_reason(settings)) is None:
             model = train_natively(source.columns(), settings, progress, memory)
         else:
-            _log.info("the sentencepiece library trains: it is %s", reason)
+            _log.info("the sentencepiece library trains %s", reason)
             room = LibraryRoom(memory, model_type, int(options.get("input_sentence_size", 0)) or None)
             model = train_in_process(source.columns(room), settings, TrainingLog(size, progress).line)
     except LibraryError as error:
@@ -130,7 +130,7 @@ def check_trainer(settings: Mapping[str, Any]) -> None:
         MissingPackageError: it is not.
     """
     if (reason := library_reason(settings)) is not None:
-        check_extra("sentencepiece", "sentencepiece", f"training a SentencePiece model that is {reason}")
+        check_extra("sentencepiece", "sentencepiece", f"training {reason}")
 
 
 def _check(

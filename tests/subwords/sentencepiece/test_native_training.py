@@ -257,15 +257,18 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -
     ("options", "reason"),
     [
         ({}, None),
-        ({"model_type": "unigram"}, "a unigram model"),
-        ({"model_type": "char"}, "a char model"),
-        ({"auto_character_coverage": True}, "trained with auto_character_coverage"),
+        ({"model_type": "unigram"}, "a SentencePiece unigram model"),
+        ({"model_type": "char"}, "a SentencePiece char model"),
+        ({"auto_character_coverage": True}, "a SentencePiece model with auto_character_coverage"),
         ({"auto_character_coverage": "no"}, None),
-        ({"normalization_rule_tsv": "rules.tsv"}, "trained with normalization_rule_tsv"),
-        ({"input_sentence_size": 200, "shuffle_input_sentence": True}, "trained with shuffle_input_sentence"),
+        ({"normalization_rule_tsv": "rules.tsv"}, "a SentencePiece model with normalization_rule_tsv"),
+        (
+            {"input_sentence_size": 200, "shuffle_input_sentence": True},
+            "a SentencePiece model with shuffle_input_sentence",
+        ),
         ({"input_sentence_size": 200}, None),
         ({"shuffle_input_sentence": True}, None),
-        ({"required_chars": "a b"}, r"trained with a space or U+2585 in required_chars"),
+        ({"required_chars": "a b"}, r"a SentencePiece model with a space or U+2585 in required_chars"),
     ],
 )
 def test_reasons_for_the_library(options: dict[str, Any], reason: str | None) -> None:
@@ -277,7 +280,7 @@ def test_the_library_is_only_needed_for_what_it_trains(monkeypatch: pytest.Monke
     monkeypatch.setattr("nmt_prep.runtime.find_spec", lambda name: None)
     trained = SentencePieceTokenizer.train(LINES, 60, model_type="bpe")
     assert trained.decode(trained.encode("lower")) == "lower"
-    with pytest.raises(MissingPackageError, match="training a SentencePiece model that is a unigram model needs sent"):
+    with pytest.raises(MissingPackageError, match="training a SentencePiece unigram model needs sent"):
         SentencePieceTokenizer.train(LINES, 60)
 
 

@@ -112,7 +112,7 @@ def test_progress_and_silence(capfd: pytest.CaptureFixture[str]) -> None:
     assert ("iteration", 1) in [(event, fields.get("iteration")) for event, fields in seen]
     seen.clear()
     train(size=180, model_type="bpe", progress=lambda event, fields: seen.append((event, dict(fields))))
-    assert seen[-2:] == [("merges", {"size": 128, "target": 180}), ("merges", {"size": 180, "target": 180})]
+    assert seen[-2:] == [("merges", {"size": 156, "target": 180}), ("merges", {"size": 180, "target": 180})]
     assert capfd.readouterr() == ("", "")
 
 

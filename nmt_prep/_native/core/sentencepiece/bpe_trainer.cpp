@@ -11,8 +11,8 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr std::size_t kCodePoints = 0x110000;
-constexpr unsigned kBlockBits = 6;     // places that share the first run to look at
-constexpr unsigned kLengthBits = 10;   // of the rank; no piece has 1024 characters
+constexpr unsigned kBlockBits = 6;    // places that share the first run to look at
+constexpr unsigned kLengthBits = 10;  // of the rank; no piece has 1024 characters
 constexpr std::size_t kSparePlaces = std::size_t{1} << 16;
 constexpr std::int64_t kLowering = 4;  // of the floor at a time
 
@@ -144,8 +144,7 @@ std::uint64_t BpeTrainer::rank_of(std::uint64_t key) const {
     std::uint64_t rank = size;
     unsigned left = 64 - kLengthBits;
     for (std::uint32_t i = 0; left >= character_bits_; ++i, left -= character_bits_)
-        rank = rank << character_bits_ |
-               (i < size ? static_cast<std::uint64_t>(character_at(key, i)) : 0);
+        rank = rank << character_bits_ | (i < size ? static_cast<std::uint64_t>(character_at(key, i)) : 0);
     return rank << left;
 }
 

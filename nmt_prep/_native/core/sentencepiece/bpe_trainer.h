@@ -1,8 +1,8 @@
 // Learns the merges of a SentencePiece BPE model: those of the sentencepiece library.
 //
 // Repeatedly, the most frequent pair of neighbours that makes a valid piece becomes a symbol; among equally frequent
-// pairs the one with the shorter piece, then the one whose piece comes first. Overlapping occurrences all count. When no
-// pair occurs any more, pairs that did occur go on to become pieces, in the same order.
+// pairs the one with the shorter piece, then the one whose piece comes first. Overlapping occurrences all count. When
+// no pair occurs any more, pairs that did occur go on to become pieces, in the same order.
 //
 // All words are stored in one array, one place per character, by descending count, so that a few runs give the count of
 // each place. A symbol is written at its first and at its last place; its neighbours are found from its length.
@@ -152,7 +152,7 @@ class BpeTrainer {
     PairNumbers numbers_;
     std::vector<Pair> pairs_;
     std::vector<std::uint32_t> places_;
-    std::size_t most_places_ = 0;  // more are too many, and the text is scanned again
+    std::size_t most_places_ = 0;   // more are too many, and the text is scanned again
     std::vector<Candidate> queue_;  // a heap
 
     // Scratch space of one merge: changes, by neighbour and kind of pair.

@@ -126,8 +126,7 @@ void CharsMap::for_each_rule(const std::function<void(std::string_view)>& visit)
         Step step = open.back();
         open.pop_back();
         // Equal suffixes share units; a table with a cycle would have infinite rules.
-        if (++steps > kMaxSteps || step.depth > kMaxRuleBytes)
-            throw NotCovered("its normalisation table is too large");
+        if (++steps > kMaxSteps || step.depth > kMaxRuleBytes) throw NotCovered("its normalisation table is too large");
         key.resize(step.depth);
         key.push_back(static_cast<char>(label(units_[step.node])));
         const std::uint32_t siblings = step.node ^ offset(units_[step.node]);

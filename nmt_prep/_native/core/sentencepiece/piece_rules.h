@@ -5,7 +5,7 @@
 
 namespace nmt_prep::sentencepiece {
 
-inline constexpr char32_t kSpacePoint = 0x2581;     // stands for a space
+inline constexpr char32_t kSpacePoint = 0x2581;      // stands for a space
 inline constexpr char32_t kUncoveredPoint = 0x2585;  // stands for a character that is not in the vocabulary
 inline constexpr char32_t kBoundaryPoint = 0x1F;     // no piece crosses it
 
@@ -27,13 +27,13 @@ struct PieceOptions {
 
 // What the rules must know of a string. Shapes of neighbours join to the shape of both.
 struct PieceShape {
-    std::uint32_t length = 0;        // characters
-    std::uint8_t first_script = 0;   // of the first character that has one of its own
-    std::uint8_t last_script = 0;    // of the last character
-    bool begins_space = false;       // the first character is a space
-    bool ends_space = false;         // the last character is a space
-    bool later_space = false;        // a character after the first is a space
-    bool earlier_space = false;      // a character before the last is a space
+    std::uint32_t length = 0;       // characters
+    std::uint8_t first_script = 0;  // of the first character that has one of its own
+    std::uint8_t last_script = 0;   // of the last character
+    bool begins_space = false;      // the first character is a space
+    bool ends_space = false;        // the last character is a space
+    bool later_space = false;       // a character after the first is a space
+    bool earlier_space = false;     // a character before the last is a space
     bool all_spaces = false;
     bool has_digit = false;
     bool excluded = false;  // contains what no piece may, or two scripts

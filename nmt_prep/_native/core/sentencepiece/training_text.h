@@ -1,5 +1,5 @@
-// Text to train a SentencePiece model from, prepared as the sentencepiece library does: lines are normalised and divided
-// into words, of which only the distinct ones are kept, with their counts.
+// Text to train a SentencePiece model from, prepared as the sentencepiece library does: lines are normalised and
+// divided into words, of which only the distinct ones are kept, with their counts.
 //
 // Within the core the escaped space (U+2581) is the single byte 0x20, as in normalizer.h.
 #pragma once
@@ -22,12 +22,12 @@ namespace nmt_prep::sentencepiece {
 struct TextRules {
     NormalizerSpec normalizer;
     bool whitespace_is_suffix = false;
-    bool split_by_whitespace = true;     // else a line is one word
+    bool split_by_whitespace = true;      // else a line is one word
     bool whitespace_only_pieces = false;  // consecutive spaces stay together
-    std::vector<std::string> separate;   // texts that become boundaries: special and user-defined pieces
-    std::string delimiter;               // becomes a boundary as well; may be empty
-    std::size_t longest_line = 4192;     // bytes; longer lines are skipped
-    std::size_t most_lines = 0;          // lines after so many are ignored; 0 for no limit
+    std::vector<std::string> separate;    // texts that become boundaries: special and user-defined pieces
+    std::string delimiter;                // becomes a boundary as well; may be empty
+    std::size_t longest_line = 4192;      // bytes; longer lines are skipped
+    std::size_t most_lines = 0;           // lines after so many are ignored; 0 for no limit
 };
 
 // A character and how often it occurs.
@@ -43,8 +43,8 @@ class TrainingText {
     // Reads lines. Throws InvalidTextError if a line is not UTF-8; the text is then incomplete.
     void add(const TextView& text, std::size_t threads, const Poll& poll);
 
-    // Lines that were read, without empty ones and those with the character for uncovered ones; of these, lines that were
-    // too long.
+    // Lines that were read, without empty ones and those with the character for uncovered ones; of these, lines that
+    // were too long.
     std::size_t lines() const { return lines_; }
     std::size_t too_long() const { return too_long_; }
 
@@ -92,8 +92,8 @@ void for_each_word(std::string_view text, const TextRules& rules, const Visit& v
     std::size_t start = 0;
     for (std::size_t at = 1; at < text.size(); ++at) {
         const bool space = text[at] == ' ', after_space = text[at - 1] == ' ';
-        const bool begins = rules.whitespace_is_suffix ? after_space && !(grouped && space)
-                                                       : space && !(grouped && after_space);
+        const bool begins =
+            rules.whitespace_is_suffix ? after_space && !(grouped && space) : space && !(grouped && after_space);
         if (!begins) continue;
         visit(text.substr(start, at - start));
         start = at;

@@ -73,12 +73,14 @@ class SplitIndex:
                 columns.append(np.column_stack([np.full(len(first), number), shard.blocks[first, 0], sums, begins]))
         return Runs(*np.concatenate(columns).T)
 
-    def end_of(self, run: int) -> int:
-        """Returns the offset in its shard at which a run ends."""
-        table = self.runs
-        if run + 1 < len(table.shard) and table.shard[run + 1] == table.shard[run]:
-            return int(table.start[run + 1])
-        return int(self.paths[table.shard[run]].stat().st_size)
+    @cached_property
+    def run_ends(self) -> Int64s:
+        """Offsets in its shard at which each run ends, int64 ``[runs]``."""
+        shard, start = self.runs.shard, self.runs.start
+        last = np.flatnonzero(np.diff(shard, append=len(self.paths)))  # the last run of each shard
+        ends = np.append(start[1:], 0)[: len(start)]
+        ends[last] = [self.paths[number].stat().st_size for number in shard[last].tolist()]
+        return ends
 
     def pairs_of(self, runs: Int64s) -> npt.NDArray[np.uint16]:
         """Returns the index entries of the pairs of some runs: uint16, shape ``[pairs, 3]``."""

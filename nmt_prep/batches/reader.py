@@ -169,7 +169,7 @@ def _read(plan: BatchPlan, window: Window) -> PairColumns:
     parts = []
     for run in window.runs.tolist():
         path, start = index.paths[int(table.shard[run])], int(table.start[run])
-        parts.append(read_span(path, start, index.end_of(run), plan.info.layout))
+        parts.append(read_span(path, start, int(index.run_ends[run]), plan.info.layout))
     return PairColumns.joined(parts)
 
 

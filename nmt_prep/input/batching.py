@@ -12,10 +12,11 @@ Tensors are compared with ``tf.equal``, since ``==`` compares identity in a Tens
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import tensorflow as tf
 
+from nmt_prep.input.inline import map_inline
 from nmt_prep.input.tensors import spans
 
 _Arguments = ParamSpec("_Arguments")
@@ -82,9 +83,23 @@ def truncate_rows(column: Column, max_length: int | None) -> Column:
     return column._replace(lengths=tf.minimum(column.lengths, tf.cast(max_length, tf.int64)))
 
 
-def pack(column: Column) -> Column:
-    """Copies the values so that the rows are consecutive, in order and without gaps."""
-    return packed_column(tf.gather(column.values, spans(column.starts, column.lengths)), column.lengths)
+def pack(column: Column, rows: tf.Tensor) -> Column:
+    """Copies rows of a column, in the given order, so that they are consecutive.
+
+    Args:
+        column: the column; its rows follow one another in ``values``, in order, perhaps with gaps between them.
+        rows: int64, numbers of the rows; they may repeat.
+    """
+    bounds = tf.reshape(tf.stack([column.starts, column.starts + column.lengths], 1), [-1])
+    # Each gap is a row too, so row i of the column is row 2 * i + 1 here. The operation copies whole rows.
+    copied = tf.raw_ops.RaggedGather(
+        params_nested_splits=[tf.concat([[0], bounds], 0)],
+        params_dense_values=column.values,
+        indices=2 * rows + 1,
+        OUTPUT_RAGGED_RANK=1,
+    )
+    splits = copied.output_nested_splits[0]
+    return Column(copied.output_dense_values, splits[:-1], splits[1:] - splits[:-1])
 
 
 def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:
@@ -154,6 +169,15 @@ class BatchedInput(NamedTuple):
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor | None
 
+    def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInput:
+        """Returns a batch of these tensors; ``self`` is the structure of the batches.
+
+        An eager iterator calls this if it is there, and otherwise builds each batch from its structure, field by field,
+        which takes longer than everything else about a batch.
+        """
+        left = iter(tensors)
+        return BatchedInput(*(next(left) if isinstance(spec, tf.TensorSpec) else None for spec in self))
+
 
 class BatchedInputWithCorpora(NamedTuple):
     """The fields of :class:`BatchedInput`, and the corpora.
@@ -169,6 +193,10 @@ class BatchedInputWithCorpora(NamedTuple):
     source_sequence_length: tf.Tensor
     target_sequence_length: tf.Tensor
     corpora: tf.Tensor
+
+    def _from_compatible_tensor_list(self, tensors: list[tf.Tensor]) -> BatchedInputWithCorpora:
+        """Same as that of :class:`BatchedInput`."""
+        return BatchedInputWithCorpora(None, *tensors)
 
 
 def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInput:
@@ -249,12 +277,17 @@ def append_id(column: Column, last: tf.Tensor | int) -> Column:
     return Column(tf.tensor_scatter_nd_update(values, places, column.values), starts, lengths)
 
 
+def _unchanged(batch: Any) -> Any:
+    return batch
+
+
 def padded_batches(
     pairs: PackedPairs,
     source_padding: tf.Tensor | int,
     target_padding: tf.Tensor | int,
     source_width: int = 1,
     widths: tf.Tensor | None = None,
+    finish: Callable[[Any], Any] = _unchanged,
 ) -> tf.data.Dataset:
     """Cuts packed pairs into a dataset of :class:`BatchedInput`, or :class:`BatchedInputWithCorpora`.
 
@@ -265,6 +298,7 @@ def padded_batches(
         source_width: ids per source item: 50 with characters.
         widths: int64, shape ``[batches]``: ids that the rows of each batch are padded to, on both sides; None pads each
             side to its longest row.
+        finish: makes the elements of the dataset from the batches.
     """
     source_splits, target_splits = row_splits(pairs.source_lengths, source_width), row_splits(pairs.target_lengths)
     rows = row_splits(pairs.sizes)
@@ -273,9 +307,7 @@ def padded_batches(
     def cuts(bounds: tf.Tensor) -> _Span:
         return _Span(bounds[:-1, tf.newaxis], (bounds[1:] - bounds[:-1])[:, tf.newaxis])
 
-    def batch(
-        rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None
-    ) -> BatchedInput | BatchedInputWithCorpora:
+    def batch(rows: _Span, source: _Span, target: _Span, width: tf.Tensor | None = None) -> Any:
         own_source_splits = tf.slice(source_splits, rows.begin, rows.size + 1) - source.begin
         own_target_splits = tf.slice(target_splits, rows.begin, rows.size + 1) - target.begin
         found = BatchedInput(
@@ -286,10 +318,12 @@ def padded_batches(
             source_sequence_length=tf.slice(pairs.source_lengths, *rows),
             target_sequence_length=tf.slice(pairs.target_lengths, *rows),
         )
-        return found if pairs.corpora is None else BatchedInputWithCorpora(*found, tf.slice(pairs.corpora, *rows))
+        return finish(
+            found if pairs.corpora is None else BatchedInputWithCorpora(*found, tf.slice(pairs.corpora, *rows))
+        )
 
     columns = (cuts(rows), cuts(source_bounds), cuts(target_bounds), *([] if widths is None else [widths]))
-    return tf.data.Dataset.from_tensor_slices(columns).map(batch)
+    return map_inline(tf.data.Dataset.from_tensor_slices(columns), batch)
 
 
 class _Side(NamedTuple):
@@ -309,6 +343,7 @@ def packed_batches(
     length: int,
     paddings: tuple[int, int],
     corpora: tf.Tensor | None = None,
+    finish: Callable[[Any], Any] = _unchanged,
 ) -> tf.data.Dataset:
     """Returns batches of rows as Tensor2Tensor's features: int32, shape ``[rows, length]`` each.
 
@@ -323,13 +358,14 @@ def packed_batches(
         length: ids of a row.
         paddings: ids that pad source and target.
         corpora: int32, shape ``[pairs]``: if given, ``corpora`` has them, padded with -1, shape ``[rows, most pairs]``.
+        finish: makes the elements of the dataset from the features.
     """
     first = tf.cumsum(row_pairs, exclusive=True)
     segment = tf.range(tf.reduce_sum(row_pairs)) - tf.repeat(first, row_pairs) + 1
     bounds = row_splits(row_pairs)
     sides = [_side(column, tf.cast(segment, tf.int32), bounds) for column in (source, target)]
 
-    def features(start: tf.Tensor, size: tf.Tensor) -> dict[str, tf.Tensor]:
+    def features(start: tf.Tensor, size: tf.Tensor) -> Any:
         found = {}
         for name, side, padding in zip(("inputs", "targets"), sides, paddings, strict=True):
             splits = side.splits[start : start + size + 1]
@@ -344,9 +380,9 @@ def packed_batches(
         if corpora is not None:
             splits = bounds[start : start + size + 1]
             found["corpora"] = pad(corpora[splits[0] : splits[-1]], splits - splits[0], -1)
-        return found
+        return finish(found)
 
-    return tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)).map(features)
+    return map_inline(tf.data.Dataset.from_tensor_slices((tf.cumsum(sizes, exclusive=True), sizes)), features)
 
 
 def _side(column: Column, segment: tf.Tensor, bounds: tf.Tensor) -> _Side:

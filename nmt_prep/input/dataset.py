@@ -23,7 +23,6 @@ from nmt_prep.input.batching import (
     pack,
     packed_batches,
     padded_batches,
-    select_rows,
     shift_right,
     truncate_rows,
     without_autograph,
@@ -92,32 +91,34 @@ class WindowSteps(NamedTuple):
             numbers = corpora_of(read.entries) if pairs.corpora is None else pairs.corpora
             corpora = tf.cast(tf.gather(numbers, batches.pairs), tf.int32)
         source, target = (
-            pack(select_rows(truncate_rows(side, self.plan.rule.max_length), batches.pairs))
-            for side in (pairs.source, pairs.target)
+            pack(truncate_rows(side, self.plan.rule.max_length), batches.pairs) for side in (pairs.source, pairs.target)
         )
         return CutWindow(source, target, *batches[1:], corpora)
 
     def batches(self, cut: CutWindow) -> tf.data.Dataset:
         """Returns the batches of a window, padded."""
-        paddings, shape = self.plan.info.vocab.padding_ids, self._static_shape()
+        paddings = self.plan.info.vocab.padding_ids
         if cut.row_pairs is not None:
             length = self.plan.rule.row_length or 0
             sides = cut.source, cut.target
-            batches = packed_batches(*sides, cut.row_pairs, cut.sizes, length, paddings, cut.corpora)
-        else:
-            pairs = PackedPairs(
-                source=cut.source.values,
-                target_input=shift_right(cut.target, self.sos),
-                target_output=cut.target.values,
-                source_lengths=tf.cast(cut.source.lengths, tf.int32),
-                target_lengths=tf.cast(cut.target.lengths, tf.int32),
-                sizes=cut.sizes,
-                corpora=cut.corpora,
-            )
-            batches = padded_batches(pairs, *paddings, widths=cut.widths)
-            if self.features == "t2t":
-                batches = batches.map(_t2t_features)
-        return batches if shape is None else batches.map(lambda batch: _with_shape(batch, shape))
+            return packed_batches(*sides, cut.row_pairs, cut.sizes, length, paddings, cut.corpora, self._finish)
+        pairs = PackedPairs(
+            source=cut.source.values,
+            target_input=shift_right(cut.target, self.sos),
+            target_output=cut.target.values,
+            source_lengths=tf.cast(cut.source.lengths, tf.int32),
+            target_lengths=tf.cast(cut.target.lengths, tf.int32),
+            sizes=cut.sizes,
+            corpora=cut.corpora,
+        )
+        return padded_batches(pairs, *paddings, widths=cut.widths, finish=self._finish)
+
+    def _finish(self, batch: Any) -> Any:
+        """Returns a batch as the features that were asked for, with static shapes if all batches have the same."""
+        if self.features == "t2t" and not isinstance(batch, dict):
+            batch = _t2t_features(batch)
+        shape = self._static_shape()
+        return batch if shape is None else _with_shape(batch, shape)
 
     def _static_shape(self) -> tuple[int | None, int] | None:
         """Returns rows and columns of the batches; None if not all batches have the same."""

@@ -131,10 +131,18 @@ class EncodedPairs(NamedTuple):
 
 
 class BatchedPairs(NamedTuple):
-    """Pairs in batch order, and the number of pairs in each batch, int64 ``[batches]``."""
+    """The pairs of some batches.
+
+    Attributes:
+        source: sources, in order of arrival.
+        target: targets, likewise.
+        rows: int64, numbers of the pairs, batch after batch.
+        sizes: int64, shape ``[batches]``: pairs in each batch.
+    """
 
     source: Column
     target: Column
+    rows: tf.Tensor
     sizes: tf.Tensor
 
 
@@ -189,17 +197,15 @@ class TrainingBlocks(NamedTuple):
         buckets = tf.concat([waiting.buckets, block.buckets], 0)
         windows = cut_windows(buckets, self.num_buckets + 1, self.batch_size, last)
         still_waiting = EncodedPairs(
-            pack(select_rows(source, windows.waiting)),
-            pack(select_rows(target, windows.waiting)),
+            pack(source, windows.waiting),
+            pack(target, windows.waiting),
             tf.gather(buckets, windows.waiting),
         )
-        return still_waiting, BatchedPairs(
-            select_rows(source, windows.rows), select_rows(target, windows.rows), windows.sizes
-        )
+        return still_waiting, BatchedPairs(source, target, windows.rows, windows.sizes)
 
     def pack(self, block: BatchedPairs) -> PackedPairs:
         """Copies the ids of a block's batches into consecutive rows, and adds sos and eos."""
-        source, outputs = pack(block.source), append_id(pack(block.target), self.eos)
+        source, outputs = pack(block.source, block.rows), append_id(pack(block.target, block.rows), self.eos)
         return PackedPairs(
             source=tf.reshape(source.values, [-1]),
             target_input=shift_right(outputs, self.sos),
@@ -340,7 +346,7 @@ def get_infer_iterator(
     source_eos = source.padding_id(eos)
 
     def batch(lines: tf.Tensor) -> BatchedInput:
-        column = pack(source.encode(lines))
+        column = pack(source.encode(lines), tf.range(tf.size(lines, tf.int64)))
         ids = pad(tf.reshape(column.values, [-1]), row_splits(column.lengths, source.width), source_eos)
         return BatchedInput(None, ids, None, None, tf.cast(column.lengths, tf.int32), None)
 

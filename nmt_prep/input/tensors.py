@@ -65,14 +65,22 @@ def random(key: Scalar, number: Scalar, size: Scalar, /) -> tf.Tensor:
 
 
 def jumps(widths: tf.Tensor, /) -> tf.Tensor:
+    # The number of known places doubles in each round: a step of the walk at a time would be thousands of operations.
     count = tf.size(widths, tf.int64)
+    after = tf.concat([tf.minimum(tf.range(count) + widths, count), [count]], 0)
 
-    def step(place: tf.Tensor, found: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
-        width = tf.minimum(widths[place], count - place)
-        return place + width, found.write(found.size(), width)
+    def double(places: tf.Tensor, after: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.concat([places, tf.gather(after, places)], 0), tf.gather(after, after)
 
-    found = tf.TensorArray(tf.int64, size=0, dynamic_size=True, element_shape=[])
-    return tf.while_loop(lambda place, _: place < count, step, (tf.constant(0, tf.int64), found))[1].stack()
+    vector = tf.TensorShape([None])
+    places, _ = tf.while_loop(
+        lambda places, _: places[-1] < count,
+        double,
+        (tf.zeros([1], tf.int64), after),
+        shape_invariants=(vector, vector),
+    )
+    places = tf.boolean_mask(places, places < count)
+    return tf.concat([places[1:], [count]], 0)[: tf.size(places)] - places
 
 
 def pack_rows(source: tf.Tensor, target: tf.Tensor, length: int) -> PackedRows:

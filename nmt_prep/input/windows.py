@@ -167,12 +167,13 @@ def read_windows(plan: BatchPlan, windows: tf.data.Dataset, with_entries: bool =
     index = plan.order.index
     paths, table = tf.constant([str(path) for path in index.paths], tf.string), index.runs
     shards, starts, records = (tf.constant(column, tf.int64) for column in (table.shard, table.start, table.records))
+    sizes = tf.constant(index.run_ends - table.start, tf.int64)
 
     def run_records(run: tf.Tensor) -> tf.data.Dataset:
         opened = tf.raw_ops.TFRecordDatasetV2(
             filenames=paths[shards[run], tf.newaxis],
             compression_type="",
-            buffer_size=tf.constant(1 << 20, tf.int64),
+            buffer_size=sizes[run],  # a larger buffer would also read what follows the run
             byte_offsets=starts[run, tf.newaxis],
         )
         return tf.data.experimental.from_variant(opened, tf.TensorSpec([], tf.string)).take(records[run])

@@ -33,6 +33,18 @@ def split_index(pairs_of_shards: list[int], corpora: int = 1, seed: int = 0) -> 
     return SplitIndex(tuple(Path(f"shard-{number}") for number in range(len(shards))), tuple(shards), packed=False)
 
 
+def test_a_run_ends_where_the_next_one_or_its_shard_does(tmp_path: Path) -> None:
+    index = split_index([600, 0, 100])
+    paths = []
+    for name, size in (("a", 700_000), ("b", 1), ("c", 5_000)):
+        paths.append(tmp_path / name)
+        paths[-1].write_bytes(bytes(size))
+    index = SplitIndex(tuple(paths), index.shards, packed=False)
+    assert index.runs.start.tolist() == [0, 256_000, 512_000, 0]
+    assert index.run_ends.tolist() == [256_000, 512_000, 700_000, 5_000]
+    assert SplitIndex((), (), packed=False).run_ends.tolist() == []
+
+
 def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
     """Returns the shard and number of each pair that a worker gets."""
     runs = order.index.runs

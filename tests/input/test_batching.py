@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.input.batching import (
+    BatchedInput,
+    BatchedInputWithCorpora,
+    Column,
     concat_columns,
     cut_windows,
     empty_column,
@@ -62,3 +65,32 @@ def test_columns_are_concatenated_by_rows() -> None:
     both = pack(concat_columns(concat_columns(empty_column([0]), column), column), tf.range(4, dtype=tf.int64))
     assert both.values.numpy().tolist() == [7, 8, 9, 7, 8, 9]
     assert both.lengths.numpy().tolist() == [2, 1, 2, 1]
+
+
+def test_an_empty_column_is_copied_to_an_empty_one() -> None:
+    copied = pack(empty_column([0]), tf.zeros([0], tf.int64))
+    assert [part.shape.as_list() for part in copied] == [[0], [0], [0]]
+
+
+def test_rows_between_gaps_are_copied_more_than_once() -> None:
+    column = Column(tf.range(10, dtype=tf.int32), tf.constant([1, 4, 9], tf.int64), tf.constant([2, 0, 1], tf.int64))
+    copied = pack(column, tf.constant([2, 0, 1, 0], tf.int64))
+    assert copied.values.numpy().tolist() == [9, 1, 2, 1, 2]
+    assert copied.lengths.numpy().tolist() == [1, 2, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        BatchedInput(None, *[[number] for number in range(5)]),
+        BatchedInput(None, [1], None, None, [2], None),
+        BatchedInputWithCorpora(None, *[[number] for number in range(6)]),
+    ],
+)
+def test_an_iterator_gets_a_batch_from_its_tensors(batch: BatchedInput | BatchedInputWithCorpora) -> None:
+    dataset = tf.data.Dataset.from_tensors(batch)
+    tensors = [tf.constant(field) for field in batch if field is not None]
+    found = dataset.element_spec._from_compatible_tensor_list(tensors)
+    for one in (found, next(iter(dataset))):
+        assert type(one) is type(batch)
+        assert [None if field is None else field.numpy().tolist() for field in one] == list(batch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.cleaning.fixes import Fixer
-from tests.reference import fixes, near, records, t2t
+from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from tests.reference import byte_bpe, fixes, near, records, t2t
 from tests.reference.utf8 import first_invalid
 
 LEVELS = ["scalar", "sse4.2", "avx2", "avx512"]
@@ -103,3 +105,12 @@ def test_fixes(line: str) -> None:
 def test_signatures(first: str, second: str) -> None:
     found = band_hashes(*column(first.encode()), *column(second.encode()), 20, 3)
     assert found.tolist() == [near.band_hashes(first, second, 20, 3)]
+
+
+def test_merges() -> None:
+    random = Random(7)
+    words = ["".join(random.choices("abcdeéж", k=random.randint(1, 40))) for _ in range(600)]
+    lines = [" ".join(words[at : at + 30]) for at in range(0, len(words), 30)]
+    tokenizer = ByteBPETokenizer.train(lines[::2], 700)
+    twin = byte_bpe.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
+    assert tokenizer.encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]

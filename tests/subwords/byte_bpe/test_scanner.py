@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from functools import cache
 
 import numpy as np
@@ -15,9 +16,13 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
-from scripts.make_property_tables import unicode_version
+from tests.conftest import REPOSITORY
 from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe.models import CL100K_IN_JSON, DEEPSEEK_V3, KIMI_K2, O200K, RANKS_PATTERNS
+
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from make_property_tables import unicode_version
 
 # Characters of the classes of the patterns, more frequent than in random text.
 TELLING = "''''sstrevmldSLK  \t\n\r\x0b\x1c\x85\xa0\u2028\u3000aZéßıſǅʰñ\u0301ः的中文ひ。，09٣Ⅷ½²_-!/…\u200d👩🏽𠮷𝟘🇩K"

@@ -1,4 +1,4 @@
-// Hash table from pairs of neighbouring symbols to merges; filled once, then read; eight bytes per slot.
+// Hash table from pairs of neighbouring symbols to merges; filled once, then read.
 #pragma once
 
 #include <cstddef>
@@ -6,66 +6,111 @@
 #include <vector>
 
 #include "bpe/merge.h"
+#include "text/huge_pages.h"
 
 namespace nmt_prep::bpe {
 
 class PairTable {
    public:
-    static constexpr std::size_t kMaxSymbols = std::size_t{1} << 21;
+    static constexpr unsigned kSymbolBits = 21;
+    static constexpr std::size_t kMaxSymbols = std::size_t{1} << kSymbolBits;
     static constexpr std::size_t kMaxPairs = (std::size_t{1} << 22) - 1;
 
     // Requires the maximum number of pairs, at most kMaxPairs.
     explicit PairTable(std::size_t pairs) {
         while ((std::size_t{1} << (64 - shift_)) < 2 * pairs) --shift_;
-        slots_.assign(std::size_t{1} << (64 - shift_), kFree);
-        filter_.assign(slots_.size() * kFilterBits / 64, 0);
-        merged_.reserve(pairs);
+        slots_.resize((std::size_t{1} << (64 - shift_)) + 1);
+        filter_.assign((slots_.size() - 1) * kFilterBits / 64, 0);
     }
 
     // Adds the pair of the next rank, from 0. A pair that was added before gets the new rank.
     void add(std::int32_t left, std::int32_t right, std::int32_t merged) {
         const std::uint64_t key = key_of(left, right);
-        const std::uint64_t hash = hash_of(key);
-        const std::uint64_t bit = hash >> (shift_ - kFilterShift);
+        const std::uint64_t hash = hash_of(left, right);
+        const std::uint64_t bit = filter_bit(hash);
         filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
         std::size_t at = hash >> shift_;
-        while (slots_[at] != kFree && slots_[at] >> kRankBits != key) at = (at + 1) & (slots_.size() - 1);
-        slots_[at] = key << kRankBits | merged_.size();
-        merged_.push_back(merged);
+        while (slots_[at].merge != kNoMerge && slots_[at].key != key) at = after(at);
+        slots_[at] = {key, make_merge(size_++, merged)};
+        if (has_place(left, right)) direct_[place(left, right)] = slots_[at].merge;
     }
 
+    // Pairs of the lowest symbols, which usually are the bytes, are also in a table by symbol.
+    static bool has_place(std::int32_t left, std::int32_t right) {
+        return (static_cast<std::uint32_t>(left) | static_cast<std::uint32_t>(right)) < kDirect;
+    }
+    Merge at_place(std::int32_t left, std::int32_t right) const { return direct_[place(left, right)]; }
+
+    // A lookup that has begun: the memory that it needs is being fetched.
+    struct Lookup {
+        std::uint64_t key;
+        std::size_t at;
+    };
+
+    Lookup begin(std::int32_t left, std::int32_t right) const {
+        const std::uint64_t hash = hash_of(left, right);
+        // Without a branch, which would be mispredicted often.
+        const std::size_t at = passes(hash) ? hash >> shift_ : slots_.size() - 1;
+        __builtin_prefetch(&slots_[at]);
+        return {key_of(left, right), at};
+    }
+
+    Merge finish(const Lookup& lookup) const { return find(lookup.key, lookup.at); }
+
+    // The lookup of a pair that does not merge.
+    Lookup none() const { return {0, slots_.size() - 1}; }
+
     Merge operator()(std::int32_t left, std::int32_t right) const {
-        const std::uint64_t key = key_of(left, right);
-        const std::uint64_t hash = hash_of(key);
+        const std::uint64_t hash = hash_of(left, right);
         // Most neighbours do not merge, and the filter is small enough to stay in cache.
-        const std::uint64_t bit = hash >> (shift_ - kFilterShift);
-        if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return kNoMerge;
-        for (std::size_t at = hash >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
-            const std::uint64_t slot = slots_[at];
-            if (slot == kFree) return kNoMerge;
-            if (slot >> kRankBits == key) {
-                const auto rank = static_cast<std::uint32_t>(slot & kMaxPairs);
-                return make_merge(rank, merged_[rank]);
-            }
-        }
+        return passes(hash) ? find(key_of(left, right), hash >> shift_) : kNoMerge;
     }
 
    private:
-    static constexpr unsigned kSymbolBits = 21;
-    static constexpr unsigned kRankBits = 22;
     static constexpr unsigned kFilterShift = 2;
     static constexpr std::size_t kFilterBits = std::size_t{1} << kFilterShift;  // a slot
-    static constexpr std::uint64_t kFree = ~std::uint64_t{0};                   // no rank is kMaxPairs
+
+    static constexpr std::uint32_t kDirect = 256;
+
+    static std::size_t place(std::int32_t left, std::int32_t right) {
+        return static_cast<std::size_t>(left) * kDirect + static_cast<std::size_t>(right);
+    }
+
+    struct Slot {
+        std::uint64_t key = 0;
+        Merge merge = kNoMerge;  // free
+    };
 
     static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
-        return std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits | static_cast<std::uint32_t>(right);
+        return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
     }
-    static std::uint64_t hash_of(std::uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
+    static std::uint64_t hash_of(std::int32_t left, std::int32_t right) {
+        const std::uint64_t both = std::uint64_t{static_cast<std::uint32_t>(left)} << kSymbolBits;
+        return (both | static_cast<std::uint32_t>(right)) * 0x9E3779B97F4A7C15u;
+    }
+    std::uint64_t filter_bit(std::uint64_t hash) const { return hash >> (shift_ - kFilterShift); }
+    bool passes(std::uint64_t hash) const {
+        const std::uint64_t bit = filter_bit(hash);
+        return (filter_[bit >> 6] >> (bit & 63) & 1) != 0;
+    }
+    std::size_t after(std::size_t at) const { return (at + 1) & (slots_.size() - 2); }
+    Merge find(std::uint64_t key, std::size_t at) const {
+        // The merge if the keys are the same, else kNoMerge: without a branch, which would be mispredicted often.
+        const Merge merge = slots_[at].merge | (Merge{slots_[at].key == key} - 1);
+        return merge == slots_[at].merge ? merge : find_after(key, at);
+    }
+    // The same if another pair is in the first slot.
+    Merge find_after(std::uint64_t key, std::size_t at) const {
+        do at = after(at);
+        while (slots_[at].key != key && slots_[at].merge != kNoMerge);
+        return slots_[at].merge;
+    }
 
     unsigned shift_ = 60;
-    std::vector<std::uint64_t> slots_;
-    std::vector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
-    std::vector<std::int32_t> merged_;   // by rank
+    std::uint32_t size_ = 0;
+    std::vector<Merge> direct_ = std::vector<Merge>(std::size_t{kDirect} * kDirect, kNoMerge);
+    LargeVector<Slot> slots_;            // and one that is always free
+    LargeVector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
 };
 
 }  // namespace nmt_prep::bpe

@@ -18,6 +18,7 @@
 #include "bpe/pairs.h"
 #include "bpe/splits.h"
 #include "bpe/tokens.h"
+#include "bpe/word_merger.h"
 #include "byte_bpe/search.h"
 #include "byte_bpe/splitter.h"
 #include "text/batch.h"
@@ -51,27 +52,26 @@ class Model {
     std::vector<bool> reachable() const;
 
    private:
+    // Memory for encoding, for one thread at a time.
     struct Scratch {
-        explicit Scratch(bool small_ids) : words(17, small_ids) {}
+        explicit Scratch(bool small_ids) : words(18, small_ids) {}
+
         IdCache words;
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
+        bpe::WordMerger word_merger;
         Splitter::Scratch split;
+        std::vector<std::int32_t> ids;
     };
     class Run;
 
-    // A pretoken with its cache key: a key of the word cache, or, for the phrase cache, a hash in `low`.
-    struct Pretoken {
-        const std::uint8_t* word;
-        std::size_t size;
-        IdCache::Key key;
-    };
-
     std::unique_ptr<Scratch> make_scratch() const;
-    Pretoken look_ahead(const std::uint8_t* word, std::size_t size, std::size_t readable, Scratch& scratch) const;
-    std::int32_t* encode_pretoken(const Pretoken& pretoken, Scratch& scratch, std::int32_t* out) const;
-    std::int32_t* encode_phrase(const std::uint8_t* word, std::size_t size, std::uint64_t hash, Scratch& scratch,
-                                std::int32_t* out) const;
+    // Writes the symbols that merging a word begins with, and returns how many; 0 if the word is not for WordMerger.
+    // Requires room for kMaxStart symbols.
+    static constexpr std::size_t kMaxStart = 2 * bpe::WordMerger::kMaxSymbols;
+    std::size_t start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
+    std::int32_t* start_of_character(const std::uint8_t* at, const bpe::Character& character,
+                                     std::int32_t* symbols) const;
     std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;

@@ -20,6 +20,33 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
     });
 }
 
+std::size_t Model::start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const {
+    if (*word >= 0xE0 || size > kMaxStart - bpe::CharacterTable::kPadding || whole_word(word, size) != nullptr)
+        return 0;
+    std::int32_t* symbol = symbols;
+    for (const std::uint8_t *at = word, *end = word + size; at != end;) {
+        const bpe::Character character = bpe::read_character(at);
+        symbol = start_of_character(at, character, symbol);
+        at += character.size;
+    }
+    const auto count = static_cast<std::size_t>(symbol - symbols);
+    return count <= bpe::WordMerger::kMaxSymbols ? count : 0;
+}
+
+// Writes the symbols that merging begins with, for one character, and returns their end.
+std::int32_t* Model::start_of_character(const std::uint8_t* at, const bpe::Character& character,
+                                        std::int32_t* symbols) const {
+    if (character.size < 4) {
+        const bpe::CharacterTable::Entry& entry = characters_[character.point];
+        if (entry.begins) {
+            std::copy_n(entry.symbols, 3, symbols);
+            return symbols + entry.size;
+        }
+    }
+    spell(at, character.size, symbols);
+    return symbols + character.size;
+}
+
 // Merges the parts of the word between boundaries that no token crosses, one by one.
 std::int32_t* Model::merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch,
                                     std::int32_t* out) const {
@@ -45,14 +72,7 @@ std::int32_t* Model::merge_unit(const std::uint8_t* unit, std::size_t size, bpe:
     for (const std::uint8_t *at = unit, *end = unit + size; at != end;) {
         const bpe::Character character = bpe::read_character(at);
         key = bpe::TokenTable::extend(key, character);
-        const bpe::CharacterTable::Entry* const entry = character.size < 4 ? &characters_[character.point] : nullptr;
-        if (entry != nullptr && (entry->begins || (entry->size > 0 && character.size == size))) {
-            std::copy_n(entry->symbols, 3, symbol);
-            symbol += entry->size;
-        } else {
-            spell(at, character.size, symbol);
-            symbol += character.size;
-        }
+        symbol = start_of_character(at, character, symbol);
         at += character.size;
     }
     if (of_characters_.hint(key).token) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "text/byte_hash.h"
+#include "text/huge_pages.h"
 
 namespace nmt_prep {
 
@@ -123,7 +124,7 @@ class IdCache {
         return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u) >> shift_;
     }
 
-    std::vector<Place> places_;
+    LargeVector<Place> places_;
     std::size_t shift_, max_ids_;
 };
 

@@ -93,17 +93,18 @@ NMT_PREP_SSE42 bool is_utf8_sse42(const std::uint8_t* data, std::size_t size) {
 }
 
 // The same with 32 bytes.
+NMT_PREP_AVX2 __m256i table_twice(const std::uint8_t* of) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(of)));
+}
+
 NMT_PREP_AVX2 __m256i errors_of(__m256i block, __m256i one, __m256i two, __m256i three) {
-    const auto table = [](const std::uint8_t* of) NMT_PREP_AVX2 {
-        return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(of)));
-    };
     const __m256i half = _mm256_set1_epi8(0x0F);
     const __m256i before_high = _mm256_and_si256(_mm256_srli_epi16(one, 4), half);
     const __m256i before_low = _mm256_and_si256(one, half);
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(block, 4), half);
-    const __m256i named = _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(table(kBeforeHigh), before_high),
-                                                            _mm256_shuffle_epi8(table(kBeforeLow), before_low)),
-                                           _mm256_shuffle_epi8(table(kHigh), high));
+    const __m256i named = _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(table_twice(kBeforeHigh), before_high),
+                                                            _mm256_shuffle_epi8(table_twice(kBeforeLow), before_low)),
+                                           _mm256_shuffle_epi8(table_twice(kHigh), high));
     const __m256i asked = _mm256_or_si256(_mm256_subs_epu8(two, _mm256_set1_epi8(0xE0 - 0x80)),
                                           _mm256_subs_epu8(three, _mm256_set1_epi8(0xF0 - 0x80)));
     return _mm256_xor_si256(_mm256_and_si256(asked, _mm256_set1_epi8(static_cast<char>(kTwoContinue))), named);

@@ -1,0 +1,49 @@
+// Merges the symbols of many short words, one merge of each in turn: while the table is read for one word, the others
+// go on. The results are those of Merger.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "bpe/merge.h"
+#include "bpe/pairs.h"
+
+namespace nmt_prep::bpe {
+
+class WordMerger {
+   public:
+    static constexpr std::size_t kMaxSymbols = 30;  // of a word
+    static constexpr std::size_t kMaxWords = 32;
+
+    std::size_t size() const { return size_; }
+    void clear() { size_ = 0; }
+
+    // Adds a word; words are numbered from 0. Requires 1 <= size <= kMaxSymbols and less than kMaxWords words.
+    void add(const PairTable& pairs, const std::int32_t* symbols, std::size_t size);
+
+    // Merges all words.
+    void merge(const PairTable& pairs);
+
+    // Writes the symbols of a word and returns how many there are.
+    std::size_t write(std::size_t word, std::int32_t* out) const;
+
+    // A list of symbols, between two that never merge. Positions do not change.
+    struct Word {
+        static constexpr std::size_t kPlaces = kMaxSymbols + 2;
+
+        std::array<std::uint32_t, kPlaces> keys;  // rank and position of the merge with the next symbol
+        std::array<std::int32_t, kPlaces> symbols;
+        std::array<std::int32_t, kPlaces> merged;  // by that merge
+        std::array<std::uint8_t, kPlaces> next, previous;
+        std::size_t size;
+        std::size_t left, right;  // two merges that are being looked up: of these with their next symbols
+        PairTable::Lookup left_lookup, right_lookup;
+    };
+
+   private:
+    std::size_t size_ = 0;
+    std::array<Word, kMaxWords> words_;
+};
+
+}  // namespace nmt_prep::bpe

@@ -1,0 +1,105 @@
+#include "byte_bpe/run.h"
+
+#include <algorithm>
+
+namespace nmt_prep::byte_bpe {
+
+void Model::Run::finish() {
+    // Entries of caches and tables are copied as a whole, or four ids at a time.
+    constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
+    if (scratch_.ids.size() < bytes_ + kPadding) scratch_.ids.resize(bytes_ + kPadding);
+    for (std::size_t i = 0; i < size_; ++i)
+        if (is_phrase(block_[i].size)) scratch_.phrases.prefetch_phrase(block_[i].key.low);
+
+    std::int32_t* out = scratch_.ids.data();
+    for (std::size_t i = 0; i < size_; ++i) {
+        const Pretoken& pretoken = block_[i];
+        if (pretoken.size <= IdCache::kMaxBytes) {
+            const std::size_t found = scratch_.words.find(pretoken.key, out);
+            if (found > 0 && found != IdCache::kElsewhere) {
+                out += found;
+                continue;
+            }
+            out = found == 0 ? encode_missing(pretoken, out) : encode_elsewhere(pretoken, hash(pretoken), out);
+        } else if (pretoken.size == kEndOfLine) {
+            marks_.push_back({static_cast<std::size_t>(out - scratch_.ids.data()), pretoken.key.low, 0, 0});
+        } else if (pretoken.size == kName) {
+            *out++ = static_cast<std::int32_t>(pretoken.key.low);
+        } else {
+            out = encode_elsewhere(pretoken, pretoken.key.low, out);
+        }
+    }
+    merge_missing();
+    write(out);
+    size_ = bytes_ = 0;
+}
+
+std::int32_t* Model::Run::encode_elsewhere(const Pretoken& pretoken, std::uint64_t hash, std::int32_t* out) {
+    if (pretoken.size <= PhraseCache::kMaxBytes)
+        if (const std::size_t found = scratch_.phrases.find(hash, pretoken.word, pretoken.size, out))
+            return out + found;
+    return encode_missing(pretoken, out);
+}
+
+// Encodes a pretoken that no cache has, or leaves it to `merge_missing`.
+std::int32_t* Model::Run::encode_missing(const Pretoken& pretoken, std::int32_t* out) {
+    std::int32_t symbols[kMaxStart];
+    const std::size_t count = model_.start_of_word(pretoken.word, pretoken.size, symbols);
+    if (count == 0) {
+        std::int32_t* const end = model_.encode_word(pretoken.word, pretoken.size, scratch_, out);
+        put(pretoken, out, static_cast<std::size_t>(end - out));
+        return end;
+    }
+    if (scratch_.word_merger.size() == bpe::WordMerger::kMaxWords) merge_missing();
+    missing_[scratch_.word_merger.size()] = {&pretoken, marks_.size()};
+    marks_.push_back({static_cast<std::size_t>(out - scratch_.ids.data()), kNoLine, 0, 0});
+    scratch_.word_merger.add(model_.pairs_, symbols, count);
+    return out;
+}
+
+void Model::Run::merge_missing() {
+    bpe::WordMerger& merger = scratch_.word_merger;
+    merger.merge(model_.pairs_);
+    for (std::size_t i = 0; i < merger.size(); ++i) {
+        const std::size_t start = merged_.size();
+        merged_.resize(start + bpe::WordMerger::kMaxSymbols);
+        const std::size_t count = merger.write(i, &merged_[start]);
+        merged_.resize(start + count);
+        Mark& mark = marks_[missing_[i].mark];
+        mark.start = start;
+        mark.count = count;
+        put(*missing_[i].pretoken, &merged_[start], count);
+    }
+    merger.clear();
+}
+
+void Model::Run::put(const Pretoken& pretoken, const std::int32_t* ids, std::size_t count) {
+    const auto [word, size, key] = pretoken;
+    if (size <= IdCache::kMaxBytes) {
+        if (count <= scratch_.words.max_ids()) return scratch_.words.put(key, ids, count);
+        scratch_.words.put_elsewhere(key);
+    }
+    if (size <= PhraseCache::kMaxBytes) scratch_.phrases.put(hash(pretoken), word, size, ids, count);
+}
+
+// Appends the ids of the block, with those of merged words in their places.
+void Model::Run::write(const std::int32_t* end) {
+    const std::int32_t* from = scratch_.ids.data();
+    std::int32_t* out = ids_.room(static_cast<std::size_t>(end - from) + merged_.size());
+    const std::int32_t* const start = out;
+    for (const Mark& mark : marks_) {
+        const std::int32_t* const to = scratch_.ids.data() + mark.at;
+        out = std::copy(from, to, out);
+        from = to;
+        if (mark.line == kNoLine)
+            out = std::copy_n(&merged_[mark.start], mark.count, out);
+        else
+            ends_[mark.line] = static_cast<std::int64_t>(ids_.size()) + (out - start);
+    }
+    out = std::copy(from, end, out);
+    ids_.grow(static_cast<std::size_t>(out - start));
+    marks_.clear();
+    merged_.clear();
+}
+
+}  // namespace nmt_prep::byte_bpe

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from _nmt_prep_core import count_words
 
 from nmt_prep.align.words import words_of
 from nmt_prep.columns import TextColumn
@@ -42,6 +43,47 @@ def test_words_of_scripts(line: str, words: list[str]) -> None:
 
 def test_pretokenized_words_are_separated_by_ascii_space() -> None:
     assert split(" Do n't\t1 , 000 a\u00a0b \r", pretokenized=True) == ["Do", "n't", "1", ",", "000", "a\u00a0b"]
+
+
+def share_a_stem(first: str, second: str, length: int = 4) -> bool:
+    lines = TextColumn.from_strings([f"{first} {second}"])
+    wholes, stems, *_ = count_words(lines.data, lines.offsets, True, length, 1)
+    assert len(set(wholes.tolist())) == 2
+    return bool(stems[0] == stems[1])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("walking", "Walks", True),
+        ("walk", "walked", True),
+        ("wall", "walk", False),
+        ("wal", "walk", False),
+        ("1234567", "1234568", False),
+        ("문장을", "문장은", True),  # two syllables
+        ("문장", "문장에서", True),
+        ("문을", "문은", False),
+        ("الكتاب", "كتاب", True),  # the article
+        ("الكتاب", "كتابة", True),
+        ("الكتاب", "الكتف", False),
+        ("الم", "م", False),  # one letter is too little
+        ("ال", "الكتاب", False),
+    ],
+)
+def test_stems(first: str, second: str, same: bool) -> None:
+    assert share_a_stem(first, second) == same
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_short_stems(length: int) -> None:
+    assert share_a_stem("الكتاب", "كتابة", length)
+    assert share_a_stem("문장을", "문화", length) == (length < 3)
+    assert not share_a_stem("ال", "ل", length)
+
+
+def test_words_without_stems() -> None:
+    assert not share_a_stem("walked", "walk", 0)
+    assert not share_a_stem("الكتاب", "كتاب", 0)
 
 
 def test_offsets_count_the_words_of_each_line() -> None:

@@ -1,6 +1,7 @@
 #include "align/words.h"
 
 #include <array>
+#include <string_view>
 
 #include "clean/keys.h"
 #include "clean/scripts.h"
@@ -32,6 +33,10 @@ std::array<Kind, 256> kinds_of_scripts() {
     kinds[static_cast<std::size_t>(clean::script_of_name("KATAKANA"))] = Kind::kKatakana;
     return kinds;
 }
+
+// Stems are of what follows the article of an Arabic word, if that is at least this long.
+constexpr std::string_view kArabicArticle = "\u0627\u0644";
+constexpr std::size_t kLeastAfterArticle = 2;
 
 bool is_between(char32_t point, char32_t first, char32_t last) { return point >= first && point <= last; }
 
@@ -126,22 +131,31 @@ void WordSplitter::split_by_characters(const std::uint8_t* begin, const std::uin
 
 void WordSplitter::add(const std::uint8_t* line, const std::uint8_t* begin, const std::uint8_t* end) {
     folded_.clear();
-    std::size_t points = 0;
+    std::size_t size = 0;  // of what is folded, in characters as stems count them
+    std::size_t first = 0;
     std::size_t cut = 0;  // bytes of the stem, where the word is longer
     bool digits = false;
     const auto count = [&](char32_t point) {
-        if (points++ == rule_.stem) cut = folded_.size();
+        if (size >= rule_.stem && cut == 0) cut = folded_.size();
+        size += is_between(point, 0xAC00, 0xD7A3) ? 2 : 1;  // a Hangul syllable has two letters or three
         digits |= point >= '0' && point <= '9';
         if (point < 0x80)
             folded_ += static_cast<char>(point);
         else
             append_utf8(folded_, point);
+        if (size == 2 && folded_ == kArabicArticle) {
+            first = folded_.size();
+            size = cut = 0;
+        }
     };
     for (const std::uint8_t* at = begin; at < end;) casefold(next_utf8(at), count);
+    if (first > 0 && size < kLeastAfterArticle) first = 0;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(folded_.data());
     const std::uint64_t whole = clean::hash_key(bytes, folded_.size()).high;
-    const std::uint64_t stem = cut > 0 && !digits ? ~clean::hash_key(bytes, cut).high : ~whole;
-    words_.push_back({static_cast<std::uint32_t>(begin - line), static_cast<std::uint32_t>(end - line), whole, stem});
+    std::uint64_t stem = whole;
+    if (rule_.stem > 0 && !digits && (cut > 0 || first > 0))
+        stem = clean::hash_key(bytes + first, (cut > 0 ? cut : folded_.size()) - first).high;
+    words_.push_back({static_cast<std::uint32_t>(begin - line), static_cast<std::uint32_t>(end - line), whole, ~stem});
 }
 
 }  // namespace nmt_prep::align

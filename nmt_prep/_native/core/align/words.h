@@ -11,7 +11,7 @@ namespace nmt_prep::align {
 // How lines are divided into words and words are cut to stems.
 struct WordRule {
     bool spaces;    // words are what white space in ASCII separates
-    unsigned stem;  // code points of a stem; 0 to keep words whole
+    unsigned stem;  // characters of a stem, of which a Hangul syllable is two; 0 to keep words whole
 };
 
 // A word: its bytes [begin, end) within the line, and hashes of the folded word and of its stem.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +28,7 @@ _VERSION = 1
 
 
 def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays) -> None:
-    """Writes a file, atomically; a device in place.
+    """Writes a file, atomically; a device or pipe in place.
 
     Args:
         path: the file.
@@ -43,9 +44,12 @@ def write_arrays(path: Path, kind: str, facts: Mapping[str, Any], arrays: Arrays
     line = json.dumps(header, sort_keys=True).encode() + b"\n"
     with output_file(path) as file:
         file.write(line)
+        end = len(line)
         for array in arrays.values():
-            file.write(b"\0" * (-file.tell() % _ALIGNED))
-            file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+            data = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
+            file.write(b"\0" * (-end % _ALIGNED))
+            file.write(data)
+            end += -end % _ALIGNED + data.nbytes
 
 
 def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -56,8 +60,12 @@ def read_arrays(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, npt.ND
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        line = file.readline(_LONGEST_HEADER)
-        size = os.fstat(file.fileno()).st_size
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise AlignmentModelError(
+                f"{path} is not a regular file, so it cannot be mapped into memory; copy it to one"
+            )
+        line, size = file.readline(_LONGEST_HEADER), status.st_size
         facts = _facts(path, line, kind)
         arrays: dict[str, npt.NDArray[Any]] = {}
         at = len(line)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import errno
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,6 +40,26 @@ def test_a_saved_model_gives_the_same_links(tmp_path: Path) -> None:
     assert aligned(TEXT, "--save", tmp_path / "model", "--quiet") == (LINKS, "")
     assert aligned(TEXT, "--model", tmp_path / "model", "--quiet") == (LINKS, "")
     assert aligned("a house\tein Haus\n", "--model", tmp_path / "model", "--quiet")[0] == "0-0 1-1\n"
+
+
+def test_a_model_goes_through_a_pipe(tmp_path: Path) -> None:
+    aligned(TEXT, "--save", tmp_path / "model", "--quiet")
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit((tmp_path / "pipe").read_bytes)
+        assert aligned(TEXT, "--save", tmp_path / "pipe", "--quiet") == (LINKS, "")
+        assert read.result() == (tmp_path / "model").read_bytes()
+
+
+def test_standard_output_is_for_links(tmp_path: Path) -> None:
+    for option in ("--save", "--scores"):
+        message = refused(TEXT, option, "/dev/stdout", status=2)
+        assert f"{option}: the links are written to standard output; name another file" in message
+    aligned(TEXT, "--save", "/dev/null", "--quiet")
+
+
+def test_a_model_must_be_a_file(tmp_path: Path) -> None:
+    assert "is not a regular file" in refused(TEXT, "--model", "/dev/null")
 
 
 def test_a_prior_helps_with_other_text(tmp_path: Path) -> None:

@@ -42,10 +42,10 @@ class Benchmark(NamedTuple):
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
-    "t2t_vocabulary": Benchmark(),
+    "t2t_vocabulary": Benchmark(("--threads", "2")),
     "t2t_encode": Benchmark(shown=("multi30k.en", ".zh")),
     "bpe_encode": Benchmark(shown=("English", "Chinese")),
-    "bpe_patterns": Benchmark(),
+    "bpe_patterns": Benchmark(("--repeat", "3")),
     "bpe_train": Benchmark(shown=("English", "Chinese")),
     "sentencepiece_encode": Benchmark(shown=("English", "Chinese")),
     "sentencepiece_train": Benchmark(),

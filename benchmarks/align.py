@@ -25,6 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.figures import Figure, Spent, record
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 OURS = [sys.executable, "-m", "nmt_prep", "align", "--quiet", "--threads", "2"]
@@ -109,6 +111,8 @@ def speed() -> None:
             )
             for peer, command in peers(root):
                 theirs = timed(command, None, root / "peer")
+                what = f"word alignment, {name}, {len(pairs):,} pairs, both directions and symmetrization, two threads"
+                record(Figure(what, "s", [Spent(*ours)], peer, [Spent(*theirs)]))
                 print(
                     f"  {peer} {theirs[0]:.1f} s ({theirs[1]:.1f} s): {theirs[0] / ours[0]:.1f} times as long "
                     f"({theirs[1] / ours[1]:.1f} times the processor time)",
@@ -143,6 +147,8 @@ def scoring() -> None:
             f"{2 * scored / used:,.0f} by the processor time of two cores",
             flush=True,
         )
+        what = f"scores of pairs by a model of word alignment, {name}, two threads"
+        record(Figure(what, "pairs/s", [Spent(clock, used)], amount=scored))
 
 
 def trained(source, target, **settings):

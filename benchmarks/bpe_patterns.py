@@ -16,7 +16,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ import tiktoken
 import tokenizers
 
 from benchmarks.bpe_texts import REPOSITORY, column, megabytes, texts
+from benchmarks.figures import Figure, Spent, best, record, stopwatch, with_version
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN, byte_level
 from nmt_prep.subwords.byte_bpe.ranks import CL100K_PATTERN, O200K_PATTERN
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
@@ -97,7 +97,7 @@ def by_steps(
     return ByteBPETokenizer.load(path), tokenizers.Tokenizer.from_file(str(path))
 
 
-def compare(name: str, lines: list[str], trained: ByteBPETokenizer, published: Path, repeat: int) -> bool:
+def compare(name: str, text: str, lines: list[str], trained: ByteBPETokenizer, published: Path, repeat: int) -> bool:
     array, size = column(lines), megabytes(lines)
     with tempfile.TemporaryDirectory() as directory:
         if name in RANKS:
@@ -109,23 +109,27 @@ def compare(name: str, lines: list[str], trained: ByteBPETokenizer, published: P
                 i for row in model.encode_batch_fast(lines, add_special_tokens=False) for i in row.ids
             ]
     packages = {"ours": lambda: ours.encode_batch(array, threads=1).values, "peer": peer}
-    speeds: dict[str, list[tuple[float, float]]] = {package: [] for package in packages}
+    times: dict[str, list[Spent]] = {package: [] for package in packages}
     found = {}
     for _ in range(repeat):
         for package, encode in packages.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            found[package] = encode()
-            taken = time.process_time() - processor, time.perf_counter() - clock
-            speeds[package].append((size / taken[0], size / taken[1]))
-    first, best, theirs = speeds["ours"][0], max(speeds["ours"][1:]), max(speeds["peer"])
+            with stopwatch() as watch:
+                found[package] = encode()
+            times[package].append(watch.spent)
+    ours, theirs = [times["ours"][0], best(times["ours"][1:])], best(times["peer"])
     same = bool(np.array_equal(found["ours"], np.array(found["peer"], np.int64)))
     library = "tiktoken" if name in RANKS else "tokenizers"
     print(
-        f"{name:15} first {first[0]:6.1f}, best {best[0]:6.1f} ({best[1]:.1f} by the clock); "
-        f"{library:10} {theirs[0]:5.2f} ({theirs[1]:.2f}); {first[0] / theirs[0]:5.1f} and {best[0] / theirs[0]:5.1f} "
-        f"times as fast; {'same ids' if same else 'OTHER IDS'}",
+        f"{name:15} first {size / ours[0].processor:6.1f}, best {size / ours[1].processor:6.1f} "
+        f"({size / ours[1].clock:.1f} by the clock); {library:10} {size / theirs.processor:5.2f} "
+        f"({size / theirs.clock:.2f}); {theirs.processor / ours[0].processor:5.1f} and "
+        f"{theirs.processor / ours[1].processor:5.1f} times as fast; {'same ids' if same else 'OTHER IDS'}",
         flush=True,
     )
+    what = (
+        f"byte-level BPE encoding with the pattern of {name}, {text}, one thread, first call / later calls, identical"
+    )
+    record(Figure(what, "MB/s", ours, with_version(library), [theirs] * 2, size))
     return same
 
 
@@ -138,11 +142,14 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[*RANKS, *STEPS], choices=[*RANKS, *STEPS], help="names of models")
     arguments = parser.parse_args()
     same = True
-    for name, lines in texts(arguments.text).items():
+    found = texts(arguments.text)
+    if not arguments.text:
+        found = {"English, Chinese and German": [line for lines in found.values() for line in lines]}
+    for name, lines in found.items():
         print(f"{name}: {len(lines)} distinct lines, {megabytes(lines):.1f} MB")
         trained = ByteBPETokenizer.train(column(lines), arguments.size, pattern=LLAMA3)
         for model in arguments.only:
-            same &= compare(model, lines, trained, arguments.published, arguments.repeat)
+            same &= compare(model, name, lines, trained, arguments.published, arguments.repeat)
     return 0 if same else 1
 
 

@@ -27,6 +27,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.figures import Figure, Spent, record
 from benchmarks.input_runs import read_text, vocabulary, write_run
 from nmt_prep.batches import read_records
 from nmt_prep.input import BatchedInput, get_iterator, make_dataset
@@ -42,6 +43,19 @@ class Counted(NamedTuple):
     pairs: int
     tokens: int
     cells: int
+
+
+class Epoch(NamedTuple):
+    """Counts and time of an epoch."""
+
+    pairs: int
+    tokens: int
+    cells: int
+    spent: Spent
+
+    @property
+    def padding(self) -> str:
+        return f"padding {100 - 100 * self.tokens / self.cells:.2g} %"
 
 
 def table(words: dict[str, int]) -> Any:
@@ -74,8 +88,8 @@ def peak_mb() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
-def measure(name: str, make: Callable[[], Any]) -> tuple[float, float]:
-    """Runs an epoch, prints a line, and returns pairs per second of wall-clock and of CPU time."""
+def measure(name: str, make: Callable[[], Any]) -> Epoch:
+    """Runs an epoch and prints a line."""
     reset_peak()
     started, cpu_started = time.perf_counter(), time.process_time()
     batches = []
@@ -94,7 +108,7 @@ def measure(name: str, make: Callable[[], Any]) -> tuple[float, float]:
         f"({cpu_first - cpu_started:.2f} CPU) {peak_mb():>6,} MB",
         flush=True,
     )
-    return pairs / seconds, pairs / cpu_seconds
+    return Epoch(pairs, tokens, cells, Spent(seconds, cpu_seconds))
 
 
 def main() -> None:
@@ -134,13 +148,26 @@ def main() -> None:
         measure("make_dataset, chunk, pad_to 5 lengths", ours("chunk", pad_to=[16, 32, 64, 128, 256]))
         measure("make_dataset, chunk, packed online", ours("chunk", packed=True, **t2t))
         measure("make_dataset, packed", ours("packed", **t2t))
-        measure("read_records, chunk, no TensorFlow", lambda: read_records(runs["chunk"], "train"))
-    for label, peer, found in (
-        ("get_iterator against tensorflow/nmt", nmt_peer, same),
-        ("make_dataset, example, against Tensor2Tensor", t2t_peer, example),
-        ("make_dataset, chunk, against Tensor2Tensor", t2t_peer, chunk),
+        read = measure("read_records, chunk, no TensorFlow", lambda: read_records(runs["chunk"], "train"))
+    nmt_name, t2t_name = "tensorflow/nmt's input pipeline", "Tensor2Tensor's input pipeline"
+    for label, peer, found, name in (
+        ("get_iterator, same batches", nmt_peer, same, nmt_name),
+        ("make_dataset, layout example", t2t_peer, example, t2t_name),
+        ("make_dataset, layout chunk", t2t_peer, chunk, t2t_name),
     ):
-        print(f"{label}: {found[0] / peer[0]:.1f} times by the clock, {found[1] / peer[1]:.1f} by CPU time")
+        theirs = peer.spent.times(found.pairs / peer.pairs)
+        figure = Figure(
+            label if found is same else f"{label}, {found.padding} (the peer {peer.padding})",
+            "tokens/s",
+            [found.spent],
+            name,
+            [theirs],
+            found.tokens,
+        )
+        record(figure)
+        [ratio] = figure.ratios()
+        print(f"{label}, against {name}: {ratio.clock:.1f} times by the clock, {ratio.processor:.1f} by CPU time")
+    record(Figure("read_records, layout chunk, without TensorFlow", "tokens/s", [read.spent], amount=read.tokens))
 
 
 if __name__ == "__main__":

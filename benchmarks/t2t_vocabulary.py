@@ -17,29 +17,33 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.figures import Figure, record, stopwatch, with_version
 from benchmarks.t2t_corpora import corpora, megabytes, peer
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 
 
 def compare(name: str, lines: list[str], arguments: argparse.Namespace) -> bool:
     column = pa.array(lines, pa.large_string())
-    started = time.perf_counter()
-    ours = T2TTokenizer.train(column, arguments.size, arguments.max_subtoken_length, threads=arguments.threads)
-    seconds = time.perf_counter() - started
-    found = f"{name}: {megabytes(lines):.1f} MB, {len(ours)} pieces: nmt_prep {seconds:.3f} s"
+    with stopwatch() as watch:
+        ours = T2TTokenizer.train(column, arguments.size, arguments.max_subtoken_length, threads=arguments.threads)
+    spent = watch.spent
+    text = f"{name}, {megabytes(lines):.1f} MB, {len(ours):,} pieces"
+    found = f"{text}: nmt_prep {spent.clock:.3f} s ({spent.processor:.3f} s of processors)"
     if not arguments.peer:
         print(found, flush=True)
         return True
     upstream = peer()
-    started = time.perf_counter()
-    theirs = upstream.build_from_generator(lines, arguments.size, arguments.max_subtoken_length)
-    peer_seconds = time.perf_counter() - started
+    with stopwatch() as watch:
+        theirs = upstream.build_from_generator(lines, arguments.size, arguments.max_subtoken_length)
     same = ours.pieces == theirs.all_subtoken_strings
     print(
-        f"{found}, tensor2tensor {peer_seconds:.1f} s, ratio {peer_seconds / seconds:.0f}, "
+        f"{found}, tensor2tensor {watch.spent.clock:.1f} s, ratio {watch.spent.clock / spent.clock:.0f}, "
         f"{'identical' if same else 'DIFFERENT'}",
         flush=True,
     )
+    threads = f"{arguments.threads} threads (the peer has one)" if arguments.threads > 1 else "one thread"
+    what = f"Tensor2Tensor vocabulary, {text}, {threads}, identical"
+    record(Figure(what, "s", [spent], with_version("tensor2tensor"), [watch.spent]))
     return same
 
 

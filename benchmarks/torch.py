@@ -24,11 +24,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils.data import DataLoader
 
+from benchmarks.figures import Figure, Spent, record, with_version
 from benchmarks.input_runs import read_text, vocabulary, write_run
 from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.torch import BatchedInput, Batches
@@ -72,8 +73,20 @@ def on_gpu(batch: Any) -> None:
             tensor.to("cuda", non_blocking=True)
 
 
-def measure(name: str, make: Callable[[], Iterable[Any]], tokens: int) -> float:
-    """Runs three epochs, prints a line, and returns the tokens per second of the best one."""
+class Epoch(NamedTuple):
+    """Counts and time of an epoch."""
+
+    tokens: int
+    cells: int
+    spent: Spent
+
+    @property
+    def padding(self) -> str:
+        return f"padding {100 - 100 * self.tokens / self.cells:.2g} %"
+
+
+def measure(name: str, make: Callable[[], Iterable[Any]], tokens: int) -> Epoch:
+    """Runs three epochs, and prints a line on the best one."""
     gpu = torch.cuda.is_available()
     found = []
     for _ in range(3):
@@ -92,7 +105,7 @@ def measure(name: str, make: Callable[[], Iterable[Any]], tokens: int) -> float:
         f"{100 - 100 * tokens / size:>5.1f} % padding {count:>7,} batches",
         flush=True,
     )
-    return tokens / seconds
+    return Epoch(tokens, size, Spent(seconds, cpu))
 
 
 def main() -> None:
@@ -118,7 +131,7 @@ def main() -> None:
             f"{name}: {len(texts[0]):,} pairs; PyTorch {torch.__version__}, {os.cpu_count()} cores, batches of {size}"
         )
 
-        def peer(workers: int, by_length: bool) -> Callable[[], Iterable[Any]]:
+        def loader(workers: int, by_length: bool) -> Callable[[], Iterable[Any]]:
             data: Any = pairs
             if by_length:
                 return lambda: DataLoader(
@@ -130,9 +143,9 @@ def main() -> None:
             batches = Batches(runs[layout], "train", **arguments)
             return lambda: batches
 
-        plain = measure("DataLoader, collator, in the process", peer(0, by_length=False), own)
-        two = measure("DataLoader, collator, 2 workers", peer(2, by_length=False), own)
-        measure("DataLoader, collator, 2 workers, grouped", peer(2, by_length=True), own)
+        plain = measure("DataLoader, collator, in the process", loader(0, by_length=False), own)
+        two = measure("DataLoader, collator, 2 workers", loader(2, by_length=False), own)
+        by_length = measure("DataLoader, collator, 2 workers, grouped", loader(2, by_length=True), own)
         measure("read_records", lambda: read_records(runs["chunk"], "train"), tokens)
         found = measure("Batches", ours("chunk"), tokens)
         measure("Batches, layout example", ours("example"), tokens)
@@ -141,7 +154,16 @@ def main() -> None:
         measure("Batches, layout packed", ours("packed"), tokens)
         loaded = Batches(runs["chunk"], "train")
         measure("Batches in a DataLoader of 2 workers", lambda: DataLoader(loaded, None, num_workers=2), tokens)
-    print(f"Batches against the DataLoader: {found / plain:.0f} times; with 2 workers {found / two:.0f} times")
+    for peer, name in (
+        (plain, "DataLoader, collator"),
+        (two, "DataLoader of two workers, collator"),
+        (by_length, "DataLoader of two workers, grouped by length, collator"),
+    ):
+        theirs = peer.spent.times(found.tokens / peer.tokens)
+        what = f"nmt_prep.torch.Batches, {found.padding} (the peer {peer.padding})"
+        figure = Figure(what, "tokens/s", [found.spent], f"{with_version('torch')}, {name}", [theirs], found.tokens)
+        record(figure)
+        print(f"Batches against the {name}: {figure.ratios()[0].clock:.0f} times")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.figures import Figure, Spent, best, record
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 CORPORA = REPOSITORY.parent / "shared" / "corpora"
 TOY = REPOSITORY / "data" / "toy" / "training-parallel-toy.tgz"
@@ -170,14 +172,20 @@ def main() -> None:
     if len(options.files) not in (0, 2):
         parser.error("give a file for each side, or none")
     pairs = _pairs(*(path.read_bytes() for path in options.files)) if options.files else default_pairs()
-    found = set()
+    found, runs = set(), []
     with tempfile.TemporaryDirectory(dir=options.directory) as text:
         count, size = write_text(pairs, Path(text), int(options.megabytes * 1e6))
         print(f"{count:,} pairs, {size / 1e6:,.0f} MB, {options.shards} shards, {len(os.sched_getaffinity(0))} cores")
         for _ in range(options.repeats):
             with tempfile.TemporaryDirectory(dir=options.directory) as root:
-                show(measured(Path(root), Path(text), options.shards, options.set), size)
+                runs.append(measured(Path(root), Path(text), options.shards, options.set))
+                show(runs[-1], size)
                 found.add(digest_of_shards(Path(root, "run")))
+    shape = f"{size / 1e6:.0f} MB of text, plain files to {options.shards} shuffled shards"
+    stages = best([Spent(sum(c for c, _, _ in t.stages.values()), t.user + t.kernel) for t in runs])
+    encode = best([Spent(took.stages["encode"][0], sum(took.stages["encode"][1:])) for took in runs])
+    record(Figure(f"whole run, {shape}, shared vocabulary of 32,768 pieces: its stages", "s", [stages]))
+    record(Figure("stage encode of that run, with its shuffle", "MB/s", [encode], amount=size / 1e6))
     print(f"{'the same' if len(found) == 1 else 'DIFFERENT'} shards in all repeats: {', '.join(sorted(found))}")
     sys.exit(len(found) != 1)
 

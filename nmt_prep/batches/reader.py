@@ -17,12 +17,14 @@ from nmt_prep.batches.cutting import WindowPairs, cut_window
 from nmt_prep.batches.epoch import WINDOW_PAIRS, Window
 from nmt_prep.batches.options import Keywords, Options
 from nmt_prep.batches.plan import BatchPlan, Place, plan_batches
+from nmt_prep.batches.prefetch import prefetched
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.columns import Ragged
 from nmt_prep.errors import RecordsError
 from nmt_prep.records.reader import PairColumns, read_span
 
 _NO_LIMIT = (1 << 63) - 1
+_WINDOWS_AHEAD = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,9 @@ def read_records(
 def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, parts: int = 1) -> Iterator[IdBatch]:
     """Returns the batches of a plan, or every ``parts``-th of them.
 
+    A thread reads windows and divides them into batches, while the caller's thread copies the ids of each batch. Up to
+    three windows are in memory.
+
     Args:
         plan: the plan.
         corpus_ids: also yield the number of each pair's corpus.
@@ -96,7 +101,8 @@ def read_batches(plan: BatchPlan, *, corpus_ids: bool = False, part: int = 0, pa
     """
     if corpus_ids:
         check_corpora(plan)
-    batches = chain.from_iterable(_read_windows(plan, plan.start, corpus_ids))
+    start = plan.start
+    batches = chain.from_iterable(prefetched(lambda: _read_windows(plan, start, corpus_ids), _WINDOWS_AHEAD))
     return (batch.read() for batch in islice(batches, part, plan.batches_left, parts))
 
 
@@ -132,9 +138,10 @@ class _Batch(NamedTuple):
         return IdBatch(source, target, self.row_pairs, self.width, corpora)
 
 
-def _read_windows(plan: BatchPlan, start: Place, corpus_ids: bool) -> Iterator[Iterator[_Batch]]:
+def _read_windows(plan: BatchPlan, start: Place, corpus_ids: bool) -> Iterator[list[_Batch]]:
     for number, window in enumerate(plan.windows[start.window :], start.window):
-        yield _batches_of_window(plan, number, window, start.done if number == start.window else 0, corpus_ids)
+        done = start.done if number == start.window else 0
+        yield list(_batches_of_window(plan, number, window, done, corpus_ids))
 
 
 def _batches_of_window(plan: BatchPlan, number: int, window: Window, done: int, corpus_ids: bool) -> Iterator[_Batch]:

@@ -12,8 +12,8 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from nmt_prep.batches import BatchSource, IdBatch
 from nmt_prep.batches.options import Keywords, check_at_least, check_choice, check_positive, check_whole
+from nmt_prep.batches.prefetch import prefetched
 from nmt_prep.errors import ArgumentError
-from nmt_prep.torch.prefetch import prefetched
 from nmt_prep.torch.tensors import Converter, Features, TensorBatch
 
 

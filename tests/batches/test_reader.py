@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ import pytest
 
 import nmt_prep
 from nmt_prep.batches import BatchOptions, EpochOptions, IdBatch, MixOptions, ShardOptions, read_records
+from nmt_prep.batches.options import Options
+from nmt_prep.batches.plan import BatchPlan, plan_batches
+from nmt_prep.batches.reader import read_batches
 from nmt_prep.errors import ConfigError, RecordsError
 from nmt_prep.records import InputInfo, load_dataset_info, write_dataset_info
 
@@ -193,3 +197,32 @@ def test_numbers_out_of_range(tmp_path: Path) -> None:
         read_records(tmp_path, "train", batch_size=0)
     with pytest.raises(ConfigError, match="it must be from 0 to 1"):
         read_records(tmp_path, "train", num_shards=2, shard_index=2)
+
+
+def windows_of(encode_run: Callable[..., Path]) -> BatchPlan:
+    pairs = [([100 + number, 1], [200 + number, 1]) for number in range(3000)]
+    run = encode_run({"a": pairs}, "chunk")
+    plan = plan_batches(run, "train", Options.of({"batch_size": 100, "shuffle": False}), window_pairs=600)
+    assert [window.take for window in plan.windows] == [256, 512, 512, 732, 512, 476]
+    return plan
+
+
+def test_batches_before_a_damage_come_first(encode_run: Callable[..., Path]) -> None:
+    plan = windows_of(encode_run)
+    last = int(plan.windows[-1].runs[0])
+    path = plan.order.index.paths[int(plan.order.index.runs.shard[last])]
+    content = bytearray(path.read_bytes())
+    content[int(plan.order.index.runs.start[last]) + 500] ^= 1
+    path.write_bytes(content)
+    batches = read_batches(plan)
+    assert sum(len(next(batches).source) for _ in range(3 + 6 + 6 + 8 + 6)) == 2524
+    with pytest.raises(RecordsError, match=r"the checksum of a record's data does not match"):
+        next(batches)
+
+
+def test_the_thread_that_reads_ahead_ends_with_the_iterator(encode_run: Callable[..., Path]) -> None:
+    batches = read_batches(windows_of(encode_run))
+    next(batches)
+    assert [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]
+    del batches
+    assert not [thread for thread in threading.enumerate() if thread.name == "nmt_prep batches"]

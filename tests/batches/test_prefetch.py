@@ -5,11 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("torch")
-
-from nmt_prep.torch.prefetch import prefetched
-
-pytestmark = pytest.mark.torch
+from nmt_prep.batches.prefetch import prefetched
 
 
 def readers() -> list[threading.Thread]:

@@ -1,4 +1,4 @@
-"""Prepares batches on a thread while the program uses earlier ones."""
+"""Prepares batches, or windows, on a thread while the program uses earlier ones."""
 
 from __future__ import annotations
 

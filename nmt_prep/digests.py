@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.artefacts import parse_json, write_json
+from _nmt_prep_core import block_facts
+
+from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
 from nmt_prep.errors import OutputError
 
 
@@ -51,6 +56,98 @@ def digest_of(value: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()  # paths need not be UTF-8
 
 
+STEP_BYTES = 1 << 20
+"""Size of the steps that files of lines are counted and checked in, which bounds the search for a line."""
+
+
+@dataclass(frozen=True)
+class FileSteps:
+    """What the pass that digests a file notes of each step of it, so that later passes can divide and check it.
+
+    Attributes:
+        size: size of the file in bytes.
+        step: size of a step in bytes; the last one may be shorter.
+        newlines: number of newlines in each step.
+        hashes: a hash of 64 bits of each step, which shows that the step has not changed.
+        unended: true if the file ends in a line without a newline.
+    """
+
+    size: int
+    step: int
+    newlines: tuple[int, ...]
+    hashes: tuple[int, ...]
+    unended: bool
+
+    def of_range(self, start: int, end: int) -> StepRange:
+        """Returns the hashes of the steps that contain the bytes from ``start`` to ``end``."""
+        first = start // self.step
+        return StepRange(self.step, first, self.hashes[first : -(-end // self.step)])
+
+
+@dataclass(frozen=True)
+class StepRange:
+    """The hashes of consecutive steps of a file: the size of a step, the number of the first one, and the hashes."""
+
+    step: int
+    first: int
+    hashes: tuple[int, ...]
+
+
+def checked_steps(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
+    """Yields offset and bytes of consecutive steps of a file. The bytes are a view that the next step overwrites.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: a step is not what it was when the file was digested.
+    """
+    with path.open("rb", buffering=0) as file:
+        file.seek(steps.first * steps.step)
+        blocks = _steps(file, steps.step)
+        for number, expected in enumerate(steps.hashes, steps.first):
+            block = next(blocks, None)
+            if block is None or block_facts(block)[1] != expected:
+                raise ValueError(f"{path} has changed")
+            yield number * steps.step, block
+
+
+def _steps(file: io.FileIO, size: int) -> Iterator[memoryview]:
+    """Yields the bytes of a file in steps of ``size`` bytes. The buffer is reused."""
+    buffer = memoryview(bytearray(size))
+    filled = 0
+    while count := file.readinto(buffer[filled:]):
+        filled += count
+        if filled == size:
+            yield buffer
+            filled = 0
+    if filled:
+        yield buffer[:filled]
+
+
+def _digest_with_steps(path: Path) -> tuple[str, FileSteps]:
+    """Returns the SHA-256 of a file and its steps, in one pass."""
+    check_regular(path)
+    digest = hashlib.sha256()
+    facts: list[tuple[int, int]] = []
+    size, unended = 0, False
+    with path.open("rb", buffering=0) as file:
+        for block in _steps(file, STEP_BYTES):
+            digest.update(block)
+            size += len(block)
+            facts.append(block_facts(block))
+            unended = block[-1] != ord("\n")
+    newlines, hashes = tuple(count for count, _ in facts), tuple(each for _, each in facts)
+    return digest.hexdigest(), FileSteps(size, STEP_BYTES, newlines, hashes, unended)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file in the cache: size, times and inode, SHA-256, and its steps, if they were noted."""
+
+    stamp: list[int]
+    digest: str
+    steps: FileSteps | None = None
+
+
 class DigestCache:
     """Cache of the digests of files; an entry is valid while the file's size, times and inode are unchanged.
 
@@ -64,39 +161,57 @@ class DigestCache:
         self._path = path = cache_directory() / "digests" / f"{name[:32]}.json"
         self._lock = threading.Lock()
         self._changed = False
-        self._known: dict[str, tuple[list[int], str]] = {}
+        self._known: dict[str, _Entry] = {}
         with suppress(OSError, ValueError, TypeError, AttributeError):
             stored = parse_json(path.read_bytes())
-            self._known = {str(name): (list(stamp), str(digest)) for name, (stamp, digest) in stored.items()}
+            self._known = {str(name): parse_json_as(_Entry, entry) for name, entry in stored.items()}
 
-    def digest(self, path: Path, *, trust: bool = True) -> str:
+    def digest(self, path: Path, *, trust: bool = True, steps: bool = False) -> str:
         """Returns the SHA-256 of a file, from the cache if ``trust`` is true and the entry is valid.
+
+        If ``steps`` is true, the same pass notes the steps of the file for :meth:`steps`.
 
         Raises:
             OSError: the file cannot be read.
         """
-        name = str(path.absolute())
+        return self._entry(path, trust=trust, steps=steps).digest
+
+    def steps(self, path: Path) -> FileSteps:
+        """Returns the steps of a file, from the cache if the entry is valid.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        steps = self._entry(path, trust=True, steps=True).steps
+        assert steps is not None
+        return steps
+
+    def _entry(self, path: Path, *, trust: bool, steps: bool) -> _Entry:
         stamp = self._stamp(path)
         with self._lock:
-            known = self._known.get(name)
-        if trust and known is not None and known[0] == stamp:
-            return known[1]
-        digest = sha256_of(path)
+            known = self._known.get(str(path.absolute()))
+        valid = trust and known is not None and known.stamp == stamp
+        if known is not None and valid and (not steps or (known.steps and known.steps.step == STEP_BYTES)):
+            return known
+        entry = _Entry(stamp, *_digest_with_steps(path)) if steps else _Entry(stamp, sha256_of(path))
         if stamp == self._stamp(path):
-            self.remember(path, digest)
-        return digest
+            self._remember(path, entry)
+        return entry
 
     def remember(self, path: Path, digest: str) -> None:
         """Records the digest of a file that was just written."""
+        self._remember(path, _Entry(self._stamp(path), digest))
+
+    def _remember(self, path: Path, entry: _Entry) -> None:
         with self._lock:
-            self._known[str(path.absolute())] = (self._stamp(path), digest)
+            self._known[str(path.absolute())] = entry
             self._changed = True
 
     def save(self) -> None:
         """Writes the cache file; errors are ignored, since the cache is optional."""
         with self._lock, suppress(OSError, OutputError):
             if self._changed:
-                alive = {name: entry for name, entry in self._known.items() if Path(name).exists()}
+                alive = {name: as_json(entry) for name, entry in self._known.items() if Path(name).exists()}
                 write_json(self._path, alive)
                 self._changed = False
 

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
 from nmt_prep.errors import NmtPrepError
@@ -50,7 +51,7 @@ FAULTS = [
 ]
 
 # Several slices and parts, so that a stage has several tasks.
-slices.SLICE_BYTES, slices.COUNT_BYTES, slices.STEP_BYTES = 4096, 6144, 1024
+slices.SLICE_BYTES, slices.COUNT_BYTES, digests.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 
 

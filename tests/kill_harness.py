@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nmt_prep import digests
 from nmt_prep.corpora import parts, slices
 from nmt_prep.runner import run
 from nmt_prep.stages import alignment, clean_translation
@@ -45,7 +46,7 @@ RUNS: dict[str, tuple[dict[str, Any], str | None]] = {
 }
 
 # Several slices and parts, so that a stage has several tasks.
-slices.SLICE_BYTES, slices.COUNT_BYTES, slices.STEP_BYTES = 4096, 6144, 1024
+slices.SLICE_BYTES, slices.COUNT_BYTES, digests.STEP_BYTES = 4096, 6144, 1024
 parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
 clean_translation.LEAST_PAIRS, alignment.SHARD_PAIRS = 50, 40
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from nmt_prep import digests
-from nmt_prep.digests import DigestCache, cache_directory, digest_of, sha256_of
+from nmt_prep.digests import DigestCache, StepRange, cache_directory, checked_steps, digest_of, sha256_of
+from tests.reference.line_ends import hash_block
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -72,3 +74,43 @@ def test_cache_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
     assert cache_directory() == Path("/home/me/.cache/nmt_prep")
+
+
+def test_steps_are_noted_in_the_pass_that_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digests, "STEP_BYTES", 4)
+    file = tmp_path / "file"
+    file.write_bytes(b"a\n\nbc\n\nd\n")
+    cache = DigestCache(tmp_path)
+    assert cache.digest(file, steps=True) == sha256_of(file)
+    steps = cache.steps(file)
+    assert (steps.size, steps.step, steps.newlines, steps.unended) == (9, 4, (2, 2, 1), False)
+    assert steps.hashes == tuple(hash_block(block) for block in (b"a\n\nb", b"c\n\nd", b"\n"))
+    assert steps.of_range(5, 8) == StepRange(4, 1, steps.hashes[1:2])
+    assert steps.of_range(3, 9) == StepRange(4, 0, steps.hashes)
+    cache.save()
+    monkeypatch.setattr(digests, "_digest_with_steps", None)
+    assert DigestCache(tmp_path).steps(file) == steps
+    assert DigestCache(tmp_path).digest(file) == sha256_of(file)
+
+
+@pytest.mark.parametrize(("content", "newlines", "unended"), [(b"", (), False), (b"\nab", (1,), True)])
+def test_steps_of_small_files(tmp_path: Path, content: bytes, newlines: tuple[int, ...], unended: bool) -> None:
+    (tmp_path / "file").write_bytes(content)
+    steps = DigestCache(tmp_path).steps(tmp_path / "file")
+    assert (steps.size, steps.newlines, steps.unended) == (len(content), newlines, unended)
+
+
+@pytest.mark.parametrize(
+    ("content", "whole"),
+    [(b"abcdefghij", True), (b"abcdefghijk", False), (b"abcdefghi", False), (b"abcdeFghij", False)],
+)
+def test_changed_steps_are_found(tmp_path: Path, content: bytes, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digests, "STEP_BYTES", 4)
+    file = tmp_path / "file"
+    file.write_bytes(b"abcdefghij")
+    steps = DigestCache(tmp_path).steps(file)
+    file.write_bytes(content)
+    assert [bytes(block) for _, block in checked_steps(file, steps.of_range(0, 4))] == [b"abcd"]
+    with nullcontext() if whole else pytest.raises(ValueError, match=r"file has changed"):
+        read = [(at, bytes(block)) for at, block in checked_steps(file, steps.of_range(6, 10))]
+        assert read == [(4, b"efgh"), (8, b"ij")]

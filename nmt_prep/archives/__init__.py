@@ -14,6 +14,7 @@ from nmt_prep.archives.extraction import (
     damage_of,
     digest_members,
     extract_members,
+    is_plain,
 )
 from nmt_prep.archives.names import is_pattern, member_name, without_suffix
 
@@ -27,6 +28,7 @@ __all__ = [
     "digest_members",
     "extract_members",
     "is_pattern",
+    "is_plain",
     "member_name",
     "without_suffix",
 ]

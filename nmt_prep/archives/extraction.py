@@ -272,6 +272,17 @@ def missing_member(
     )
 
 
+def is_plain(path: Path) -> bool:
+    """Returns True if a file is neither an archive nor compressed, so that extracting it would only copy it."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.peek(4)[:4] not in STARTS and not _is_tar(file) and decompressed(file) is file
+    except damage_errors():
+        return False
+
+
 def damage_of(path: Path, limits: Limits, advance: Callable[[int], None]) -> str:
     """Reads a file to its end, as if to extract all of it; returns a description of the damage, or "".
 

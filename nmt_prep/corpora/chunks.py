@@ -15,6 +15,7 @@ import numpy as np
 from _nmt_prep_core import count_newlines
 
 from nmt_prep.columns import LINES_PER_CHUNK
+from nmt_prep.digests import StepRange, checked_steps
 from nmt_prep.errors import CorpusError, InvalidTextError
 
 BLOCK_BYTES = 2 << 20
@@ -30,11 +31,14 @@ class LineSlice(NamedTuple):
         start: offset of the first line.
         end: offset of the byte after the last line.
         first_line: number of the first line in the file, counted from 1.
+        steps: the steps of the file that contain the lines, to check that they have not changed; None for a file that
+            nmt_prep wrote.
     """
 
     start: int
     end: int
     first_line: int
+    steps: StepRange | None = None
 
 
 class LineRun(NamedTuple):
@@ -51,12 +55,18 @@ class LineRun(NamedTuple):
     too_long: bool = False
 
 
-def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+def raw_chunks(path: Path, start: int = 0, end: int | None = None, steps: StepRange | None = None) -> Iterator[bytes]:
     """Yields the bytes of a file from ``start`` to ``end`` (None: to its end), about a block at a time.
 
+    With ``steps``, which must contain them, they are checked.
+
     Raises:
-        CorpusError: the file cannot be read.
+        CorpusError: the file cannot be read, or has changed.
     """
+    if steps is not None:
+        for at, step in checked(path, steps):
+            yield bytes(step[max(start - at, 0) : None if end is None else max(end - at, 0)])
+        return
     at, end = start, sys.maxsize if end is None else end
     try:
         with path.open("rb", buffering=0) as file:
@@ -67,6 +77,20 @@ def raw_chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[b
                 yield chunk
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def checked(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
+    """Yields offset and bytes of steps of a file. The bytes are a view that the next step overwrites.
+
+    Raises:
+        CorpusError: the file cannot be read, or has changed.
+    """
+    try:
+        yield from checked_steps(path, steps)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValueError as error:
+        raise CorpusError(f"{path} changed while it was in use; run again with --verify") from error
 
 
 def whole_lines(chunks: Iterable[bytes], limit: int | None) -> Iterator[LineRun]:

@@ -113,8 +113,10 @@ def iter_blocks(
         CorpusError: the file cannot be read.
     """
     counts = Counter() if counts is None else counts
-    position, end, line = lines or (0, None, 1)
-    chunks = decoded(raw_chunks(path, position, end), policy.encoding, policy.invalid, path, counts, position, line)
+    position, end, line, steps = lines or (0, None, 1, None)
+    chunks = decoded(
+        raw_chunks(path, position, end, steps), policy.encoding, policy.invalid, path, counts, position, line
+    )
     for run in few_lines(whole_lines(chunks, policy.max_line_bytes)):
         data, size = run.data, run.size
         if position == 0 and policy.mark == "strip" and data.startswith(UTF8_MARK):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-import numpy as np
-import numpy.typing as npt
 from _nmt_prep_core import LineSampler
 
-from nmt_prep.corpora.chunks import UTF8_MARK, changed, unreadable
+from nmt_prep.corpora.chunks import UTF8_MARK, changed, checked, unreadable
+from nmt_prep.digests import StepRange
 from nmt_prep.errors import InvalidTextError
 
 READ_BYTES = 1 << 20
 
 
-def sampled_lines(files: Sequence[Path], stride: int, budget: int) -> Iterator[tuple[memoryview, int]]:
+def sampled_lines(
+    files: Sequence[Path], stride: int, budget: int, steps: Mapping[Path, StepRange] = MappingProxyType({})
+) -> Iterator[tuple[memoryview, int]]:
     r"""Yields every n-th line of UTF-8 files, stripped, until the lines use up a budget of characters.
 
     The lines are those with the numbers ``stride``, ``2 * stride`` and so on, counted from 1 through all files. Byte
@@ -25,17 +27,18 @@ def sampled_lines(files: Sequence[Path], stride: int, budget: int) -> Iterator[t
         files: the files, in order.
         stride: n, 1 or more.
         budget: in characters, 1 or more; the line that uses it up is taken too.
+        steps: all steps of the files that are to be checked.
 
     Yields:
         Lines, each followed by ``\n``, as a view that the next step overwrites, and their number.
 
     Raises:
-        CorpusError: a file cannot be read, or is not UTF-8 any more.
+        CorpusError: a file cannot be read, has changed, or is not UTF-8 any more.
     """
     sampler = LineSampler(stride, budget)
     lines = 0
     for path in files:
-        for block, last in _blocks(path):
+        for block, last in _with_end(_blocks(path) if path not in steps else _checked(path, steps[path])):
             try:
                 taken = sampler.feed(block, last)
             except InvalidTextError as error:
@@ -46,15 +49,27 @@ def sampled_lines(files: Sequence[Path], stride: int, budget: int) -> Iterator[t
                 return
 
 
-def _blocks(path: Path) -> Iterator[tuple[npt.NDArray[np.uint8], bool]]:
-    """Yields the bytes of a file after its byte order mark, and whether they are the last. The buffer is reused."""
-    buffer = np.empty(READ_BYTES, np.uint8)
+def _with_end(blocks: Iterator[memoryview]) -> Iterator[tuple[memoryview, bool]]:
+    """Yields blocks with False, then an empty one with True."""
+    for block in blocks:
+        yield block, False
+    yield memoryview(b""), True
+
+
+def _checked(path: Path, steps: StepRange) -> Iterator[memoryview]:
+    """Yields the bytes of a file after its byte order mark, checked. The buffer is reused."""
+    for at, block in checked(path, steps):
+        yield block if at or block[: len(UTF8_MARK)] != UTF8_MARK else block[len(UTF8_MARK) :]
+
+
+def _blocks(path: Path) -> Iterator[memoryview]:
+    """Yields the bytes of a file after its byte order mark. The buffer is reused."""
+    buffer = memoryview(bytearray(READ_BYTES))
     try:
         with path.open("rb", buffering=0) as file:
             begin = len(UTF8_MARK) if file.read(len(UTF8_MARK)) == UTF8_MARK else 0
             file.seek(begin)
-            while count := file.readinto(buffer.data):
-                yield buffer[:count], False
-            yield buffer[:0], True
+            while count := file.readinto(buffer):
+                yield buffer[:count]
     except OSError as error:
         raise unreadable(path, error) from error

@@ -7,6 +7,7 @@ offset. Slices depend only on the bytes of the files.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,16 +17,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nmt_prep import digests
 from nmt_prep.corpora.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
+from nmt_prep.digests import FileSteps, StepRange
 
 SLICE_BYTES = 64 << 20
 """Size of a slice of the larger file of a corpus; smaller files are not divided."""
 
 COUNT_BYTES = 256 << 20
 """Size of the ranges that tasks count newlines in."""
-
-STEP_BYTES = 1 << 20
-"""Size of the steps that newlines are counted in, which bounds the search for the first line of a slice."""
 
 _NEWLINE = ord("\n")
 
@@ -37,7 +37,7 @@ class LineStart:
     Attributes:
         line: the number of the line in the file, counted from 0.
         seek: the offset.
-        newlines: the number of newlines between them, all within :data:`STEP_BYTES`.
+        newlines: the number of newlines between them, all within a step.
     """
 
     line: int
@@ -50,12 +50,14 @@ class LineStart:
         Raises:
             CorpusError: the file cannot be read, or has changed since its lines were counted.
         """
-        if not self.newlines:
+        left = self.newlines
+        if not left:
             return self.seek
-        for _, step in _steps(path, self.seek, self.seek + STEP_BYTES):
+        for at, step in _steps(path, self.seek, sys.maxsize):
             ends = np.flatnonzero(step == _NEWLINE)
-            if len(ends) >= self.newlines:
-                return self.seek + int(ends[self.newlines - 1]) + 1
+            if len(ends) >= left:
+                return at + int(ends[left - 1]) + 1
+            left -= len(ends)
         raise changed(path)
 
 
@@ -63,14 +65,19 @@ Bounds: TypeAlias = "tuple[LineStart, LineStart]"
 """The start of a slice of a file, and the start of the line after it."""
 
 
-def line_slice(path: Path, bounds: Bounds) -> LineSlice:
-    """Returns the slice of a file between two lines.
+def line_slice(path: Path, bounds: Bounds, steps: StepRange | None = None) -> LineSlice:
+    """Returns the slice of a file between two lines; ``steps`` are those that contain it, if they are to be checked.
 
     Raises:
         CorpusError: as :meth:`LineStart.find`.
     """
     begin, end = bounds
-    return LineSlice(begin.find(path), end.find(path), begin.line + 1)
+    return LineSlice(begin.find(path), end.find(path), begin.line + 1, steps)
+
+
+def whole_lines(steps: Mapping[str, StepRange]) -> dict[str, LineSlice]:
+    """Returns all lines of files, given all their steps."""
+    return {part: LineSlice(0, each.step * len(each.hashes), 1, each) for part, each in steps.items()}
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ def count_range(
 
     Args:
         path: the file, in an encoding with one-byte newlines.
-        start: offset of the range, a multiple of :data:`STEP_BYTES`.
+        start: offset of the range, a multiple of the size of a step.
         end: end of the range: another multiple, or the file's end.
         encoding: encoding of the file.
         quote: a byte to count as well; empty for none.
@@ -132,12 +139,20 @@ class LineIndex:
         before: newlines before each step, and before the end; int64, shape ``[steps + 1]``.
         lines: lines in the file.
         apart: true if every line contains an even number of quotes.
+        step: size of a step in bytes.
     """
 
     size: int
     before: npt.NDArray[np.int64]
     lines: int
     apart: bool
+    step: int
+
+    @classmethod
+    def of_steps(cls, steps: FileSteps) -> LineIndex:
+        """Builds the index of a file without quotes from its steps."""
+        before = np.cumsum([0, *steps.newlines], dtype=np.int64)
+        return cls(steps.size, before, int(before[-1]) + steps.unended, True, steps.step)
 
     @classmethod
     def of(cls, size: int, ranges: Sequence[RangeCounts]) -> LineIndex:
@@ -148,14 +163,14 @@ class LineIndex:
             apart &= all((quotes + parity) % 2 == 0 for parity in each.parities)
             quotes += each.quotes
         unended = bool(ranges) and ranges[-1].unended
-        return cls(size, before, int(before[-1]) + unended, apart and quotes % 2 == 0)
+        return cls(size, before, int(before[-1]) + unended, apart and quotes % 2 == 0, digests.STEP_BYTES)
 
     def start_of(self, line: int) -> LineStart:
         """Returns the start of a line."""
         if not line:
             return LineStart(0, 0, 0)
         step = int(np.searchsorted(self.before, line)) - 1
-        return LineStart(line, step * STEP_BYTES, line - int(self.before[step]))
+        return LineStart(line, step * self.step, line - int(self.before[step]))
 
     @property
     def end(self) -> LineStart:
@@ -164,7 +179,7 @@ class LineIndex:
 
     def cuts(self) -> Iterator[int]:
         """Yields the first line of each slice: the line at each multiple of :data:`SLICE_BYTES`."""
-        lines = self.before[np.arange(0, self.size, SLICE_BYTES) // STEP_BYTES]
+        lines = self.before[np.arange(0, self.size, SLICE_BYTES) // self.step]
         yield from dict.fromkeys(lines.tolist())
 
 
@@ -204,11 +219,11 @@ def line_from(path: Path, position: int) -> int:
 
 def _steps(path: Path, start: int, end: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
     """Yields offset and bytes of each step from ``start`` to ``end`` or the file's end. The buffer is reused."""
-    buffer = np.empty(STEP_BYTES, np.uint8)
+    buffer = np.empty(digests.STEP_BYTES, np.uint8)
     try:
         with path.open("rb") as file:
             file.seek(start)
-            for at in range(start, end, STEP_BYTES):
+            for at in range(start, end, digests.STEP_BYTES):
                 count = file.readinto(buffer.data[: end - at])
                 if not count:
                     break

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from nmt_prep.archives import is_plain
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache
 from nmt_prep.errors import DownloadError, OutputError
 from nmt_prep.pipeline.draft import drafts_of
 from nmt_prep.pipeline.manifest import Manifest, Workspace, differences, read_manifest
 from nmt_prep.pipeline.stage import AnyStage, Outputs
+from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 
 
@@ -76,15 +79,21 @@ class Freshness:
             name: manifest.observed_digest if stage.observes else manifest.output_digest
             for name, manifest in manifests.items()
         }
-        for name, path in stage.local_files(self._config, self._base_dir).items():
+        local = stage.local_files(self._config, self._base_dir)
+        with ThreadPoolExecutor(available_cores()) as pool:
+            digests = {path: pool.submit(self._digest, path, stage.divides) for path in local.values()}
+        for name, path in local.items():
             try:
-                inputs[f"file {name}"] = self._digests.digest(path, trust=self.trust)
+                inputs[f"file {name}"] = digests[path].result()
             except OSError as error:
                 raise DownloadError(
                     f"cannot read {path} (url {name} in the config): {error.strerror}; "
                     "local paths are relative to the config file"
                 ) from error
         return inputs
+
+    def _digest(self, path: Path, divides: bool) -> str:
+        return self._digests.digest(path, trust=self.trust, steps=divides and is_plain(path))
 
     def _damage(self, stage: AnyStage, manifest: Manifest) -> str:
         for name, digest in manifest.files.items():

@@ -152,6 +152,7 @@ class Stage(ABC, Generic[O, P]):
         observes: True if it reads what other stages observed, and so is rebuilt when that changes.
         reads: the stages whose output it reads, unless :meth:`inputs` returns others.
         rounds: its rounds of tasks, in order. :meth:`rounds_for` returns those that a config needs.
+        divides: True if its plain local files are read in place, so that their digests come with their steps.
         outside: True if it changes something outside of the run's directory; its manifest is then removed at its start.
         keeps: True if its directory is a store by digest; files are added to it, and it is never replaced as a whole.
     """
@@ -166,6 +167,7 @@ class Stage(ABC, Generic[O, P]):
     observes: ClassVar[bool] = False
     reads: ClassVar[tuple[type[AnyStage], ...]] = ()
     rounds: ClassVar[tuple[Round[Any, Any], ...]] = ()
+    divides: ClassVar[bool] = False
     outside: ClassVar[bool] = False
     keeps: ClassVar[bool] = False
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
+from nmt_prep.digests import FileSteps
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds
@@ -39,7 +40,7 @@ from nmt_prep.stages.compile_tasks import (
     CorpusCounts,
     check_result,
 )
-from nmt_prep.stages.extract import Extract, file_names
+from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
 
 __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
 
@@ -97,7 +98,13 @@ class Compile(Stage[CompileOutput, Compiled]):
             for split, corpora in job.config.splits.items()
             for index, corpus in enumerate(corpora)
         ]
-        sliced = yield from slice_corpora(sources, job.config.languages)
+        steps = {
+            path: each
+            for split, corpora in job.config.splits.items()
+            for corpus in corpora
+            for path, each in file_steps(job, split, corpus).items()
+        }
+        sliced = yield from slice_corpora(sources, job.config.languages, steps)
         tasks = [
             CompileTask(
                 key=f"{source.split}-{source.index:03d}-{number:05d}",
@@ -196,24 +203,35 @@ def _same_files(job: Job) -> Iterator[tuple[str, str]]:
 
 def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> CorpusFiles:
     """Returns a corpus with its files, for a stage that reads those of extract."""
-    extracted = job.read(Extract)
-    directory = job.directory_of(Extract)
-    parts = {part: extracted.files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
-    scores = {name: extracted.files[f"{split}/{corpus.name}/scores.{name}"] for name in score_files(corpus)}
+    files = _files_by_key(job, split, corpus)
+    parts = {part: files[f"{split}/{corpus.name}/{part}"] for part in parts_of(corpus)}
+    scores = {name: files[f"{split}/{corpus.name}/scores.{name}"] for name in score_files(corpus)}
     return CorpusFiles(
         split,
         index,
         corpus,
         # If a part is several files, the first files of all parts belong together, and so on.
-        [
-            {part: directory / stored.file for part, stored in zip(parts, together, strict=True)}
-            for together in zip(*parts.values(), strict=True)
-        ],
-        {directory / stored.file: stored.size for files in (*parts.values(), *scores.values()) for stored in files},
+        [dict(zip(parts, together, strict=True)) for together in zip(*parts.values(), strict=True)],
+        {path: file.size for each in files.values() for path, file in each.items()},
         file_names(job, split, corpus),
-        {name: directory / stored.file for name, (stored,) in scores.items()},
+        {name: path for name, (path,) in scores.items()},
         _has_rows(job.config, corpus),
     )
+
+
+def file_steps(job: Outputs, split: str, corpus: Corpus) -> dict[Path, FileSteps]:
+    """Returns the steps of the files of a corpus that are read in their places."""
+    files = _files_by_key(job, split, corpus).values()
+    return {path: file.steps for each in files for path, file in each.items() if file.steps is not None}
+
+
+def _files_by_key(job: Outputs, split: str, corpus: Corpus) -> dict[str, dict[Path, CorpusFile]]:
+    """Returns the files of a corpus by their keys in the output of extract and their paths."""
+    extracted = job.read(Extract).files
+    return {
+        wanted.key: {path_of(job, wanted, file): file for file in extracted[wanted.key]}
+        for wanted in wanted_by(split, corpus)
+    }
 
 
 def reading_settings(key: str, corpus: Corpus, languages: Languages) -> dict[str, object]:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from nmt_prep.config import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora import format_of, open_corpus, reader_of
+from nmt_prep.corpora import LineSlice, format_of, open_corpus, reader_of
 from nmt_prep.corpora import slices as limits
 from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.plain import unaligned
 from nmt_prep.corpora.scores import unequal_lines
-from nmt_prep.corpora.slices import Bounds, LineIndex, LineStart, RangeCounts, count_range, cut
+from nmt_prep.corpora.slices import Bounds, LineIndex, LineStart, RangeCounts, count_range, cut, line_slice, whole_lines
+from nmt_prep.digests import FileSteps, StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.file_kinds import mismatch
@@ -87,6 +88,7 @@ class CorpusSlice:
         first_row: the number of rows of the corpus before the slice.
         last: true if no slice of the corpus follows.
         scores: the line of the first row in each file of scores; empty for the first slice.
+        steps: the steps of each file to read, to check that they have not changed; empty for files that were extracted.
     """
 
     files: Sequence[Files]
@@ -94,6 +96,18 @@ class CorpusSlice:
     first_row: int = 0
     last: bool = True
     scores: Mapping[str, LineStart] = field(default_factory=dict)
+    steps: Mapping[str, StepRange] = field(default_factory=dict)
+
+    def lines(self) -> dict[str, LineSlice] | None:
+        """Returns the lines to read of each file; None for all lines of files that are not checked.
+
+        Raises:
+            CorpusError: a file cannot be read, or has changed.
+        """
+        if self.bounds:
+            [files] = self.files
+            return {part: line_slice(path, self.bounds[part], self.steps.get(part)) for part, path in files.items()}
+        return whole_lines(self.steps) if self.steps else None
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,9 @@ def count_rows(task: RowsTask, tick: Tick) -> RowCount:
 ROWS = Round("rows", count_rows, RowCount, unit="bytes")
 
 
-def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Rounds[list[list[CorpusSlice]]]:
+def slice_corpora(
+    corpora: Sequence[CorpusFiles], languages: Languages, steps: Mapping[Path, FileSteps]
+) -> Rounds[list[list[CorpusSlice]]]:
     """Yields the rounds that count lines and rows; returns the slices of each corpus, in order.
 
     A small corpus is one slice, and so is a large one that cannot be cut.
@@ -168,6 +184,7 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
     Args:
         corpora: the corpora.
         languages: of the config.
+        steps: those of files that are read in their places, whose lines are counted already.
 
     Raises:
         AlignmentError: the two files of a large corpus, or its files of scores, have different numbers of lines.
@@ -175,17 +192,26 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
     """
     counting = {
         (corpus.split, corpus.index, number): {
-            part: list(_lines_tasks(corpus, number, part, path)) for part, path in files.items()
+            part: list(_lines_tasks(corpus, number, part, path)) if path not in steps else steps[path]
+            for part, path in files.items()
         }
         for corpus in corpora
         for number, files in _counted_files(corpus)
     }
-    every = [task for parts in counting.values() for ranges in parts.values() for task in ranges]
+    every = [
+        task
+        for parts in counting.values()
+        for ranges in parts.values()
+        if not isinstance(ranges, FileSteps)
+        for task in ranges
+    ]
     results = yield from LINES.run(every, sum(task.end - task.start for task in every))
     by_key = {task.key: result for task, result in zip(every, results, strict=True)}
     indices = {
         key: {
-            part: LineIndex.of(ranges[-1].end if ranges else 0, [by_key[task.key] for task in ranges])
+            part: LineIndex.of_steps(ranges)
+            if isinstance(ranges, FileSteps)
+            else LineIndex.of(ranges[-1].end if ranges else 0, [by_key[task.key] for task in ranges])
             for part, ranges in parts.items()
         }
         for key, parts in counting.items()
@@ -204,9 +230,31 @@ def slice_corpora(corpora: Sequence[CorpusFiles], languages: Languages) -> Round
     rows = {task.key: count.rows for task, count in zip(tasks, counted, strict=True)}
     scores = [indices.get((corpus.split, corpus.index, len(corpus.files)), {}) for corpus in corpora]
     return [
-        _placed(corpus, slices, _first_rows(corpus, slices, rows), lines) if len(slices) > 1 else slices
+        [
+            replace(slice_, steps=_steps_of(slice_, steps))
+            for slice_ in (
+                _placed(corpus, slices, _first_rows(corpus, slices, rows), lines) if len(slices) > 1 else slices
+            )
+        ]
         for corpus, slices, lines in zip(corpora, sliced, scores, strict=True)
     ]
+
+
+def whole_steps(files: Files, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
+    """Returns all steps of those of some files that are read in their places."""
+    return {part: steps[path].of_range(0, steps[path].size) for part, path in files.items() if path in steps}
+
+
+def _steps_of(slice_: CorpusSlice, steps: Mapping[Path, FileSteps]) -> dict[str, StepRange]:
+    """Returns the steps of a slice; a file that is read in its place is the only one of its part."""
+    files = slice_.files[0]
+    if not slice_.bounds:
+        return whole_steps(files, steps)
+    return {
+        part: steps[files[part]].of_range(begin.seek, end.seek + (steps[files[part]].step if end.newlines else 0))
+        for part, (begin, end) in slice_.bounds.items()
+        if files[part] in steps
+    }
 
 
 def _counted_files(corpus: CorpusFiles) -> Iterator[tuple[int, Files]]:

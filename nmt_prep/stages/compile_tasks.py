@@ -18,7 +18,6 @@ from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import Part, write_parts
 from nmt_prep.corpora.reader import Rows, numbered
 from nmt_prep.corpora.scores import ScoreLines, with_scores
-from nmt_prep.corpora.slices import line_slice
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.health.pairs import PairFacts, PairObserver
@@ -187,9 +186,7 @@ def _no_pairs(source: CorpusFiles, counts: CorpusCounts) -> CorpusError:
 def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     corpus = task.source.corpus
     counts = _Counting(corpus.scores)
-    bounds = task.slice.bounds
-    slices = {part: line_slice(path, bounds[part]) for part, path in task.slice.files[0].items()} if bounds else None
-    reader = open_corpus(corpus, task.slice.files, task.languages, slices)
+    reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
     files = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
     rows = with_scores(reader.pairs(), files, last=task.slice.last)
     batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows else rows, counts, tick)

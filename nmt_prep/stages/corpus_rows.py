@@ -15,11 +15,13 @@ import numpy as np
 from nmt_prep.config import Config, Corpus
 from nmt_prep.corpora import PairBatch, format_of, iter_pairs, open_corpus, reader_of
 from nmt_prep.corpora.reader import numbered
+from nmt_prep.corpora.slices import whole_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_work import REJECTED
-from nmt_prep.stages.compile import corpus_files
+from nmt_prep.stages.compile import corpus_files, file_steps
+from nmt_prep.stages.compile_slices import whole_steps
 from nmt_prep.stages.compile_tasks import drop_reason, kept_rows
 from nmt_prep.stages.text import PairPart
 
@@ -72,6 +74,7 @@ class CorpusRows:
         self._outputs = outputs
         self._split = split
         self._source = corpus_files(outputs, split, index, self._corpus)
+        self._steps = whole_steps(self._source.files[0], file_steps(outputs, split, self._corpus))
 
     def row_of(self, number: int) -> int:
         """Returns the row of the n-th compiled pair, counted from 0, of a corpus whose parts have no rows.
@@ -161,7 +164,8 @@ class CorpusRows:
         raise OutputError(f"{self._source.where} has more pairs than were compiled; run again")
 
     def _batches(self) -> Iterator[PairBatch]:
-        reader = open_corpus(self._corpus, self._source.files, self._outputs.config.languages)
+        lines = whole_lines(self._steps) if self._steps else None
+        reader = open_corpus(self._corpus, self._source.files, self._outputs.config.languages, lines)
         return numbered(reader.pairs(), 0)
 
     def _rejection(self, row: int) -> str:

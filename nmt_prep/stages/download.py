@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from nmt_prep.archives import damage_of
+from nmt_prep.archives import damage_of, is_plain
 from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
 from nmt_prep.config import SIDES, Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import score_files
+from nmt_prep.digests import FileSteps
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
@@ -88,12 +89,14 @@ class Downloaded:
         size: size in bytes.
         name: name of the file.
         local: True if the config gives its local path; it is not copied into the run's directory.
+        steps: the steps of a local file that is neither an archive nor compressed; None for others.
     """
 
     sha256: str
     size: int
     name: str
     local: bool
+    steps: FileSteps | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ class Download(Stage[DownloadOutput, None]):
     version = 2
     output = DownloadOutput
     keeps = True
+    divides = True
 
     def settings(self, config: Config) -> dict[str, object]:
         settings: dict[str, object] = {}
@@ -362,4 +366,5 @@ def _local_entry(file: Needed, path: Path, job: Job) -> Downloaded:
             f"{path}: expected SHA-256 {file.sha256}, found {digest}; "
             "the file was changed: restore it, or correct sha256 in the config"
         )
-    return Downloaded(digest, path.stat().st_size, path.name, local=True)
+    steps = job.digests.steps(path) if is_plain(path) else None
+    return Downloaded(digest, path.stat().st_size, path.name, local=True, steps=steps)

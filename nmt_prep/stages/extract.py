@@ -1,4 +1,8 @@
-"""extract: extracts the archive members that corpora name, and stores them by the digest of their archive."""
+"""extract: extracts the archive members that corpora name, and stores them by the digest of their archive.
+
+Plain local files of line-based formats are not copied. Readers read them in their places, and compare each step of them
+with the hash that was noted when the file was digested.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,9 @@ from nmt_prep.archives import (
 )
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora import parts_of, score_files
-from nmt_prep.digests import DigestCache, sha256_of
+from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
+from nmt_prep.corpora.chunks import one_byte_newlines
+from nmt_prep.digests import DigestCache, FileSteps, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
 from nmt_prep.pipeline.manifest import Counts
@@ -33,7 +38,15 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.supply import DownloadCache
-from nmt_prep.stages.download import SACREBLEU, Download, Needed, downloaded_files, fetched_corpora, needed_by
+from nmt_prep.stages.download import (
+    SACREBLEU,
+    Download,
+    Downloaded,
+    Needed,
+    downloaded_files,
+    fetched_corpora,
+    needed_by,
+)
 from nmt_prep.store import Store, Stored
 
 
@@ -148,11 +161,28 @@ class ExtractedMembers:
     files: dict[str, tuple[Stored, ...]]
 
 
+@dataclass(frozen=True)
+class CorpusFile:
+    """A file that a reader reads: an extracted member, or a plain local file in its place.
+
+    Attributes:
+        file: path relative to the directory of the stage; None for a file in its place.
+        sha256: SHA-256 of its bytes.
+        size: size in bytes.
+        steps: the steps of a file in its place, which its readers check.
+    """
+
+    file: str | None
+    sha256: str
+    size: int
+    steps: FileSteps | None = None
+
+
 _Places: TypeAlias = "dict[str, tuple[list[Archive], str]]"
 
 
 def _places(outputs: Outputs) -> _Places:
-    """Returns the archives and the member (or pattern) of each file that a reader needs, by :attr:`Wanted.key`.
+    """Returns the archives and the member (or pattern) of each file to extract, by :attr:`Wanted.key`.
 
     There are several archives for the files of a repository on the Hugging Face Hub, each of which is taken whole.
     """
@@ -160,8 +190,44 @@ def _places(outputs: Outputs) -> _Places:
     for split, corpus in fetched_corpora(outputs.config):
         for wanted in wanted_by(split, corpus):
             files = downloaded_files(outputs, wanted.container)
+            if _is_in_place(outputs.config, split, corpus, wanted, files):
+                continue
             places[wanted.key] = [Archive(path, entry.name, entry.sha256) for path, entry in files], wanted.member
     return places
+
+
+def _in_place(outputs: Outputs) -> dict[str, CorpusFile]:
+    """Returns the plain local files that readers read in their places, by :attr:`Wanted.key`."""
+    found: dict[str, CorpusFile] = {}
+    for split, corpus in fetched_corpora(outputs.config):
+        for wanted in wanted_by(split, corpus):
+            files = downloaded_files(outputs, wanted.container)
+            if _is_in_place(outputs.config, split, corpus, wanted, files):
+                [(_, entry)] = files
+                found[wanted.key] = CorpusFile(None, entry.sha256, entry.size, entry.steps)
+    return found
+
+
+def _is_in_place(
+    config: Config, split: str, corpus: Corpus, wanted: Wanted, files: Sequence[tuple[Path, Downloaded]]
+) -> bool:
+    """Returns True if a file needs no copy: it is local and plain, and its reader reads and checks it line by line."""
+    reader = reader_of(format_of(corpus))
+    if split == SACREBLEU or wanted.key.rpartition("/")[2] not in reader.parts or wanted.member != WHOLE_FILE:
+        return False
+    is_divisible = reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding)
+    return is_divisible and all(
+        entry.steps is not None and entry.size <= config.extract.max_member_bytes for _, entry in files
+    )
+
+
+def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
+    """Returns the path of a file of :attr:`ExtractOutput.files`."""
+    if file.file is not None:
+        return outputs.directory_of(Extract) / file.file
+    local = wanted.container.local(outputs.base_dir)
+    assert local is not None
+    return local
 
 
 def _origins(job: Job, places: _Places) -> dict[Archive, Origin]:
@@ -169,6 +235,8 @@ def _origins(job: Job, places: _Places) -> dict[Archive, Origin]:
     origins: dict[Archive, Origin] = {}
     for split, corpus in fetched_corpora(job.config):
         for wanted in wanted_by(split, corpus):
+            if wanted.key not in places:
+                continue
             file = wanted.container
             origin = Origin(
                 corpus=file.corpus,
@@ -204,12 +272,12 @@ def config_key(key: str) -> str:
 
 def file_names(outputs: Outputs, split: str, corpus: Corpus) -> dict[Path, str]:
     """Returns descriptions of the extracted files of a corpus, in the terms of the config, for messages."""
-    extracted, directory = outputs.read(Extract).files, outputs.directory_of(Extract)
+    extracted = outputs.read(Extract).files
     names: dict[Path, str] = {}
     for wanted in wanted_by(split, corpus):
         container = shown(wanted.container.mirrors[0])
         for stored in extracted[wanted.key]:
-            path = directory / stored.file
+            path = path_of(outputs, wanted, stored)
             if wanted.container.is_repository:
                 names[path] = f"{path.name[17:]} (of {corpus.url.hub_id})"
             # The file name is the start of the digest of the member's path, a dash, and the name of the member.
@@ -263,9 +331,9 @@ EXTRACT = Round(
 
 @dataclass(frozen=True)
 class ExtractOutput:
-    """The extracted files by :attr:`Wanted.key`; for a pattern, sorted by the names of the members."""
+    """The files by :attr:`Wanted.key`; for a pattern, sorted by the names of the members."""
 
-    files: dict[str, tuple[Stored, ...]]
+    files: dict[str, tuple[CorpusFile, ...]]
 
 
 class Extract(Stage[ExtractOutput, ExtractOutput]):
@@ -285,7 +353,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
 
     def misnamed(self, outputs: Outputs) -> str:
         extracted = outputs.read(Extract).files
-        archives: dict[Archive, dict[str, tuple[Stored, ...]]] = {}
+        archives: dict[Archive, dict[str, tuple[CorpusFile, ...]]] = {}
         for key, (listed, member) in _places(outputs).items():
             for number, archive in enumerate(listed):
                 files = extracted[key] if len(listed) == 1 else extracted[key][number : number + 1]
@@ -321,18 +389,23 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
         ]
         results = yield from EXTRACT.run(tasks, valid=partial(_are_whole, job.directory))
         extracted = {task.archive: result.files for task, result in zip(tasks, results, strict=True)}
-        return ExtractOutput(
-            {
-                key: tuple(file for archive in archives for file in extracted[archive][member])
-                for key, (archives, member) in places.items()
-            }
-        )
+        files = {
+            key: tuple(
+                CorpusFile(file.file, file.sha256, file.size)
+                for archive in archives
+                for file in extracted[archive][member]
+            )
+            for key, (archives, member) in places.items()
+        }
+        return ExtractOutput(files | {key: (file,) for key, file in _in_place(job).items()})
 
     def finish(self, job: Job, made: ExtractOutput) -> Result[ExtractOutput]:
         _check_counts(job.config, made.files)
-        digests = {stored.file: stored.sha256 for files in made.files.values() for stored in files}
-        containers = {file.partition("/")[0] for file in digests}
-        counts = Counts(other={"archives": len(containers), "files": len(digests)})
+        every = [file for files in made.files.values() for file in files]
+        digests = {file.file: file.sha256 for file in every if file.file is not None}
+        in_place = {file.sha256 for file in every if file.file is None}
+        containers = {file.partition("/")[0] for file in digests} | in_place
+        counts = Counts(other={"archives": len(containers), "files": len(digests) + len(in_place)})
         return Result(made, counts, files=sorted(digests), digests=digests)
 
 
@@ -341,7 +414,7 @@ def _are_whole(directory: Path, result: ExtractedMembers) -> bool:
     return all((directory / each.file).stat().st_size == each.size for files in result.files.values() for each in files)
 
 
-def _check_counts(config: Config, files: Mapping[str, Sequence[Stored]]) -> None:
+def _check_counts(config: Config, files: Mapping[str, Sequence[CorpusFile]]) -> None:
     """Raises if the patterns of the two sides match different numbers of files, or that of a score more than one."""
     for split, corpus in fetched_corpora(config):
         counts = {part: len(files[f"{split}/{corpus.name}/{part}"]) for part in parts_of(corpus)}

@@ -8,7 +8,7 @@ cleaning left, if the config asks for that, or all lines of the files.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -27,6 +27,8 @@ from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import every_pair_line
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.sampling import sampled_lines
+from nmt_prep.corpora.slices import whole_lines
+from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.pipeline.manifest import Counts
@@ -34,8 +36,8 @@ from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_corpora import sides_of
-from nmt_prep.stages.compile import Compile, corpus_files, reading_settings
-from nmt_prep.stages.compile_slices import CorpusFiles
+from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings
+from nmt_prep.stages.compile_slices import CorpusFiles, whole_steps
 from nmt_prep.stages.compile_tasks import FAULTS
 from nmt_prep.stages.extract import Extract
 
@@ -53,6 +55,7 @@ class RawLines:
         side: to sample.
         read_bytes: UTF-8 bytes of that side's lines, as compile counted them.
         sound: compile found no fault with any pair.
+        steps: all steps of the files that are read in their places, by the names that the reader has for them.
     """
 
     source: CorpusFiles
@@ -60,6 +63,7 @@ class RawLines:
     side: Side
     read_bytes: int
     sound: bool
+    steps: Mapping[str, StepRange]
 
     def sampled(self, budget: int) -> Iterator[Text]:
         """Yields every n-th line for a budget in characters.
@@ -68,12 +72,14 @@ class RawLines:
             CorpusError: the corpus cannot be read; the message begins with its key in the config.
         """
         try:
-            reader = open_corpus(self.source.corpus, self.source.files, self.languages)
+            lines = whole_lines(self.steps) if self.steps else None
+            reader = open_corpus(self.source.corpus, self.source.files, self.languages, lines)
             files = reader.text_files(self.side)
             size = self.read_bytes if files is None else sum(path.stat().st_size for path in files)
             stride = stride_of(size, budget)
             if files is not None and self.sound:
-                yield from sampled_lines(files, stride, budget)
+                steps = {self.source.files[0][part]: each for part, each in self.steps.items()}
+                yield from sampled_lines(files, stride, budget, steps)
             else:
                 yield from affordable(every(reader.lines(self.side), stride), budget)
         except CorpusError as error:
@@ -223,12 +229,14 @@ def _from_cleaned(config: Config) -> bool:
 def _raw_lines(job: Job, index: int, side: Side) -> RawLines:
     corpus = job.config.splits["train"][index]
     counts = job.read(Compile).corpora["train"][corpus.name]
+    source = corpus_files(job, "train", index, corpus)
     return RawLines(
-        source=corpus_files(job, "train", index, corpus),
+        source=source,
         languages=job.config.languages,
         side=side,
         read_bytes=counts.source_bytes if side == "source" else counts.target_bytes,
         sound=not any(counts.dropped[reason] for reason in FAULTS),
+        steps=whole_steps(source.files[0], file_steps(job, "train", corpus)),
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_prep import digests
 from nmt_prep.corpora import Reader, chunks, open_corpus, reader_of, slices
 from nmt_prep.corpora.chunks import one_byte_newlines
 from nmt_prep.corpora.slices import LineIndex, LineStart, count_range, cut, line_slice
@@ -26,7 +27,7 @@ MARK = codecs.BOM_UTF8
 @contextmanager
 def sizes(step: int, steps_per_slice: int = 2, steps_per_range: int = 3, block: int = 1 << 20) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "STEP_BYTES", step)
+        patch.setattr(digests, "STEP_BYTES", step)
         patch.setattr(slices, "SLICE_BYTES", step * steps_per_slice)
         patch.setattr(slices, "COUNT_BYTES", step * steps_per_range)
         patch.setattr(chunks, "BLOCK_BYTES", block)

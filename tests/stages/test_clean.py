@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
-from nmt_prep import runner
+from nmt_prep import digests, runner
 from nmt_prep.checks import load_config
 from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
@@ -206,7 +206,7 @@ def small_parts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parts, "PART_BYTES", 2000)
     patch.setattr(slices, "SLICE_BYTES", 4096)
     patch.setattr(slices, "COUNT_BYTES", 6144)
-    patch.setattr(slices, "STEP_BYTES", 1024)
+    patch.setattr(digests, "STEP_BYTES", 1024)
 
 
 def test_processes_give_the_same_bytes(tmp_path: Path) -> None:

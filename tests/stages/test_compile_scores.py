@@ -157,7 +157,7 @@ def test_slices_have_the_scores_that_the_whole_has(tmp_path: Path, workers: int)
         config = config_of(tmp_path, corpus)
         assert scored(config, "q") == expected
         with small_slices():
-            run(config, until="compile", workers=workers, force=["compile"])
+            run(config, until="compile", workers=workers, force=["download", "compile"])
             assert scored(config, "q") == expected
             assert len(files_of(config)) > 5
             if "s" in corpus["scores"]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import nmt_prep
+from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora import slices
 from nmt_prep.digests import sha256_of
@@ -25,7 +26,7 @@ from tests.stages.test_compile import compiled, compiled_rows, plain
 @contextmanager
 def small_slices(slice_bytes: int = 64) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slices, "STEP_BYTES", 16)
+        patch.setattr(digests, "STEP_BYTES", 16)
         patch.setattr(slices, "SLICE_BYTES", slice_bytes)
         patch.setattr(slices, "COUNT_BYTES", 96)
         yield

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _nmt_prep_core import block_facts
 
 from nmt_prep.config import Config
 from nmt_prep.errors import ConfigError, DownloadError
@@ -36,7 +37,11 @@ def download(config: Config) -> dict[str, Any]:
 
 
 def entry(content: bytes, name: str, local: bool) -> dict[str, object]:
-    return {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "name": name, "local": local}
+    """Returns the entry of a file; a local one must be one line without a newline, no archive and not compressed."""
+    facts = {"size": len(content), "step": 1 << 20, "newlines": [0], "hashes": [block_facts(content)[1]]}
+    steps = {**facts, "unended": True} if local else None
+    digest = hashlib.sha256(content).hexdigest()
+    return {"sha256": digest, "size": len(content), "name": name, "local": local, "steps": steps}
 
 
 def stored(config: Config) -> dict[str, bytes]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nmt_prep.config import Config
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.sampling import sampled_lines
+from nmt_prep.digests import StepRange
 from nmt_prep.stages import sample
 from nmt_prep.stages.sample import affordable, stride_of
 from tests.reference.sampling import sample as reference
@@ -153,9 +154,10 @@ def test_lines_that_are_not_decoded(tmp_path: Path, faulty: bool, swap: bool, mo
     entry["url"] = {side: str(tmp_path / name) for side, name in entry["url"].items()}
     sampled_in: list[int] = []
 
-    def noting(files: Sequence[Path], stride: int, budget: int) -> Any:
+    def noting(files: Sequence[Path], stride: int, budget: int, steps: Mapping[Path, StepRange]) -> Any:
         sampled_in.append(stride)
-        return sampled_lines(files, stride, budget)
+        assert len(steps) == 2
+        return sampled_lines(files, stride, budget, steps)
 
     monkeypatch.setattr(sample, "sampled_lines", noting)
     found = sampled(config_of(tmp_path / "a", entry, sample={"bytes_per_corpus": 2000}))

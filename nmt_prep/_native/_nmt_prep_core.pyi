@@ -78,6 +78,7 @@ class ByteBPEWordCounter:
         forbidden: list[bytes],
         size: int,
         min_frequency: int,
+        threads: int,
         progress: Callable[[int], None],
     ) -> tuple[list[bytes], npt.NDArray[np.int32]]: ...
 

@@ -173,7 +173,7 @@ def _train(task: VocabularyTask, meter: Meter) -> Tokenizer:
     with TrainingMeters(meter, task.key) as report:
         counts = dialect.new_counts(task.options)
         text = _lines(task, meter) if counts is None else _filled(counts, task, meter)
-        return dialect.train(text, task.options, progress=report, memory=task.memory)
+        return dialect.train(text, task.options, progress=report, threads=task.threads, memory=task.memory)
 
 
 def _filled(counts: TextCounts, task: VocabularyTask, meter: Meter) -> TextCounts:

@@ -66,7 +66,13 @@ class Dialect(ABC, Generic[Options]):
 
     @abstractmethod
     def train(
-        self, text: TextCounts | Lines, options: Options, *, progress: ProgressCallback | None, memory: int
+        self,
+        text: TextCounts | Lines,
+        options: Options,
+        *,
+        progress: ProgressCallback | None,
+        threads: int,
+        memory: int,
     ) -> Tokenizer:
         """Trains a vocabulary.
 
@@ -74,6 +80,7 @@ class Dialect(ABC, Generic[Options]):
             text: the filled counts of :meth:`new_counts`, or lines if it returns None.
             options: options of the vocabulary.
             progress: called with the steps of the training.
+            threads: native threads to use.
             memory: bytes of memory that training may use.
 
         Raises:

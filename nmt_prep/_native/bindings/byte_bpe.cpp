@@ -160,7 +160,7 @@ NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
 std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& counter,
                                                                   const std::vector<nb::bytes>& symbols,
                                                                   const std::vector<nb::bytes>& forbidden,
-                                                                  std::size_t size, std::uint64_t min_frequency,
+                                                                  std::size_t size, std::uint64_t min_frequency, std::size_t threads,
                                                                   const nb::callable& progress) {
     std::array<std::int32_t, 256> alphabet;
     alphabet.fill(-1);
@@ -181,8 +181,8 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
         bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
         for (const TokenCount& entry : counter.words().entries())
             trainer.add_word(entry.token, static_cast<std::uint64_t>(entry.count));
-        merges = trainer.learn(size, min_frequency, report);
-        texts = trainer.symbols();
+        merges = trainer.learn(size, min_frequency, threads, report);
+        texts = trainer.texts();
     }
     std::vector<nb::bytes> tokens;
     tokens.reserve(texts.size());
@@ -203,7 +203,7 @@ void bind_byte_bpe(nb::module_& module) {
         .def("places", &places)
         .def("byte_counts", &byte_counts)
         .def("train", &train, nb::arg("symbols"), nb::arg("forbidden"), nb::arg("size"), nb::arg("min_frequency"),
-             nb::arg("progress"));
+             nb::arg("threads"), nb::arg("progress"));
     nb::class_<Model>(module, "ByteBPEModel")
         .def("__init__", &make_model, nb::arg("tokens"), nb::arg("specials"), nb::arg("merges"), nb::arg("whole_words"))
         .def("encode", &encode, nb::arg("data"), nb::arg("offsets"), nb::arg("splitter"), nb::arg("threads"),

@@ -43,7 +43,13 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
         return PretokenCounts(options.pattern or GPT2_PATTERN)
 
     def train(
-        self, text: TextCounts | Lines, options: ByteBPEVocab, *, progress: ProgressCallback | None, memory: int
+        self,
+        text: TextCounts | Lines,
+        options: ByteBPEVocab,
+        *,
+        progress: ProgressCallback | None,
+        threads: int,
+        memory: int,
     ) -> ByteBPETokenizer:
         assert isinstance(text, PretokenCounts)
         return ByteBPETokenizer.from_counts(
@@ -55,6 +61,7 @@ class ByteBPEDialect(Dialect[ByteBPEVocab]):
             bos=options.bos,
             reserved=options.reserved,
             progress=progress,
+            threads=threads,
             memory=memory,
         )
 

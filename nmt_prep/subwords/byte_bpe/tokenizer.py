@@ -64,7 +64,6 @@ class ByteBPETokenizer(Tokenizer):
         self._ranks = None if how.ranks_pattern is None or how.scanners else RankEncoder(vocabulary, how.ranks_pattern)
         self.vocabulary = vocabulary
         self._pieces = vocabulary.pieces()
-        self._fingerprint = vocabulary.fingerprint()
         self._special_ids = {role: self._role(role, name) for role, name in (("pad", pad), ("eos", eos), ("bos", bos))}
         self._model = ByteBPEModel(
             list(vocabulary.tokens),
@@ -128,6 +127,7 @@ class ByteBPETokenizer(Tokenizer):
             bos=bos,
             reserved=reserved,
             progress=progress,
+            threads=threads,
             memory=memory,
         )
 
@@ -145,6 +145,7 @@ class ByteBPETokenizer(Tokenizer):
         bos: str | None = None,
         reserved: Sequence[str] = (),
         progress: ProgressCallback | None = None,
+        threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
         """Learns merges from counted pretokens; the options are those of :meth:`train`.
@@ -161,6 +162,7 @@ class ByteBPETokenizer(Tokenizer):
             initial_alphabet=initial_alphabet,
             limit_alphabet=limit_alphabet,
             progress=progress,
+            threads=threads or available_cores(),
         )
         return cls(vocabulary, pad, eos, bos)
 
@@ -373,7 +375,7 @@ class ByteBPETokenizer(Tokenizer):
         sizes[used] = [len(text.translate(None, b" \t\n\v\f\r")) for text in texts]
         return sizes
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the vocabulary, its options and the Unicode version."""
-        return self._fingerprint
+        return self.vocabulary.fingerprint()

@@ -68,13 +68,14 @@ def learn_vocabulary(
     initial_alphabet: Literal["bytes", "seen"],
     limit_alphabet: int | None,
     progress: ProgressCallback | None,
+    threads: int,
 ) -> ByteBPEVocabulary:
     """Learns merges from counted pretokens.
 
     Special tokens get the first ids, then bytes in the order of their characters, then merges. The most frequent pair
     is merged first; among equally frequent pairs, the one with the lower ids. Unlike in tokenizers, no merge ever
     produces a special token. ``specials`` are the names of the special tokens, in order of their ids, from 0;
-    :meth:`ByteBPETokenizer.train` documents the other options.
+    ``threads`` is the number of native threads. :meth:`ByteBPETokenizer.train` documents the other options.
 
     Raises:
         TrainingError: there is no text, or an option is invalid.
@@ -98,7 +99,8 @@ def learn_vocabulary(
             progress("merges", {"size": found, "target": size})
 
     never = [token for token in map(bytes_of, specials) if token]
-    tokens, merges = words.native.train([*(b"" for _ in specials), *alphabet], never, size, min_frequency, report)
+    symbols = [*(b"" for _ in specials), *alphabet]
+    tokens, merges = words.native.train(symbols, never, size, min_frequency, threads, report)
     return ByteBPEVocabulary(
         tokens=tuple(tokens),
         merges=merges.reshape(-1, 3),

@@ -25,7 +25,13 @@ class T2TDialect(Dialect[T2TVocab]):
         return TokenCounts()
 
     def train(
-        self, text: TextCounts | Lines, options: T2TVocab, *, progress: ProgressCallback | None, memory: int
+        self,
+        text: TextCounts | Lines,
+        options: T2TVocab,
+        *,
+        progress: ProgressCallback | None,
+        threads: int,
+        memory: int,
     ) -> T2TTokenizer:
         assert isinstance(text, TokenCounts)
         return T2TTokenizer.from_counts(
@@ -34,6 +40,7 @@ class T2TDialect(Dialect[T2TVocab]):
             max_subtoken_length=options.max_subtoken_length,
             reserved=options.reserved,
             progress=progress,
+            threads=threads,
             memory=memory,
         )
 

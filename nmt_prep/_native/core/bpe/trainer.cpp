@@ -1,212 +1,189 @@
 #include "bpe/trainer.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
-#include "text/errors.h"
-
 namespace nmt_prep::bpe {
+namespace {
+
+// The first floor is this share of all pairs. Then it is divided by kFloorStep, and halved at the end, where each step
+// finds many more pairs.
+constexpr std::int64_t kFirstFloor = 1024;
+constexpr std::int64_t kFloorStep = 16;
+constexpr std::int64_t kHalvedFrom = 4;
+constexpr std::size_t kAhead = 8;  // places whose text is fetched from memory before it is needed
+
+}  // namespace
 
 Trainer::Trainer(const std::array<std::int32_t, 256>& alphabet, std::vector<std::string> symbols,
                  std::unordered_set<std::string> forbidden)
-    : alphabet_(alphabet),
-      symbols_(std::move(symbols)),
-      forbidden_(std::move(forbidden)),
-      lengths_(symbols_.size(), 1),
-      text_(1, kBetween) {}
-
-void Trainer::add_word(std::string_view word, std::uint64_t count) {
-    const std::size_t start = text_.size();
-    for (const char byte : word)
-        if (const std::int32_t id = alphabet_[static_cast<std::uint8_t>(byte)]; id >= 0) text_.push_back(id);
-    if (text_.size() - start < 2) {
-        text_.resize(start);
-        return;
+    : symbols_(std::move(symbols)), forbidden_(std::move(forbidden)), text_(alphabet, symbols_.size()) {
+    for (const std::string& symbol : symbols_) sizes_.push_back(symbol.size());
+    for (const std::string& text : forbidden_) {
+        forbidden_sizes_.resize(std::max(forbidden_sizes_.size(), text.size() + 1));
+        forbidden_sizes_[text.size()] = true;
     }
-    text_.push_back(kBetween);
-    if (text_.size() >= kNone)
-        throw TrainingError("the distinct words have more than 4294967294 bytes; train on a sample of the text");
-    starts_.push_back(static_cast<std::uint32_t>(start));
-    counts_.push_back(count);
 }
 
-void PairIndex::grow() {
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    --shift_;
-    for (const Slot& slot : old)
-        if (slot.number != kNone) find(slot.key) = slot;
+void Trainer::Side::clear() {
+    for (const Neighbour& neighbour : neighbours) index_of[static_cast<std::size_t>(neighbour.symbol)] = 0;
+    neighbours.clear();
 }
 
-void Trainer::queue(const Candidate& candidate) {
-    if (candidate.count < floor_) {
-        deferred_.push_back(candidate);
-        return;
-    }
-    queue_.push_back(candidate);
-    std::ranges::push_heap(queue_, std::less<>());
-}
-
-// Moves deferred candidates that are now frequent enough into the queue.
+// Forgets all pairs and finds those that occur often enough for a lower floor.
 void Trainer::lower_floor() {
-    floor_ = std::max<std::int64_t>(floor_ / 4, 1);
-    const auto rare = [this](Candidate& candidate) {
-        candidate.count = pair_counts_[candidate.pair];
-        return candidate.count < floor_;
-    };
-    const auto frequent = std::ranges::partition(deferred_, rare).begin();
-    queue_.assign(frequent, deferred_.end());
-    deferred_.erase(frequent, deferred_.end());
-    std::ranges::make_heap(queue_, std::less<>());
+    if (floor_ == 0)
+        floor_ = text_.pairs() / kFirstFloor;
+    else
+        floor_ = floor_ > kHalvedFrom ? std::max(floor_ / kFloorStep, kHalvedFrom) : floor_ / 2;
+    floor_ = std::max(floor_, lowest_);
+    for (PlaceStore& store : stores_) store.clear();
+    const std::vector<PairList> pairs = text_.frequent_pairs(floor_, stores_, threads_);
+    pairs_.clear(pairs.size());
+    for (const PairList& pair : pairs) pairs_.add(pair);
 }
 
-// Returns the best candidate with its current count; false if there is none.
-bool Trainer::next(Candidate& top) {
+// Returns the best pair, nullptr if no pair is frequent enough.
+PairList* Trainer::next() {
     for (;;) {
-        while (queue_.empty()) {
-            if (floor_ == 1) return false;
-            lower_floor();
+        if (PairList* const pair = pairs_.take(floor_); pair != nullptr) return pair;
+        if (floor_ == lowest_) return nullptr;
+        lower_floor();
+    }
+}
+
+// Merges the pair at its places and counts the neighbours. Returns the number of places where the pair still occurred,
+// which come first in its list then.
+std::size_t Trainer::merge_places(const PairList& pair, const LearntMerge& merge) {
+    const auto left_length = static_cast<std::ptrdiff_t>(text_.length(merge.left));
+    const auto right_length = static_cast<std::ptrdiff_t>(text_.length(merge.right));
+    std::size_t merged = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(pair.length, kAhead); ++i)
+        __builtin_prefetch(text_.at(pair.places[i].at), 1);
+    for (std::size_t i = 0; i < pair.length; ++i) {
+        if (i + kAhead < pair.length) __builtin_prefetch(text_.at(pair.places[i + kAhead].at), 1);
+        const Place place = pair.places[i];
+        std::int32_t* const right = text_.at(place.at);
+        if (right[-1] != merge.left || right[0] != merge.right) continue;
+        pair.places[merged++] = place;
+        right[-1] = right[0] = TrainingText::kInside;
+        right[-left_length] = right[right_length - 1] = merge.merged;
+        if (const std::int32_t before = right[-left_length - 1]; before == merge.merged) {
+            ++repeated_.places;
+            repeated_.count += place.weight;
+        } else if (before >= 0) {
+            before_.add(before, place.weight);
         }
-        std::ranges::pop_heap(queue_, std::less<>());
-        top = queue_.back();
-        queue_.pop_back();
-        const std::int64_t count = pair_counts_[top.pair];
-        if (top.count == count) return true;
-        top.count = count;
-        queue(top);
+        if (const std::int32_t after = right[right_length]; after >= 0) after_.add(after, place.weight);
     }
+    return merged;
 }
 
-void Trainer::count_pairs() {
-    std::vector<std::uint64_t> keys;
-    std::vector<std::uint32_t> lengths;
-    for (std::uint32_t word = 0; word < starts_.size(); ++word) {
-        for (std::uint32_t at = starts_[word]; text_[at + 1] != kBetween; ++at) {
-            const std::uint64_t key = key_of(text_[at], text_[at + 1]);
-            const std::uint32_t pair = pair_index_(key);
-            if (pair == keys.size()) {
-                keys.push_back(key);
-                lengths.push_back(0);
-                pair_counts_.push_back(0);
-            }
-            ++lengths[pair];
-            pair_counts_[pair] += static_cast<std::int64_t>(counts_[word]);
-        }
-    }
-    std::vector<std::size_t> ends;
-    std::size_t start = 0;
-    for (std::uint32_t pair = 0; pair < keys.size(); ++pair) {
-        queue({pair_counts_[pair], keys[pair], pair, lengths[pair], start});
-        ends.push_back(start);
-        start += lengths[pair];
-    }
-    places_.resize(start);
-    for (std::uint32_t word = 0; word < starts_.size(); ++word)
-        for (std::uint32_t at = starts_[word]; text_[at + 1] != kBetween; ++at)
-            places_[ends[pair_index_(key_of(text_[at], text_[at + 1]))]++] = {at, word};
-}
-
-std::uint32_t Trainer::change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour, std::uint64_t key) {
-    std::uint32_t& change = by_symbol[static_cast<std::size_t>(neighbour)];
-    if (change == kNone) {
-        change = static_cast<std::uint32_t>(changes_.size());
-        changes_.push_back({key});
-        touched_.emplace_back(&by_symbol, neighbour);
-    }
-    return change;
-}
-
-void Trainer::merge_at(Place place, const LearntMerge& pair) {
-    const std::uint32_t left_length = lengths_[static_cast<std::size_t>(pair.left)];
-    const std::uint32_t right = place.at + left_length;
-    if (text_[place.at] != pair.left || text_[right] != pair.right) return;
-    const std::uint32_t end = right + lengths_[static_cast<std::size_t>(pair.right)];
-    const auto count = static_cast<std::int64_t>(counts_[place.word]);
-
-    const auto add = [&](std::uint32_t change, std::uint32_t at) {
-        changes_[change].added += count;
-        ++changes_[change].places;
-        new_places_.push_back({change, {at, place.word}});
+// Updates the counts of pairs that the merge dissolved, and prepares lists of the new pairs. Returns false if no new
+// pair is frequent.
+bool Trainer::list_new_pairs(const LearntMerge& merge) {
+    const auto dissolve = [this](std::uint64_t key, std::int64_t count) {
+        if (PairList* const pair = pairs_.find(key); pair != nullptr) pair->count -= count;
     };
-    if (const std::int32_t before = text_[place.at - 1]; before >= 0) {
-        changes_[change_of(left_of_old_, before, key_of(before, pair.left))].added -= count;
-        // The new symbol next to itself is one pair, not a left and a right one.
-        auto& by_symbol = before == pair.merged ? right_of_new_ : left_of_new_;
-        add(change_of(by_symbol, before, key_of(before, pair.merged)),
-            place.at - lengths_[static_cast<std::size_t>(before)]);
+    bool any = false;
+    const auto add = [&](std::uint64_t key, Neighbour& neighbour) {
+        if (neighbour.count < floor_ || neighbour.places == 0) return;
+        neighbour.next = stores_.front().allocate(neighbour.places);
+        pairs_.add({key, neighbour.count, neighbour.next, neighbour.places});
+        any = true;
+    };
+    for (Neighbour& neighbour : before_.neighbours) {
+        dissolve(pair_key(neighbour.symbol, merge.left), neighbour.count);
+        add(pair_key(neighbour.symbol, merge.merged), neighbour);
     }
-    if (const std::int32_t after = text_[end]; after >= 0) {
-        changes_[change_of(right_of_old_, after, key_of(pair.right, after))].added -= count;
-        add(change_of(right_of_new_, after, key_of(pair.merged, after)), place.at);
+    for (Neighbour& neighbour : after_.neighbours) {
+        dissolve(pair_key(merge.right, neighbour.symbol), neighbour.count);
+        if (neighbour.symbol == merge.left) {  // some of these have become the new symbol too
+            neighbour.count -= repeated_.count;
+            neighbour.places -= repeated_.places;
+        }
+        add(pair_key(merge.merged, neighbour.symbol), neighbour);
     }
-    text_[right] = kInside;
-    text_[place.at] = pair.merged;
-    text_[end - 1] = pair.merged;
+    add(pair_key(merge.merged, merge.merged), repeated_);
+    return any;
 }
 
-void Trainer::apply_changes() {
-    std::size_t start = places_.size();
-    for (Change& change : changes_) {
-        change.start = start;
-        start += change.places;
+void Trainer::write_places(const PairList& pair, std::size_t merged, const LearntMerge& merge) {
+    const std::uint32_t left_length = text_.length(merge.left), right_length = text_.length(merge.right);
+    const auto write = [](Neighbour& neighbour, const Place& place) {
+        if (neighbour.next != nullptr) *neighbour.next++ = place;
+    };
+    for (std::size_t i = 0; i < merged; ++i) {
+        if (i + kAhead < merged) __builtin_prefetch(text_.at(pair.places[i + kAhead].at));
+        const auto [at, weight] = pair.places[i];
+        const std::uint32_t start = at - left_length, end = at + right_length;
+        if (const std::int32_t before = *text_.at(start - 1); before == merge.merged)
+            write(repeated_, {start, weight});
+        else if (before >= 0)
+            write(before_[before], {start, weight});
+        if (const std::int32_t after = *text_.at(end); after >= 0 && after != merge.merged)
+            write(after_[after], {end, weight});
     }
-    places_.resize(start);
-    for (const NewPlace& place : new_places_) {
-        Change& change = changes_[place.change];
-        places_[change.start + change.filled++] = place.place;
-    }
-    // All counts are updated first, since one pair may have changed in two ways.
-    std::vector<std::uint32_t> pairs;
-    for (const Change& change : changes_) {
-        pairs.push_back(pair_index_(change.key));
-        if (pairs.back() == pair_counts_.size()) pair_counts_.push_back(0);
-        pair_counts_[pairs.back()] += change.added;
-    }
-    for (std::size_t i = 0; i < changes_.size(); ++i) {
-        const Change& change = changes_[i];
-        const std::int64_t count = pair_counts_[pairs[i]];
-        if (change.places > 0 && count > 0) queue({count, change.key, pairs[i], change.places, change.start});
-    }
-    for (const auto& [by_symbol, neighbour] : touched_) (*by_symbol)[static_cast<std::size_t>(neighbour)] = kNone;
-    touched_.clear();
-    changes_.clear();
-    new_places_.clear();
 }
 
-void Trainer::merge(const Candidate& candidate, const LearntMerge& pair) {
-    for (auto* by_symbol : {&left_of_new_, &right_of_new_, &left_of_old_, &right_of_old_})
-        by_symbol->resize(symbols_.size(), kNone);
-    constexpr std::size_t kAhead = 8;
-    const Place* const places = places_.data() + candidate.start;
-    for (std::size_t i = 0; i < candidate.length; ++i) {
-        if (i + kAhead < candidate.length) __builtin_prefetch(&text_[places[i + kAhead].at], 1);
-        merge_at(places[i], pair);
-    }
-    apply_changes();
+void Trainer::merge(const PairList& pair, const LearntMerge& merge) {
+    before_.index_of.resize(sizes_.size());
+    after_.index_of.resize(sizes_.size());
+    const std::size_t merged = merge_places(pair, merge);
+    pairs_.prefetch_next();
+    if (list_new_pairs(merge)) write_places(pair, merged, merge);
+    before_.clear();
+    after_.clear();
+    repeated_ = {-1};
 }
 
-std::vector<LearntMerge> Trainer::learn(std::size_t size, std::uint64_t min_frequency,
-                                        const TrainingProgress& progress) {
-    count_pairs();
-    std::vector<LearntMerge> merges;
-    Candidate top{};
-    while (symbols_.size() < size && next(top)) {
-        if (top.count < 1 || std::cmp_less(top.count, min_frequency)) break;
-        const LearntMerge pair{static_cast<std::int32_t>(top.key >> 32),
-                               static_cast<std::int32_t>(top.key & 0xFFFFFFFFu),
-                               static_cast<std::int32_t>(symbols_.size())};
-        const auto left = static_cast<std::size_t>(pair.left), right = static_cast<std::size_t>(pair.right);
-        std::string text = symbols_[left] + symbols_[right];
-        if (forbidden_.contains(text)) continue;
-        symbols_.push_back(std::move(text));
-        lengths_.push_back(lengths_[left] + lengths_[right]);
-        merges.push_back(pair);
-        merge(top, pair);
-        if (merges.size() % 64 == 0) progress(symbols_.size());
+void Trainer::append_text(std::int32_t symbol, std::string& text) const {
+    const auto id = static_cast<std::size_t>(symbol);
+    if (id < symbols_.size()) {
+        text += symbols_[id];
+    } else {
+        append_text(merges_[id - symbols_.size()].left, text);
+        append_text(merges_[id - symbols_.size()].right, text);
     }
-    progress(symbols_.size());
-    return merges;
+}
+
+bool Trainer::is_forbidden(const LearntMerge& merge, std::size_t size) const {
+    if (size >= forbidden_sizes_.size() || !forbidden_sizes_[size]) return false;
+    std::string text;
+    append_text(merge.left, text);
+    append_text(merge.right, text);
+    return forbidden_.contains(text);
+}
+
+const std::vector<LearntMerge>& Trainer::learn(std::size_t size, std::uint64_t min_frequency, std::size_t threads,
+                                               const TrainingProgress& progress) {
+    threads_ = threads;
+    lowest_ = static_cast<std::int64_t>(std::clamp<std::uint64_t>(min_frequency, 1, INT64_MAX));
+    while (sizes_.size() < size) {
+        const PairList* const best = next();
+        if (best == nullptr) break;
+        const PairList pair = *best;  // a copy, since new pairs are added
+        const LearntMerge merge{static_cast<std::int32_t>(pair.key >> 32), static_cast<std::int32_t>(pair.key),
+                                static_cast<std::int32_t>(sizes_.size())};
+        const std::size_t bytes =
+            sizes_[static_cast<std::size_t>(merge.left)] + sizes_[static_cast<std::size_t>(merge.right)];
+        if (is_forbidden(merge, bytes)) continue;
+        sizes_.push_back(bytes);
+        text_.add_symbol(merge.left, merge.right);
+        merges_.push_back(merge);
+        this->merge(pair, merge);
+        if (merges_.size() % 64 == 0) progress(sizes_.size());
+    }
+    progress(sizes_.size());
+    return merges_;
+}
+
+std::vector<std::string> Trainer::texts() const {
+    std::vector<std::string> texts = symbols_;
+    texts.reserve(sizes_.size());
+    for (const LearntMerge& merge : merges_)
+        texts.push_back(texts[static_cast<std::size_t>(merge.left)] + texts[static_cast<std::size_t>(merge.right)]);
+    return texts;
 }
 
 }  // namespace nmt_prep::bpe

@@ -1,0 +1,244 @@
+#include "bpe/training_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/errors.h"
+#include "text/parallel.h"
+
+namespace nmt_prep::bpe {
+namespace {
+
+constexpr std::size_t kBlockPlaces = std::size_t{1} << 15;
+constexpr std::size_t kRangePositions = std::size_t{1} << 16;  // fewer are not worth a thread
+
+}  // namespace
+
+Place* PlaceStore::allocate(std::size_t size) {
+    if (size > left_) {
+        const std::size_t block = std::max(size, kBlockPlaces);
+        blocks_.push_back(std::make_unique_for_overwrite<Place[]>(block));
+        if (size == block) return blocks_.back().get();  // the rest of the block before remains in use
+        free_ = blocks_.back().get();
+        left_ = block;
+    }
+    left_ -= size;
+    return std::exchange(free_, free_ + size);
+}
+
+void PlaceStore::clear() {
+    blocks_.clear();
+    left_ = 0;
+}
+
+void TrainingText::add_word(std::string_view word, std::uint64_t count) {
+    const std::size_t start = text_.size();
+    for (const char byte : word)
+        if (const std::int32_t id = alphabet_[static_cast<std::uint8_t>(byte)]; id >= 0) text_.push_back(id);
+    if (text_.size() - start < 2) {
+        text_.resize(start);
+        return;
+    }
+    text_.push_back(kBetween);
+    if (text_.size() >= UINT32_MAX)
+        throw TrainingError("the distinct words have more than 4294967294 bytes; train on a sample of the text");
+    words_.push_back({static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX))});
+    if (count > UINT32_MAX) add_word(word, count - UINT32_MAX);  // one more word; the sums are the same
+}
+
+std::int64_t TrainingText::pairs() const {
+    std::int64_t pairs = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+        const std::size_t end = i + 1 < words_.size() ? words_[i + 1].start : text_.size();
+        pairs += static_cast<std::int64_t>(end - words_[i].start - 2) * words_[i].count;
+    }
+    return pairs;
+}
+
+// Words that one thread reads, and by symbol what it found in them.
+struct TrainingText::Range {
+    std::size_t first, last;  // words
+    std::size_t end = 0;      // of the rewritten text
+    std::vector<std::int64_t> weights;
+    std::vector<std::uint32_t> pairs;  // that the symbol begins; then, where the next of them goes
+    std::vector<std::uint32_t> starts;
+};
+
+std::vector<TrainingText::Range> TrainingText::cut(std::size_t threads) const {
+    const std::size_t size = std::clamp<std::size_t>(text_.size() / kRangePositions, 1, threads);
+    std::vector<Range> ranges(size);
+    std::size_t word = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t bound = i + 1 < size ? text_.size() * (i + 1) / size : text_.size();
+        ranges[i].first = word;
+        while (word < words_.size() && words_[word].start < bound) ++word;
+        ranges[i].last = word;
+    }
+    return ranges;
+}
+
+// Rewrites the words of a range from the start of its first word on.
+void TrainingText::compact(Range& range) {
+    range.weights.assign(lengths_.size(), 0);
+    range.pairs.assign(lengths_.size(), 0);
+    if (range.first == range.last) return;
+    std::uint32_t to = words_[range.first].start;
+    std::size_t kept = range.first;
+    for (std::size_t i = range.first; i < range.last; ++i) {
+        const Word word = words_[i];
+        std::int32_t symbol = text_[word.start];
+        std::uint32_t from = word.start + length(symbol);
+        if (text_[from] == kBetween) continue;
+        words_[kept++] = {to, word.count};
+        for (std::int32_t next; (next = text_[from]) != kBetween; symbol = next) {
+            range.weights[static_cast<std::size_t>(symbol)] += word.count;
+            ++range.pairs[static_cast<std::size_t>(symbol)];
+            text_[to++] = symbol;
+            from += length(next);
+        }
+        range.weights[static_cast<std::size_t>(symbol)] += word.count;
+        text_[to++] = symbol;
+        text_[to++] = kBetween;
+    }
+    range.last = kept;
+    range.end = to;
+}
+
+// Moves the rewritten words of all ranges together.
+void TrainingText::close_gaps(std::vector<Range>& ranges) {
+    std::uint32_t to = 1;
+    std::size_t word = 0;
+    for (Range& range : ranges) {
+        const std::size_t first = std::exchange(range.first, word);
+        if (first < range.last) {
+            const std::uint32_t start = words_[first].start;
+            std::copy(text_.begin() + start, text_.begin() + static_cast<std::ptrdiff_t>(range.end),
+                      text_.begin() + to);
+            for (std::size_t i = first; i < range.last; ++i)
+                words_[word++] = {words_[i].start - start + to, words_[i].count};
+            to += static_cast<std::uint32_t>(range.end - start);
+        }
+        range.last = word;
+    }
+    text_.resize(to);
+    words_.resize(word);
+}
+
+// Lists the places of frequent pairs: groups all pairs by their left symbols, then each group by its right symbols.
+class TrainingText::Listing {
+   public:
+    Listing(const TrainingText& text, std::vector<Range>& ranges, std::int64_t floor)
+        : text_(text), ranges_(ranges), floor_(floor), frequent_(text.lengths_.size()) {
+        std::uint32_t size = 0;
+        for (Range& range : ranges) range.starts.resize(frequent_.size());
+        for (std::size_t symbol = 0; symbol < frequent_.size(); ++symbol) {
+            std::int64_t weight = 0;
+            for (const Range& range : ranges) weight += range.weights[symbol];
+            frequent_[symbol] = weight >= floor;
+            for (Range& range : ranges) {
+                range.starts[symbol] = size;
+                if (frequent_[symbol]) size += range.pairs[symbol];
+                range.pairs[symbol] = range.starts[symbol];
+            }
+        }
+        pairs_ = std::make_unique_for_overwrite<Pair[]>(size);
+        size_ = size;
+    }
+
+    // Puts the pairs of a range into the groups of their left symbols, without those of rare symbols.
+    void group(Range& range) {
+        for (std::size_t i = range.first; i < range.last; ++i) {
+            const Word word = text_.words_[i];
+            auto left = static_cast<std::size_t>(text_.text_[word.start]);
+            for (std::uint32_t at = word.start + 1; text_.text_[at] != kBetween; ++at) {
+                const std::int32_t right = text_.text_[at];
+                if (frequent_[left] && frequent_[static_cast<std::size_t>(right)])
+                    pairs_[range.pairs[left]++] = {right, {at, word.count}};
+                left = static_cast<std::size_t>(right);
+            }
+        }
+    }
+
+    // Returns the first symbols of `shares` shares with about the same number of pairs, and the end of the last share.
+    std::vector<std::size_t> cut(std::size_t shares) const {
+        std::vector<std::size_t> bounds{0};
+        const auto& starts = ranges_.front().starts;
+        for (std::size_t i = 1; i < shares; ++i)
+            bounds.push_back(static_cast<std::size_t>(
+                std::ranges::lower_bound(starts, std::size_t{size_} * i / shares) - starts.begin()));
+        bounds.push_back(starts.size());
+        return bounds;
+    }
+
+    // Lists the frequent pairs whose left symbols are in [first, last).
+    std::vector<PairList> list(std::size_t first, std::size_t last, PlaceStore& store) const {
+        std::vector<PairList> lists;
+        std::vector<Right> rights(frequent_.size());
+        std::vector<std::int32_t> seen;
+        for (std::size_t left = first; left < last; ++left) {
+            for_each_pair(left, [&](const Pair& pair) {
+                Right& right = rights[static_cast<std::size_t>(pair.right)];
+                if (right.places++ == 0) seen.push_back(pair.right);
+                right.count += pair.place.weight;
+            });
+            for (const std::int32_t symbol : seen) {
+                Right& right = rights[static_cast<std::size_t>(symbol)];
+                if (right.count < floor_) continue;
+                right.next = store.allocate(right.places);
+                lists.push_back(
+                    {pair_key(static_cast<std::int32_t>(left), symbol), right.count, right.next, right.places});
+            }
+            for_each_pair(left, [&](const Pair& pair) {
+                if (Right& right = rights[static_cast<std::size_t>(pair.right)]; right.next != nullptr)
+                    *right.next++ = pair.place;
+            });
+            for (const std::int32_t symbol : seen) rights[static_cast<std::size_t>(symbol)] = {};
+            seen.clear();
+        }
+        return lists;
+    }
+
+   private:
+    struct Pair {
+        std::int32_t right;
+        Place place;
+    };
+    struct Right {
+        std::int64_t count = 0;
+        Place* next = nullptr;  // where the next place goes, if the pair is frequent
+        std::uint32_t places = 0;
+    };
+
+    template <class Visit>
+    void for_each_pair(std::size_t left, Visit&& visit) const {
+        for (const Range& range : ranges_)
+            for (std::uint32_t i = range.starts[left]; i < range.pairs[left]; ++i) visit(pairs_[i]);
+    }
+
+    const TrainingText& text_;
+    const std::vector<Range>& ranges_;
+    const std::int64_t floor_;
+    std::vector<char> frequent_;  // symbols that occur often enough to be in a frequent pair
+    std::unique_ptr<Pair[]> pairs_;
+    std::uint32_t size_;
+};
+
+std::vector<PairList> TrainingText::frequent_pairs(std::int64_t floor, std::vector<PlaceStore>& stores,
+                                                   std::size_t threads) {
+    std::vector<Range> ranges = cut(threads);
+    parallel_for(ranges.size(), threads, [&](std::size_t i, std::size_t) { compact(ranges[i]); });
+    close_gaps(ranges);
+    std::ranges::fill(lengths_, 1);
+    Listing listing(*this, ranges, floor);
+    parallel_for(ranges.size(), threads, [&](std::size_t i, std::size_t) { listing.group(ranges[i]); });
+    const std::vector<std::size_t> bounds = listing.cut(ranges.size());
+    std::vector<std::vector<PairList>> parts(ranges.size());
+    stores.resize(std::max(stores.size(), ranges.size()));
+    parallel_for(ranges.size(), threads,
+                 [&](std::size_t i, std::size_t) { parts[i] = listing.list(bounds[i], bounds[i + 1], stores[i]); });
+    std::vector<PairList> lists = std::move(parts.front());
+    for (std::size_t i = 1; i < parts.size(); ++i) lists.insert(lists.end(), parts[i].begin(), parts[i].end());
+    return lists;
+}
+
+}  // namespace nmt_prep::bpe

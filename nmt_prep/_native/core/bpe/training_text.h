@@ -1,0 +1,86 @@
+// The words from which merges are learnt, and the places of their frequent pairs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace nmt_prep::bpe {
+
+// An occurrence of a pair.
+struct Place {
+    std::uint32_t at;      // where the right symbol begins
+    std::uint32_t weight;  // count of the word
+};
+
+struct PairList {
+    std::uint64_t key;  // left id, then right id
+    std::int64_t count;
+    Place* places;  // in ascending order
+    std::uint32_t length;
+};
+
+inline std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+}
+
+// Memory for places, which is freed as a whole.
+class PlaceStore {
+   public:
+    Place* allocate(std::size_t size);
+    void clear();
+
+   private:
+    std::vector<std::unique_ptr<Place[]>> blocks_;
+    Place* free_ = nullptr;
+    std::size_t left_ = 0;
+};
+
+// All words are stored in one array. A symbol is written at its first and at its last position, so that its neighbours
+// are found from its length.
+class TrainingText {
+   public:
+    static constexpr std::int32_t kBetween = -1;  // between two words
+    static constexpr std::int32_t kInside = -2;   // within a longer symbol
+
+    // `alphabet`: id of each byte, -1 for bytes that are skipped in words. `symbols`: number of initial ids.
+    TrainingText(const std::array<std::int32_t, 256>& alphabet, std::size_t symbols)
+        : alphabet_(alphabet), lengths_(symbols, 1), text_(1, kBetween) {}
+
+    void add_word(std::string_view word, std::uint64_t count);
+
+    // Gives the next id to the symbol that a merge makes.
+    void add_symbol(std::int32_t left, std::int32_t right) { lengths_.push_back(length(left) + length(right)); }
+
+    std::uint32_t length(std::int32_t symbol) const { return lengths_[static_cast<std::size_t>(symbol)]; }
+    std::int32_t* at(std::uint32_t position) { return text_.data() + position; }
+
+    // Sum of the counts of all pairs.
+    std::int64_t pairs() const;
+
+    // Rewrites the text with one position per symbol, without words of one symbol, and lists all pairs that occur at
+    // least `floor` times. All earlier places become invalid.
+    std::vector<PairList> frequent_pairs(std::int64_t floor, std::vector<PlaceStore>& stores, std::size_t threads);
+
+   private:
+    struct Word {
+        std::uint32_t start;
+        std::uint32_t count;
+    };
+    struct Range;
+    class Listing;
+
+    std::vector<Range> cut(std::size_t threads) const;
+    void compact(Range& range);
+    void close_gaps(std::vector<Range>& ranges);
+
+    std::array<std::int32_t, 256> alphabet_;
+    std::vector<std::uint32_t> lengths_;  // of symbols, in positions
+    std::vector<std::int32_t> text_;
+    std::vector<Word> words_;
+};
+
+}  // namespace nmt_prep::bpe

@@ -51,7 +51,13 @@ class SentencePieceDialect(Dialect[SentencePieceVocab]):
         )
 
     def train(
-        self, text: TextCounts | Lines, options: SentencePieceVocab, *, progress: ProgressCallback | None, memory: int
+        self,
+        text: TextCounts | Lines,
+        options: SentencePieceVocab,
+        *,
+        progress: ProgressCallback | None,
+        threads: int,
+        memory: int,
     ) -> SentencePieceTokenizer:
         assert not isinstance(text, TextCounts)
         return SentencePieceTokenizer.train(

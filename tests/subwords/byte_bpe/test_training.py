@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,6 +63,20 @@ def test_merges_equal_those_of_tokenizers(lines: list[str], size: int, min_frequ
 def test_overlapping_pairs() -> None:
     lines = ["".join("ab"[(i * i * 3 >> 4) % 2] for i in range(700)), "ab" * 9 + "aab" * 7, "a" * 63, "a" * 64]
     assert ours(ByteBPETokenizer.train(lines, 520)) == peer(lines, 520)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_merges_of_many_words_on_threads(threads: int) -> None:
+    draw = random.Random(1)
+    words = [" " + "".join(draw.choices("aaabbcdef", k=draw.randint(2, 12))) for _ in range(8000)]
+    lines = ["".join(words[start:] + words[start : start + 9]) for start in range(0, 8000, 4000)]
+    assert ours(ByteBPETokenizer.train(lines, 3000, threads=threads)) == peer(lines, 3000)
+
+
+def test_floors_of_counts() -> None:
+    """Counts from one to far beyond those with a list of their own, and words that vanish when they are one symbol."""
+    lines = [f"{number:x} " * min(6000, 70_000 // (number + 1)) for number in range(700)]
+    assert ours(ByteBPETokenizer.train(lines, 1000)) == peer(lines, 1000)
 
 
 @pytest.mark.parametrize(

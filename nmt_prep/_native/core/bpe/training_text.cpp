@@ -10,7 +10,7 @@ namespace nmt_prep::bpe {
 namespace {
 
 constexpr std::size_t kBlockPlaces = std::size_t{1} << 15;
-constexpr std::size_t kRangePositions = std::size_t{1} << 16;  // fewer are not worth a thread
+constexpr std::size_t kRangePositions = std::size_t{1} << 14;  // fewer are not worth a thread
 
 }  // namespace
 
@@ -42,7 +42,8 @@ void TrainingText::add_word(std::string_view word, std::uint64_t count) {
     text_.push_back(kBetween);
     if (text_.size() >= UINT32_MAX)
         throw TrainingError("the distinct words have more than 4294967294 bytes; train on a sample of the text");
-    words_.push_back({static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX))});
+    words_.push_back(
+        {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX))});
     if (count > UINT32_MAX) add_word(word, count - UINT32_MAX);  // one more word; the sums are the same
 }
 

@@ -52,10 +52,16 @@ void make_trainer(Trainer* place, TokenCounter& counter, const std::vector<std::
     new (place) Trainer(counter.merged(), reserved, depth, poll);
 }
 
-Candidate build(Trainer& trainer, std::int64_t min_count, int passes) {
+Candidate build(Trainer& trainer, std::int64_t min_count, int passes, std::size_t threads) {
     SignalPoll poll;
     nb::gil_scoped_release unlocked;
-    return trainer.build(min_count, passes, poll);
+    return trainer.build(min_count, passes, threads, poll);
+}
+
+std::size_t most_pieces(Trainer& trainer, std::int64_t min_count) {
+    SignalPoll poll;
+    nb::gil_scoped_release unlocked;
+    return trainer.most_pieces(min_count, poll);
 }
 
 auto encode(const Model& model, const ByteArray& data, const Int64Array& offsets, std::size_t threads) {
@@ -115,7 +121,8 @@ void bind_t2t(nb::module_& module) {
     });
     nb::class_<Trainer>(module, "T2TTrainer")
         .def("__init__", &make_trainer, nb::arg("counter"), nb::arg("reserved"), nb::arg("max_depth"))
-        .def("build", &build, nb::arg("min_count"), nb::arg("passes"))
+        .def("build", &build, nb::arg("min_count"), nb::arg("passes"), nb::arg("threads"))
+        .def("most_pieces", &most_pieces, nb::arg("min_count"))
         .def("pieces", &Trainer::pieces, nb::arg("candidate"));
     nb::class_<Model>(module, "T2TModel")
         .def(nb::init<std::vector<std::string>>(), nb::arg("pieces"))

@@ -26,7 +26,7 @@ from nmt_prep.errors import VocabularyError
 from nmt_prep.runtime import available_cores
 from nmt_prep.subwords.spans import PieceSpans, spans_by_size
 from nmt_prep.subwords.t2t.spans import text_sizes, with_escapes
-from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_text
+from nmt_prep.subwords.t2t.training import EOS, PAD, TokenCounts, build_pieces, checked_pieces
 from nmt_prep.subwords.tokenizer import ProgressCallback, Tokenizer, read_vocabulary
 
 _WHITE = re.compile(r"\s")
@@ -46,7 +46,7 @@ class T2TTokenizer(Tokenizer):
         Raises:
             InvalidTextError: a piece contains a lone surrogate.
         """
-        self._pieces = tuple(checked_text(piece, "piece") for piece in pieces)
+        self._pieces = checked_pieces(pieces)
         self._model = T2TModel(list(self._pieces))
 
     @classmethod
@@ -78,7 +78,7 @@ class T2TTokenizer(Tokenizer):
         """
         counts = TokenCounts()
         counts.add(lines, threads)
-        return cls.from_counts(counts, size, max_subtoken_length, reserved, progress, memory)
+        return cls.from_counts(counts, size, max_subtoken_length, reserved, progress, threads, memory)
 
     @classmethod
     def from_counts(
@@ -88,6 +88,7 @@ class T2TTokenizer(Tokenizer):
         max_subtoken_length: int | None = None,
         reserved: Sequence[str] = (),
         progress: ProgressCallback | None = None,
+        threads: int | None = None,
         memory: int | None = None,
     ) -> Self:
         """Builds a vocabulary from counted tokens; the options are those of :meth:`train`.
@@ -96,7 +97,8 @@ class T2TTokenizer(Tokenizer):
             TrainingError: there are no tokens, an option is invalid, or training needs more memory.
         """
         counts.check_memory(memory)
-        return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress))
+        threads = threads or available_cores()
+        return cls(build_pieces(counts, size, max_subtoken_length, reserved, progress, threads))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

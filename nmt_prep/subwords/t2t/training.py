@@ -6,9 +6,9 @@ byte. The native core uses another algorithm (``t2t_trainer.h``), linear in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from _nmt_prep_core import T2TTokenCounter, T2TTrainer
+from _nmt_prep_core import T2TCandidate, T2TTokenCounter, T2TTrainer
 
 from nmt_prep.columns import Lines, TextColumn, text_columns
 from nmt_prep.errors import InvalidTextError, TrainingError
@@ -79,11 +79,13 @@ def build_pieces(
     max_subtoken_length: int | None,
     reserved: Sequence[str],
     progress: ProgressCallback | None,
+    threads: int,
 ) -> list[str]:
     """Returns the pieces of the vocabulary with the size nearest to ``size``, in order of ids.
 
-    Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size.
-    :meth:`T2TTokenizer.train` documents the options.
+    Bisection between 1 and 1000 finds the minimum count of a piece; it stops early within 1% of the size. A minimum
+    count that can only give far too few pieces is not tried, as its size does not matter. ``threads`` is the number of
+    native threads; :meth:`T2TTokenizer.train` documents the other options.
 
     Raises:
         TrainingError: there are no tokens, or an option is invalid.
@@ -100,23 +102,70 @@ def build_pieces(
     max_depth = -1 if max_subtoken_length is None else max(max_subtoken_length, _ALPHABET_ONLY) - 1
     trainer = T2TTrainer(counts.native, tokens, max_depth)
 
+    search = _Search(trainer, size, len(tokens), threads, progress)
     low, high = _LOWEST, _HIGHEST
-    best, best_distance = None, 0
     while True:
         min_count = (low + high) // 2
-        candidate = trainer.build(max(min_count, 1), _PASSES)
-        found = len(tokens) + len(candidate)
-        distance = abs(found - size)
-        if best is None or distance < best_distance:
-            best, best_distance = candidate, distance
-        if progress is not None:
-            progress("bisection", {"min_count": min_count, "size": found})
-        if distance * 100 < size or low >= high or min_count < 2:
-            return trainer.pieces(best)
+        last = low >= high or min_count < _LOWEST + 1
+        found = None if last else search.too_few(min_count)
+        if found is None:
+            found = search.build(max(min_count, _LOWEST))
+            last |= abs(found - size) * 100 < size
+        if last:
+            return trainer.pieces(search.best())
         if found > size:
             low = min_count + 1
         else:
             high = min_count - 1
+
+
+class _Search:
+    """The vocabularies that a bisection builds, and the minimum counts that it can skip."""
+
+    def __init__(
+        self, trainer: T2TTrainer, size: int, reserved: int, threads: int, progress: ProgressCallback | None
+    ) -> None:
+        self._trainer = trainer
+        self._size = size
+        self._reserved = reserved
+        self._threads = threads
+        self._progress = progress
+        self._best: tuple[int, int, T2TCandidate] | None = None  # distance from the size, turn, vocabulary
+        self._skipped: list[tuple[int, int, int]] = []  # least distance, turn, minimum count
+        self._turns = 0
+
+    def too_few(self, min_count: int) -> int | None:
+        """Returns an upper bound of the size that the minimum count gives, if it is more than 1% too small."""
+        most = self._reserved + self._trainer.most_pieces(min_count)
+        if (self._size - most) * 100 < self._size:
+            return None
+        self._skipped.append((self._size - most, self._turns, min_count))
+        self._turns += 1
+        return most
+
+    def build(self, min_count: int) -> int:
+        """Builds the vocabulary with a minimum count and returns its size."""
+        found = self._build(min_count, self._turns)
+        self._turns += 1
+        return found
+
+    def best(self) -> T2TCandidate:
+        """Returns the vocabulary with the nearest size, the first of several; builds those that it may be."""
+        assert self._best is not None
+        for distance, turn, min_count in self._skipped:
+            if (distance, turn) < self._best[:2]:
+                self._build(min_count, turn)
+        return self._best[2]
+
+    def _build(self, min_count: int, turn: int) -> int:
+        candidate = self._trainer.build(min_count, _PASSES, self._threads)
+        found = self._reserved + len(candidate)
+        distance = abs(found - self._size)
+        if self._best is None or (distance, turn) < self._best[:2]:
+            self._best = (distance, turn, candidate)
+        if self._progress is not None:
+            self._progress("bisection", {"min_count": min_count, "size": found})
+        return found
 
 
 def checked_text(token: str, what: str) -> str:
@@ -130,3 +179,17 @@ def checked_text(token: str, what: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidTextError(f"{what} {token!r} holds a lone surrogate, which is not text; remove it") from error
     return token
+
+
+def checked_pieces(pieces: Iterable[str]) -> tuple[str, ...]:
+    """Returns the pieces if all can be encoded as UTF-8.
+
+    Raises:
+        InvalidTextError: a piece contains a lone surrogate.
+    """
+    pieces = tuple(pieces)
+    try:
+        "".join(pieces).encode("utf-8")
+    except UnicodeEncodeError:
+        return tuple(checked_text(piece, "piece") for piece in pieces)
+    return pieces

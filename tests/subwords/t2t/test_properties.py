@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from _nmt_prep_core import T2TTrainer
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -50,12 +51,28 @@ def test_training(
     counts=st.dictionaries(st.text("ab_中", min_size=1, max_size=12), st.integers(1, 600), min_size=1, max_size=12),
     min_count=st.integers(1, 400),
     max_subtoken_length=st.none() | st.integers(1, 6),
+    excess=st.integers(0, 4),
 )
 @settings(deadline=None, max_examples=200)
-def test_training_with_large_counts(counts: dict[str, int], min_count: int, max_subtoken_length: int | None) -> None:
-    size = len(reference.build(counts, min_count, max_subtoken_length, []))
+def test_training_with_large_counts(
+    counts: dict[str, int], min_count: int, max_subtoken_length: int | None, excess: int
+) -> None:
+    size = len(reference.build(counts, min_count, max_subtoken_length, [])) + excess
     expected = reference.train_counts(counts, size, max_subtoken_length)
     assert list(T2TTokenizer.from_counts(TokenCounts(counts), size, max_subtoken_length).pieces) == expected
+
+
+@given(
+    counts=st.dictionaries(st.text("ab_中", min_size=1, max_size=12), st.integers(1, 60), min_size=1, max_size=12),
+    min_counts=st.lists(st.integers(1, 60), min_size=1, max_size=4),
+    max_depth=st.just(-1) | st.integers(0, 5),
+)
+@settings(deadline=None, max_examples=200)
+def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], max_depth: int) -> None:
+    trainer = T2TTrainer(TokenCounts(counts).native, ["<pad>", "<EOS>"], max_depth)
+    for min_count in min_counts:
+        most = trainer.most_pieces(min_count)
+        assert all(len(trainer.build(min_count, passes, 1)) <= most for passes in (1, 2, 3, 4))
 
 
 @given(lines=st.lists(any_text | st.text("ab _中。\n", max_size=20), max_size=6), threads=st.integers(1, 3))

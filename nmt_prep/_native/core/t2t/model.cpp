@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "t2t/character_set.h"
 #include "t2t/escape.h"
 #include "text/errors.h"
 #include "text/utf8.h"
@@ -18,13 +19,6 @@ constexpr std::size_t kPollEveryTokens = std::size_t{1} << 16;
 // linear algorithm.
 constexpr std::size_t kPatience = 32;
 constexpr std::size_t kFirstPatience = 4096;
-
-std::u32string characters(const std::string& text) {
-    std::u32string points;
-    const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
-    for (const std::uint8_t* const end = at + text.size(); at != end;) points.push_back(next_utf8(at));
-    return points;
-}
 
 // Returns a token for messages, truncated if it is long.
 std::string shown(const std::uint8_t* token, std::size_t size) {
@@ -58,20 +52,10 @@ Model::Model(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {
 }
 
 void Model::read_alphabet() {
-    alphabet_.assign(std::begin(kEscapeCharacters), std::end(kEscapeCharacters));
-    const auto unique = [&] {
-        std::ranges::sort(alphabet_);
-        alphabet_.erase(std::ranges::unique(alphabet_).begin(), alphabet_.end());
-    };
-    std::size_t limit = 1 << 16;
-    for (const std::string& piece : pieces_) {
-        const std::u32string points = characters(piece);
-        alphabet_.insert(alphabet_.end(), points.begin(), points.end());
-        if (alphabet_.size() < limit) continue;
-        unique();
-        limit = 2 * alphabet_.size() + (1 << 16);
-    }
-    unique();
+    CharacterSet characters;
+    for (const char32_t point : kEscapeCharacters) characters.add(point);
+    for (const std::string& piece : pieces_) characters.add_text(piece);
+    alphabet_ = characters.ascending();
     basic_symbols_.assign(kBasicEnd, 0);
     escape_symbols_.assign(0x80, 0);
     for (std::uint32_t i = 0; i < alphabet_.size(); ++i) {
@@ -85,18 +69,20 @@ void Model::read_alphabet() {
 Model::SpelledPieces Model::spelled_pieces() const {
     SpelledPieces spelled;
     for (std::size_t id = 0; id < pieces_.size(); ++id) {
-        const std::u32string points = characters(pieces_[id]);
+        const std::string& piece = pieces_[id];
         // No escaped token has an underscore before its end, so nothing matches a piece that has.
-        if (points.find(U'_') < points.size() - 1) continue;
+        if (piece.find('_') < piece.size() - 1) continue;
         Symbols& symbols = spelled.pieces.emplace_back();
-        symbols.reserve(points.size());
-        for (const char32_t point : points) symbols.push_back(symbol_of(point));
+        symbols.reserve(piece.size());
+        const auto* at = reinterpret_cast<const std::uint8_t*>(piece.data());
+        for (const std::uint8_t* const end = at + piece.size(); at != end;) symbols.push_back(symbol_of(next_utf8(at)));
         spelled.ids.push_back(static_cast<std::int32_t>(id));
     }
     return spelled;
 }
 
 std::uint32_t Model::symbol_of(char32_t point) const {
+    if (point < kBasicEnd && basic_symbols_[point] != 0) return basic_symbols_[point];
     const auto at = std::ranges::lower_bound(alphabet_, point);
     return at != alphabet_.end() && *at == point ? static_cast<std::uint32_t>(at - alphabet_.begin()) + 1 : 0;
 }

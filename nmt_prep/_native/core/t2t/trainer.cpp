@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "t2t/character_set.h"
 #include "t2t/escape.h"
 #include "text/errors.h"
+#include "text/parallel.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::t2t {
@@ -62,23 +64,21 @@ Trainer::Trainer(const CountTable& counts, const std::vector<std::string>& reser
 }
 
 void Trainer::read_alphabet(const CountTable& counts, const std::vector<std::string>& reserved, const Poll& poll) {
-    symbols_.assign(0x110000, 0);
-    for (const char32_t point : kEscapeCharacters) symbols_[point] = 1;
-    for (const std::string& token : reserved) for_each_character(token, [&](char32_t point) { symbols_[point] = 1; });
+    CharacterSet characters;
+    for (const char32_t point : kEscapeCharacters) characters.add(point);
+    for (const std::string& token : reserved) characters.add_text(token);
     std::size_t since_poll = 0;
     for (const TokenCount& entry : counts.entries()) {
-        for_each_character(entry.token, [&](char32_t point) { symbols_[point] = 1; });
+        characters.add_text(entry.token);
         since_poll += entry.token.size();
         if (since_poll >= kPollEvery) {
             poll();
             since_poll = 0;
         }
     }
-    for (char32_t point = 0; point < symbols_.size(); ++point) {
-        if (symbols_[point] == 0) continue;
-        alphabet_.push_back(point);
-        symbols_[point] = static_cast<std::uint32_t>(alphabet_.size());
-    }
+    alphabet_ = characters.ascending();
+    symbols_.assign(alphabet_.back() + 1, 0);
+    for (std::uint32_t i = 0; i < alphabet_.size(); ++i) symbols_[alphabet_[i]] = i + 1;
 }
 
 void Trainer::read_tokens(const CountTable& counts, const Poll& poll) {
@@ -137,145 +137,162 @@ void Trainer::pin_reserved() {
 }
 
 void Trainer::plant(std::int64_t min_total, const Poll& poll) {
+    if (min_total >= planted_) return;
     tree_ = Tree();
     tree_ = build_tree(suffixes_, leaf_counts_, pinned_, min_total, max_depth_, poll);
     planted_ = min_total;
+}
+
+// Finds the node of each position, unless the tree is the same as before.
+void Trainer::find_nodes(const Poll& poll) {
+    if (tree_.node_of.empty()) return;
     gather(suffixes_.leaf_of, tree_.node_of, node_at_, poll);
     std::vector<std::uint32_t>().swap(tree_.node_of);
 }
 
-// The passes with one minimum count, over the remaining nodes of the tree. Each pass adds the counts of piece starts to
-// their nodes, and a sweep selects the pieces.
+// The passes with one minimum count. Each pass adds the counts of piece starts to their nodes, and a sweep selects the
+// pieces. Nodes whose totals are too small can be there; they are never selected.
 class Trainer::Passes {
    public:
-    Passes(const Trainer& trainer, std::int64_t min_count, const Poll& poll)
-        : trainer_(trainer), min_count_(min_count), poll_(poll) {
-        prune();
+    Passes(const Trainer& trainer, std::int64_t min_count, std::size_t threads, const Poll& poll)
+        : trainer_(trainer), tree_(trainer.tree_), min_count_(min_count), threads_(threads), poll_(poll) {
+        const TokenText& tokens = trainer.tokens_;
+        const std::size_t parts = tokens.text.size() < kParallelFrom
+                                      ? 1
+                                      : std::min(threads, std::max(kParts, 2 * tokens.text.size() / tree_.size()));
+        for (std::size_t part = 1; part <= parts; ++part)
+            part_ends_.push_back(static_cast<std::size_t>(
+                std::ranges::lower_bound(tokens.ends, tokens.text.size() * part / parts) - tokens.ends.begin()));
+        part_ends_.back() = tokens.ends.size();
+        left_.resize(parts);
     }
 
     // Every position is a start, since every character is a piece.
     void first() {
-        const Tree& tree = trainer_.tree_;
-        left_.assign(origin_.size(), 0);
-        for (std::size_t node = 0; node < origin_.size(); ++node) {
-            const std::int64_t total = tree.total[origin_[node]];
-            left_[node] += total;
-            if (parent_[node] != kNone) left_[parent_[node]] -= total;
+        std::vector<std::int64_t>& left = left_.front();
+        left.assign(tree_.size(), 0);
+        for (std::size_t node = 0; node < tree_.size(); ++node) {
+            left[node] += tree_.total[node];
+            if (tree_.parent[node] != kNone) left[tree_.parent[node]] -= tree_.total[node];
         }
         sweep();
     }
 
     // Starts are the beginnings of the previous pass's pieces in the segmented tokens.
     void next() {
-        for (std::size_t node = origin_.size(); node-- > 0;)
-            match_[node] = is_piece(node) || is_pinned(node) ? trainer_.tree_.depth[origin_[node]]
-                           : parent_[node] == kNone          ? 1
-                                                             : match_[parent_[node]];
-        std::ranges::fill(left_, 0);
-        const TokenText& tokens = trainer_.tokens_;
-        std::size_t at = 0, polled = 0;
-        for (std::size_t token = 0; token < tokens.ends.size(); ++token) {
-            const std::size_t end = tokens.ends[token];
-            const std::int64_t count = trainer_.counts_[token];
-            while (at < end) {
-                const std::uint32_t node = node_at_[at];
-                left_[node] += count;
-                at += match_[node];
-            }
-            if (at - polled >= kPollEvery) {
-                poll_();
-                polled = at;
-            }
-        }
+        match_.resize(tree_.size());
+        for (std::size_t node = tree_.size(); node-- > 0;)
+            match_[node] = is_piece(node) || is_pinned(node) ? tree_.depth[node]
+                           : tree_.parent[node] == kNone     ? 1
+                                                             : match_[tree_.parent[node]];
+        parallel_for(left_.size(), threads_,
+                     [this](std::size_t part, std::size_t thread) { count_starts(part, thread == 0); });
+        std::vector<std::int64_t>& left = left_.front();
+        for (std::size_t part = 1; part < left_.size(); ++part)
+            for (std::size_t node = 0; node < left.size(); ++node) left[node] += left_[part][node];
         sweep();
     }
 
     Candidate pieces() const {
         Candidate candidate;
         std::vector<bool> seen(trainer_.alphabet_.size() + 1, false);
-        for (std::size_t node = 0; node < origin_.size(); ++node) {
-            const bool character = parent_[node] == kNone;
+        for (std::size_t node = 0; node < tree_.size(); ++node) {
+            const bool character = tree_.parent[node] == kNone;
             if (!character && !is_piece(node)) continue;
-            const std::uint32_t origin = origin_[node];
-            candidate.pieces.push_back({left_[node], trainer_.tree_.leaf[origin], trainer_.tree_.depth[origin]});
+            candidate.pieces.push_back({left_.front()[node], tree_.leaf[node], tree_.depth[node]});
             if (character) seen[trainer_.symbol(candidate.pieces.back())] = true;
         }
         for (std::uint32_t each = 1; each < seen.size(); ++each)
             if (!seen[each]) candidate.pieces.push_back({0, kNone, each});
-        std::ranges::sort(candidate.pieces, [&](const auto& a, const auto& b) {
-            if (a.count != b.count) return a.count > b.count;
-            if (a.count == 0) return trainer_.symbol(a) > trainer_.symbol(b);  // characters all
-            return std::pair(a.leaf, a.depth) > std::pair(b.leaf, b.depth);
-        });
         return candidate;
     }
 
    private:
-    // Nodes that can never reach the minimum are removed; references to them change to the nearest remaining ancestor.
-    void prune() {
-        const Tree& tree = trainer_.tree_;
-        const auto stays = [&](std::size_t node) {
-            return tree.total[node] >= min_count_ || tree.parent[node] == kNone || is_pinned_origin(node);
-        };
-        std::size_t kept = 0;
-        for (std::size_t node = 0; node < tree.size(); ++node) kept += stays(node);
-        parent_.resize(kept);
-        origin_.resize(kept);
-        match_.resize(tree.size());  // temporarily, the new index of each node
-        for (std::size_t node = tree.size(); node-- > 0;) {
-            const std::uint32_t above = tree.parent[node] == kNone ? kNone : match_[tree.parent[node]];
-            if (stays(node)) {
-                --kept;
-                parent_[kept] = above;
-                origin_[kept] = static_cast<std::uint32_t>(node);
-                match_[node] = static_cast<std::uint32_t>(kept);
-            } else {
-                match_[node] = above;
-            }
-        }
-        gather(trainer_.node_at_, match_, node_at_, poll_);
-        match_.resize(origin_.size());
-    }
+    static constexpr std::size_t kParallelFrom = std::size_t{1} << 15;  // positions; fewer are not worth a thread
+    static constexpr std::size_t kParts =
+        2;  // of the text; there are more if the tree is small, since each needs counts
 
-    bool is_pinned_origin(std::size_t node) const {
+    bool is_pinned(std::size_t node) const {
         if (trainer_.pinned_.empty()) return false;
-        const std::uint32_t leaf = trainer_.tree_.leaf[node];
-        return trainer_.tree_.depth[node] == trainer_.suffixes_.length[leaf] &&
+        const std::uint32_t leaf = tree_.leaf[node];
+        return tree_.depth[node] == trainer_.suffixes_.length[leaf] &&
                std::ranges::binary_search(trainer_.pinned_, leaf);
     }
 
-    bool is_pinned(std::size_t node) const { return is_pinned_origin(origin_[node]); }
-
     bool is_piece(std::size_t node) const {
-        return left_[node] >= min_count_ && parent_[node] != kNone &&
-               trainer_.tree_.depth[origin_[node]] <= trainer_.max_depth_;
+        return left_.front()[node] >= min_count_ && tree_.parent[node] != kNone &&
+               tree_.depth[node] <= trainer_.max_depth_;
+    }
+
+    void count_starts(std::size_t part, bool may_poll) {
+        const TokenText& tokens = trainer_.tokens_;
+        std::vector<std::int64_t>& left = left_[part];
+        left.assign(tree_.size(), 0);
+        const std::size_t first = part == 0 ? 0 : part_ends_[part - 1];
+        std::size_t at = first == 0 ? 0 : tokens.ends[first - 1], polled = at;
+        for (std::size_t token = first; token < part_ends_[part]; ++token) {
+            const std::size_t end = tokens.ends[token];
+            const std::int64_t count = trainer_.counts_[token];
+            while (at < end) {
+                const std::uint32_t node = trainer_.node_at_[at];
+                left[node] += count;
+                at += match_[node];
+            }
+            if (may_poll && at - polled >= kPollEvery) {
+                poll_();
+                polled = at;
+            }
+        }
     }
 
     void sweep() {
-        for (std::size_t node = 0; node < origin_.size(); ++node)
-            if (parent_[node] != kNone && !is_piece(node)) left_[parent_[node]] += left_[node];
+        std::vector<std::int64_t>& left = left_.front();
+        for (std::size_t node = 0; node < tree_.size(); ++node)
+            if (tree_.parent[node] != kNone && !is_piece(node)) left[tree_.parent[node]] += left[node];
     }
 
     const Trainer& trainer_;
+    const Tree& tree_;
     const std::int64_t min_count_;
+    const std::size_t threads_;
     const Poll& poll_;
-    std::vector<std::uint32_t> parent_;   // kNone at depth 1
-    std::vector<std::uint32_t> origin_;   // node of the tree
-    std::vector<std::int64_t> left_;      // count that accepted pieces below have not subtracted
-    std::vector<std::uint32_t> match_;    // length of the longest piece at a start of this node
-    std::vector<std::uint32_t> node_at_;  // position in the text -> node of its suffix
+    std::vector<std::size_t> part_ends_;  // of the tokens that are counted on one thread
+    // Count that accepted pieces below have not subtracted, by part and node; after a pass that of the first part is
+    // the sum.
+    std::vector<std::vector<std::int64_t>> left_;
+    std::vector<std::uint32_t> match_;  // length of the longest piece at a start of this node
 };
 
-Candidate Trainer::build(std::int64_t min_count, int passes, const Poll& poll) {
+std::size_t Trainer::most_pieces(std::int64_t min_count, const Poll& poll) {
+    if (max_depth_ == 0) return alphabet_.size();
+    plant(min_count, poll);
+    // The pieces at and below a node begin at different positions, at least min_count each.
+    std::vector<std::uint32_t> most(tree_.size(), 0);
+    std::size_t pieces = alphabet_.size();
+    for (std::size_t node = 0; node < tree_.size(); ++node) {
+        if (tree_.total[node] < min_count) continue;
+        const std::uint32_t parent = tree_.parent[node];
+        if (parent != kNone) ++most[node];
+        if (most[node] * min_count > tree_.total[node])
+            most[node] = static_cast<std::uint32_t>(tree_.total[node] / min_count);
+        if (parent != kNone)
+            most[parent] += most[node];
+        else
+            pieces += most[node];
+    }
+    return pieces;
+}
+
+Candidate Trainer::build(std::int64_t min_count, int passes, std::size_t threads, const Poll& poll) {
     if (max_depth_ == 0) {
         Candidate candidate;
         for (auto each = static_cast<std::uint32_t>(alphabet_.size()); each > 0; --each)
             candidate.pieces.push_back({0, kNone, each});
         return candidate;
     }
-    // Most suffixes occur once, so a tree without them is used for all minimum counts except 1.
-    if (min_count < planted_) plant(std::min<std::int64_t>(min_count, 2), poll);
-    Passes state(*this, min_count, poll);
+    plant(min_count, poll);
+    find_nodes(poll);
+    Passes state(*this, min_count, threads, poll);
     state.first();
     for (int pass = 1; pass < passes; ++pass) state.next();
     return state.pieces();
@@ -285,7 +302,12 @@ std::uint32_t Trainer::symbol(const Candidate::Piece& piece) const {
     return piece.leaf == kNone ? piece.depth : tokens_.text[suffixes_.position[piece.leaf]];
 }
 
-std::vector<std::string> Trainer::pieces(const Candidate& candidate) const {
+std::vector<std::string> Trainer::pieces(Candidate candidate) const {
+    std::ranges::sort(candidate.pieces, [&](const auto& a, const auto& b) {
+        if (a.count != b.count) return a.count > b.count;
+        if (a.count == 0) return symbol(a) > symbol(b);  // characters all
+        return std::pair(a.leaf, a.depth) > std::pair(b.leaf, b.depth);
+    });
     std::vector<std::string> pieces(reserved_.size() + candidate.pieces.size());
     auto piece = pieces.begin();
     for (const auto& symbols : reserved_) {

@@ -25,7 +25,7 @@ struct Candidate {
         std::uint32_t leaf;   // kNone for an alphabet character that occurs in no token
         std::uint32_t depth;  // symbols; for such a character, its symbol
     };
-    std::vector<Piece> pieces;  // in the order of the vocabulary
+    std::vector<Piece> pieces;  // in no particular order
 };
 
 class Trainer {
@@ -37,10 +37,13 @@ class Trainer {
             const Poll& poll);
 
     // Returns the vocabulary after `passes` passes with this minimum count (at least 1).
-    Candidate build(std::int64_t min_count, int passes, const Poll& poll);
+    Candidate build(std::int64_t min_count, int passes, std::size_t threads, const Poll& poll);
 
-    // Escaped reserved tokens, then the candidate's pieces, as UTF-8.
-    std::vector<std::string> pieces(const Candidate& candidate) const;
+    // Returns an upper bound of the number of pieces that `build` finds; much faster.
+    std::size_t most_pieces(std::int64_t min_count, const Poll& poll);
+
+    // Escaped reserved tokens, then the candidate's pieces in the order of the vocabulary, as UTF-8.
+    std::vector<std::string> pieces(Candidate candidate) const;
 
    private:
     class Passes;
@@ -50,11 +53,12 @@ class Trainer {
     void count_leaves(const Poll& poll);
     void pin_reserved();
     void plant(std::int64_t min_total, const Poll& poll);
+    void find_nodes(const Poll& poll);
     std::uint32_t symbol(const Candidate::Piece& piece) const;
 
     const std::uint32_t max_depth_;
     std::vector<char32_t> alphabet_;                    // symbol - 1 -> character, ascending
-    std::vector<std::uint32_t> symbols_;                // character -> symbol, 0 outside the alphabet
+    std::vector<std::uint32_t> symbols_;                // character, up to the last -> symbol, 0 outside the alphabet
     std::vector<std::vector<std::uint32_t>> reserved_;  // escaped, as symbols
     TokenText tokens_;
     std::vector<std::int64_t> counts_;  // of each token

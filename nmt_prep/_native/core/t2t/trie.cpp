@@ -9,11 +9,20 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kTailFrom = 16;
-// More attempts would make the table denser but slow to build.
-constexpr std::size_t kPlacesTried = 256;
+// Groups of 64 places that are tried. More would make the table denser but slow to build.
+constexpr std::size_t kGroupsTried = 16;
 
 std::size_t common_prefix(const Symbols& a, const Symbols& b) {
     return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+// Returns the bits of a word in another order: bit i of the result is bit i ^ `mask`.
+std::uint64_t exclusive_or_places(std::uint64_t word, std::uint32_t mask) {
+    constexpr std::uint64_t kLower[] = {0x5555555555555555u, 0x3333333333333333u, 0x0F0F0F0F0F0F0F0Fu,
+                                        0x00FF00FF00FF00FFu, 0x0000FFFF0000FFFFu, 0x00000000FFFFFFFFu};
+    for (std::uint32_t bit = 0; bit < 6; ++bit)
+        if (mask >> bit & 1) word = (word >> (1u << bit) & kLower[bit]) | (word & kLower[bit]) << (1u << bit);
+    return word;
 }
 
 }  // namespace
@@ -21,7 +30,8 @@ std::size_t common_prefix(const Symbols& a, const Symbols& b) {
 // Adds pieces in ascending order, so that the common prefix with the previous piece exists already.
 class Trie::Builder {
    public:
-    Builder(Trie& trie, std::uint32_t symbols) : trie_(trie), nodes_(symbols), block_(std::bit_ceil(symbols + 1)) {
+    Builder(Trie& trie, std::uint32_t symbols)
+        : trie_(trie), nodes_(symbols), block_(std::max<std::size_t>(std::bit_ceil(symbols + 1), 64)) {
         trie_.first_.resize(symbols + 1);
     }
 
@@ -69,8 +79,12 @@ class Trie::Builder {
         for (const Siblings& each : nodes) {
             const std::uint32_t base = place(each);
             bases[edges_[each.begin].node] = base;
-            is_base_[base] = true;
-            for (std::size_t i = each.begin; i < each.end; ++i) trie_.owner_[base ^ edges_[i].symbol] = base;
+            unused_[base / 64] &= ~(std::uint64_t{1} << base % 64);
+            for (std::size_t i = each.begin; i < each.end; ++i) {
+                const std::uint32_t slot = base ^ edges_[i].symbol;
+                trie_.owner_[slot] = base;
+                free_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
+            }
         }
         for (std::size_t symbol = 0; symbol < trie_.first_.size(); ++symbol) trie_.first_[symbol].base = bases[symbol];
         trie_.reached_.resize(trie_.owner_.size());
@@ -94,31 +108,34 @@ class Trie::Builder {
     // Numbers below a power of two stay below it under exclusive or with symbols, so a new block has room for any node.
     void add_block() {
         trie_.owner_.resize(trie_.owner_.size() + block_, kFree);
-        is_base_.resize(trie_.owner_.size(), false);
+        free_.resize(trie_.owner_.size() / 64, ~std::uint64_t{0});
+        unused_.resize(free_.size(), ~std::uint64_t{0});
+        unused_[0] &= ~std::uint64_t{1};
     }
 
     // Returns a base for which all edges of a node fall into free slots: the lowest found by a limited search.
     std::uint32_t place(const Siblings& node) {
-        while (lowest_ < trie_.owner_.size() && trie_.owner_[lowest_] != kFree) ++lowest_;
-        for (std::size_t from : {lowest_, trie_.owner_.size() - block_})
+        while (lowest_ < free_.size() && free_[lowest_] == 0) ++lowest_;
+        for (const std::size_t from : {lowest_, (trie_.owner_.size() - block_) / 64})
             if (const std::uint32_t base = search(node, from)) return base;
         add_block();
-        return search(node, trie_.owner_.size() - block_);
+        return search(node, (trie_.owner_.size() - block_) / 64);
     }
 
+    // Tries 64 bases at a time, those that put the first edge into one word of free_.
     std::uint32_t search(const Siblings& node, std::size_t from) const {
-        const std::size_t end = std::min(from + kPlacesTried, trie_.owner_.size());
-        for (std::size_t at = from; at < end; ++at) {
-            const auto base = static_cast<std::uint32_t>(at) ^ edges_[node.begin].symbol;
-            if (base != 0 && !is_base_[base] && fits(node, base)) return base;
+        const std::size_t end = std::min(from + kGroupsTried, free_.size());
+        for (std::size_t word = from; word < end; ++word) {
+            const std::size_t group = word ^ edges_[node.begin].symbol / 64;
+            std::uint64_t fitting = unused_[group];
+            for (std::size_t i = node.begin; i < node.end && fitting != 0; ++i) {
+                const std::uint32_t symbol = edges_[i].symbol;
+                fitting &= exclusive_or_places(free_[group ^ symbol / 64], symbol % 64);
+            }
+            if (fitting != 0)
+                return static_cast<std::uint32_t>(64 * group) + static_cast<std::uint32_t>(std::countr_zero(fitting));
         }
         return 0;
-    }
-
-    bool fits(const Siblings& node, std::uint32_t base) const {
-        return std::all_of(edges_.begin() + static_cast<std::ptrdiff_t>(node.begin),
-                           edges_.begin() + static_cast<std::ptrdiff_t>(node.end),
-                           [&](const Edge& edge) { return trie_.owner_[base ^ edge.symbol] == kFree; });
     }
 
     Trie& trie_;
@@ -126,8 +143,9 @@ class Trie::Builder {
     std::vector<std::uint32_t> path_;  // edges of the previous piece, from its second symbol on
     std::uint32_t nodes_;              // last number given to a node; that of a first node is its symbol
     std::size_t block_;
-    std::vector<bool> is_base_;
-    std::size_t lowest_ = 0;  // no slot before it is free
+    // One bit per number: slots that are free, and bases that no node has.
+    std::vector<std::uint64_t> free_, unused_;
+    std::size_t lowest_ = 0;  // no word of free_ before it has a free slot
 };
 
 Trie::Trie(const std::vector<Symbols>& pieces, const std::vector<std::int32_t>& ids, std::uint32_t symbols) {

@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from pathlib import Path
+
+from benchmarks.figures import Figure, Spent, best, record, stopwatch, with_version
 
 
 def main() -> int:
@@ -36,30 +37,33 @@ def main() -> int:
             theirs.append(train_theirs(lines, arguments.size))
         found, expected = ours[0][1:], theirs[0][1:]
         same &= found == expected
-        fast, slow = (min(seconds for seconds, *_ in runs) for runs in (ours, theirs))
+        fast, slow = (best([spent for spent, *_ in runs]) for runs in (ours, theirs))
         print(
             f"{name}: {len(lines)} distinct lines, {megabytes(lines):.1f} MB, {len(found[0])} tokens, "
-            f"{arguments.threads} threads: nmt_prep {fast:.2f} s, tokenizers {slow:.2f} s, {slow / fast:.1f} times as "
-            f"fast; {'same merges' if found == expected else 'OTHER MERGES'}",
+            f"{arguments.threads} threads: nmt_prep {fast.clock:.2f} s, tokenizers {slow.clock:.2f} s, "
+            f"{slow.clock / fast.clock:.1f} times as fast by the clock, {slow.processor / fast.processor:.1f} by "
+            f"processor time; {'same merges' if found == expected else 'OTHER MERGES'}",
             flush=True,
         )
+        threads = "one thread" if arguments.threads == 1 else f"{arguments.threads} threads"
+        what = f"byte-level BPE training, {name}, {megabytes(lines):.1f} MB, {threads}, same merges"
+        record(Figure(what, "s", [fast], with_version("tokenizers"), [slow]))
     return 0 if same else 1
 
 
-def train_ours(lines: list[str], size: int, threads: int) -> tuple[float, dict[str, int], list[tuple[str, str]]]:
+def train_ours(lines: list[str], size: int, threads: int) -> tuple[Spent, dict[str, int], list[tuple[str, str]]]:
     from benchmarks.bpe_texts import column  # noqa: PLC0415
     from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer  # noqa: PLC0415
 
     array = column(lines)
-    started = time.perf_counter()
-    tokenizer = ByteBPETokenizer.train(array, size, threads=threads)
-    seconds = time.perf_counter() - started
+    with stopwatch() as watch:
+        tokenizer = ByteBPETokenizer.train(array, size, threads=threads)
     pieces = tokenizer.pieces
     merges = [(pieces[left], pieces[right]) for left, right, _ in tokenizer.vocabulary.merges.tolist()]
-    return seconds, {piece: number for number, piece in enumerate(pieces)}, merges
+    return watch.spent, {piece: number for number, piece in enumerate(pieces)}, merges
 
 
-def train_theirs(lines: list[str], size: int) -> tuple[float, dict[str, int], list[tuple[str, str]]]:
+def train_theirs(lines: list[str], size: int) -> tuple[Spent, dict[str, int], list[tuple[str, str]]]:
     import json  # noqa: PLC0415
 
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: PLC0415
@@ -72,11 +76,10 @@ def train_theirs(lines: list[str], size: int) -> tuple[float, dict[str, int], li
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    started = time.perf_counter()
-    tokenizer.train_from_iterator(lines, trainer)
-    seconds = time.perf_counter() - started
+    with stopwatch() as watch:
+        tokenizer.train_from_iterator(lines, trainer)
     model = json.loads(tokenizer.to_str())["model"]
-    return seconds, model["vocab"], [tuple(merge) for merge in model["merges"]]
+    return watch.spent, model["vocab"], [tuple(merge) for merge in model["merges"]]
 
 
 if __name__ == "__main__":

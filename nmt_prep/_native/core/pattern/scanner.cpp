@@ -43,25 +43,19 @@ void Scanner::place_steps(const Automaton& automaton) {
     const std::size_t stride = std::bit_ceil(std::max(automaton.classes + 1, kMinStride));
     start_ = stride;
     steps_.resize(stride * automaton.steps.size());
+    walk_.resize(steps_.size());
     for (std::size_t state = 0; state < automaton.steps.size(); ++state) {
         for (std::size_t symbol = 0; symbol <= automaton.classes; ++symbol) {
             const auto [next, matched] = automaton.steps[state][symbol];
-            steps_[stride * state + symbol] =
-                static_cast<Step>(stride * next | (matched ? kMatched : 0) | facts_of(automaton, next));
+            const std::size_t first = automaton.steps[1][symbol].state;
+            const std::size_t at = stride * state + symbol;
+            steps_[at] = static_cast<Step>(stride * next | (matched ? kMatched : 0));
+            if (next != 0)
+                walk_[at] = static_cast<Step>(stride * next);
+            else
+                walk_[at] = matched && first != 0 ? static_cast<Step>(stride * first | kEndsPart) : kUnusual;
         }
     }
-}
-
-Scanner::Step Scanner::facts_of(const Automaton& automaton, std::size_t state) const {
-    const auto stays = [&](char first, char last) {
-        for (char letter = first; letter <= last; ++letter) {
-            const auto [next, matched] = automaton.steps[state][of_low_points_[static_cast<std::uint8_t>(letter)]];
-            if (next != state || matched) return false;
-        }
-        return state != 0;
-    };
-    if (!stays('a', 'z')) return 0;
-    return stays('A', 'Z') ? kLetters : kLower;
 }
 
 }  // namespace nmt_prep::pattern

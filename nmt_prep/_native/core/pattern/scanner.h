@@ -14,10 +14,6 @@
 #include "pattern/syntax.h"
 #include "text/utf8.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace nmt_prep::pattern {
 
 // Text between matches: a part of its own, as `Split` with behavior Isolated makes it, or left out, as tiktoken does.
@@ -32,51 +28,82 @@ class Scanner {
     template <class Visit>
     void for_each_part(const std::uint8_t* at, std::size_t size, Visit&& visit) const {
         const std::uint8_t* const end = at + size;
-        const std::uint8_t* rest = at;  // the beginning of what no match covers
+        const std::uint8_t* begin = at;  // of the part that `at` is in
+        std::array<const std::uint8_t*, kBlock> ends;
+        std::size_t state = start_;
         while (at != end) {
-            const std::uint8_t* const matched = end_of_match(at, end);
-            if (matched == at) {
-                at += character_size(*at);
-                continue;
+            // Ends of parts are noted without a branch, which would be mispredicted for most parts.
+            const std::uint8_t* const stop = at + std::min<std::size_t>(static_cast<std::size_t>(end - at), kBlock);
+            std::size_t count = 0;
+            Step step = 0;
+            while (at < stop) {
+                const std::uint8_t* next = at;
+                step = walk_[state + next_class(next)];
+                if (step & kUnusual) break;
+                ends[count] = at;
+                count += step & kEndsPart;
+                state = step & ~kFacts;
+                at = next;
             }
-            if (rest != at) visit_unmatched(rest, at, visit);
-            visit(at, static_cast<std::size_t>(matched - at));
-            rest = at = matched;
+            for (std::size_t i = 0; i < count; ++i) {
+                visit(begin, static_cast<std::size_t>(ends[i] - begin));
+                begin = ends[i];
+            }
+            if (step & kUnusual) {
+                at = begin = visit_one(begin, end, visit);
+                state = start_;
+            }
         }
-        if (rest != end) visit_unmatched(rest, end, visit);
+        if (begin != end && (steps_[state + end_class_] & kMatched)) {
+            visit(begin, static_cast<std::size_t>(end - begin));
+            return;
+        }
+        while (begin != end) begin = visit_one(begin, end, visit);
     }
 
    private:
     // A step is the number of the next state's first step, whose lowest bits are free for facts about the step.
     using Step = std::uint16_t;
-    static constexpr Step kMatched = 1;  // what comes before the character is a match
-    static constexpr Step kLetters = 2;  // the next state stays the same for all ASCII letters
-    static constexpr Step kLower = 4;    // the next state stays the same for all ASCII letters of lower case
-    static constexpr Step kFacts = 7;
-    static constexpr std::size_t kMinStride = 8;
+    static constexpr Step kMatched = 1;   // of steps_: what comes before the character is a match
+    static constexpr Step kEndsPart = 1;  // of walk_: a part ends before the character, and the next one begins
+    static constexpr Step kUnusual = 2;   // of walk_: a part ends earlier than that, or the character begins no match
+    static constexpr Step kFacts = 3;
+    static constexpr std::size_t kMinStride = 4;
     static constexpr std::size_t kLowPoints = 0x800;  // of one or two bytes
+    static constexpr std::size_t kBlock = 256;        // bytes to walk before parts are visited
 
     Scanner(const Automaton& automaton, Unmatched unmatched);
     void place_classes(const Automaton& automaton);
     void place_steps(const Automaton& automaton);
-    Step facts_of(const Automaton& automaton, std::size_t state) const;
 
     template <class Visit>
     void visit_unmatched(const std::uint8_t* at, const std::uint8_t* end, Visit& visit) const {
         if (unmatched_ == Unmatched::kKept) visit(at, static_cast<std::size_t>(end - at));
     }
 
+    // Visits the match at `at`, or if there is none, the text up to the next match. Returns its end.
+    template <class Visit>
+    const std::uint8_t* visit_one(const std::uint8_t* at, const std::uint8_t* end, Visit& visit) const {
+        const std::uint8_t* const rest = at;
+        const std::uint8_t* matched = at;
+        while (at != end && (matched = end_of_match(at, end)) == at) at += character_size(*at);
+        if (at != rest) {
+            visit_unmatched(rest, at, visit);
+            return at;
+        }
+        visit(at, static_cast<std::size_t>(matched - at));
+        return matched;
+    }
+
     // Class of the character at `at`; advances `at`.
     std::size_t next_class(const std::uint8_t*& at) const {
         const std::size_t lead = *at;
-        if (lead < 0x80) {
-            at += 1;
-            return of_low_points_[lead];
-        }
         if (lead < 0xE0) {
-            const std::size_t point = (lead & 0x1F) << 6 | (at[1] & 0x3Fu);
-            at += 2;
-            return of_low_points_[point];
+            // Without a branch: letters of one and of two bytes alternate in many languages.
+            const std::size_t is_two = lead >> 7;
+            const std::size_t two = (lead & 0x1F) << 6 | (at[is_two] & 0x3Fu);
+            at += 1 + is_two;
+            return of_low_points_[is_two != 0 ? two : lead];
         }
         const char32_t point = next_utf8(at);
         return of_points_[std::size_t{pages_[point >> 8]} << 8 | (point & 0xFF)];
@@ -92,33 +119,15 @@ class Scanner {
             if (step & kMatched) matched = at;
             state = step & ~kFacts;
             if (state == 0) return matched;
-            at = step & (kLetters | kLower) ? end_of_letters(next, end, (step & kLetters) != 0) : next;
+            at = next;
         }
         return steps_[state + end_class_] & kMatched ? end : matched;
     }
 
-    // Skips ASCII letters, of both cases or only of lower case; may stop at any of them.
-    static const std::uint8_t* end_of_letters(const std::uint8_t* at, const std::uint8_t* end, bool both_cases) {
-#if defined(__SSE2__)
-        const __m128i fold = _mm_set1_epi8(both_cases ? 0x20 : 0);
-        while (end - at >= 16) {
-            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-            // Shifts lower-case letters to the 26 lowest signed values.
-            const __m128i moved = _mm_add_epi8(_mm_or_si128(bytes, fold), _mm_set1_epi8(static_cast<char>(0x80 - 'a')));
-            const __m128i letters = _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(0x80 + 26)));
-            const auto mask = static_cast<unsigned>(_mm_movemask_epi8(letters));
-            if (mask != 0xFFFF) return at + std::countr_one(mask);
-            at += 16;
-        }
-#else
-        (void)end, (void)both_cases;
-#endif
-        return at;
-    }
-
     std::array<std::uint8_t, kLowPoints> of_low_points_;  // classes
     std::size_t start_ = 0, end_class_ = 0;
-    std::vector<Step> steps_;  // state 0 is the one without further matches
+    std::vector<Step> steps_;  // for one match; state 0 is the one without further matches
+    std::vector<Step> walk_;   // for a whole text: where a match ends, the next one begins
     // Two-stage table: page of each 256 code points, then the class of each.
     std::vector<std::uint16_t> pages_;
     std::vector<std::uint8_t> of_points_;

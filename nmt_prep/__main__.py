@@ -1,13 +1,18 @@
 """Entry point of ``python -m nmt_prep`` and of ``nmt-prep``."""
 
+import gc
 import sys
 
 from nmt_prep.cli.delayed import delay_heavy_libraries
 from nmt_prep.cli.streams import prepare_process
 
+_COLLECTED_AFTER = 100_000
+"""New objects after which Python looks for garbage. By default it does so over a hundred times while libraries load."""
+
 
 def main() -> None:
     """Runs the command line; user errors give a message and exit status 1 or 2, never a traceback."""
+    gc.set_threshold(_COLLECTED_AFTER)
     prepare_process()
     delay_heavy_libraries()
     from nmt_prep.cli.app import run_app  # noqa: PLC0415  (loads typer)

@@ -128,6 +128,42 @@ def test_links_by_jumps_are_those_of_the_twin(both: Both, pairs: list[tuple[list
     assert backward / ALIGN_ONE == pytest.approx(sum(result[5] for result in results), abs=1e-3)
 
 
+LONG = st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=40)
+
+
+@given(MODELS, st.lists(st.tuples(LONG, LONG), min_size=2, max_size=20))
+def test_pairs_do_not_depend_on_those_beside_them(both: Both, pairs: list[tuple[list[int], list[int]]]) -> None:
+    """Several pairs are computed at once."""
+    counts = [np.zeros_like(both.counts), np.zeros_like(both.counts)]
+    together = both.aligner.expect(numbered(pairs), True, counts[0], 1)
+    alone = [both.aligner.expect(numbered([pair]), True, counts[1], 1) for pair in pairs]
+    assert counts[0].tolist() == counts[1].tolist()
+    for direction, jumps in enumerate(together):
+        assert jumps.tolist() == sum(each[direction] for each in alone).tolist()
+    links, offsets, _ = both.aligner.link(numbered(pairs), 0, 2)
+    for number, pair in enumerate(pairs):
+        expected = both.aligner.link(numbered([pair]), 0, 1)[0]
+        assert links.reshape(-1, 2)[offsets[number] : offsets[number + 1]].ravel().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("words", [256, 257, 724])
+def test_long_pairs_are_linked(words: int) -> None:
+    """Pairs of more than 65,536 pairs of words are computed without others beside them."""
+    numbers = np.arange(words + 1)
+    table = LexicalTable(np.append(0, numbers), numbers[1:].astype(np.int32))
+    table.reestimate(words + 1, table.placed(np.append(0, numbers), numbers[1:].astype(np.int32), numbers[1:]))
+    shares, jumps = np.full(words + 1, 1 / words, np.float32), np.ones(ALIGN_JUMPS + 1, np.float32)
+    aligner = NativeAligner(table, shares, shares, jumps, jumps, 0.3, 0.03, 2.0)
+    source = list(range(1, words + 1))
+    target = source[1::2] + source[::2]
+    links, offsets, too_long = aligner.link(numbered([(source, target), ([1], [1]), (source[:9], target[:9])]), 0, 1)
+    assert too_long == 0
+    assert sorted(links.reshape(-1, 2)[: offsets[1]].tolist()) == sorted(
+        [word - 1, at] for at, word in enumerate(target)
+    )
+    assert links.reshape(-1, 2)[offsets[1] : offsets[2]].tolist() == [[0, 0]]
+
+
 def _is_clear(links: tuple[list[int], list[int], Any]) -> bool:
     """Returns True if no probability is so near the least one counted that rounding may decide."""
     return not np.any(np.abs(links[2] - reference.LEAST_COUNTED) < 1e-4)

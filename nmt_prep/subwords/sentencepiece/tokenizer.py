@@ -82,15 +82,16 @@ class SentencePieceTokenizer(Tokenizer):
         memory: int | None = None,
         **options: Any,
     ) -> Self:
-        """Trains a model with the ``sentencepiece`` library, in memory.
+        """Trains a model, in memory.
 
-        The same lines and options give the same bytes with the same version of the library: it gets all lines in order
-        (``input_sentence_size`` is 0; if it is set, the library uses the first lines, because
-        ``shuffle_input_sentence`` is off), and uses a fixed number of threads on any machine. The library skips lines
-        of more than 4192 bytes; the option ``max_sentence_length`` changes that.
+        The native core trains BPE models, except with a few options; the ``sentencepiece`` library trains the others.
+        The bytes are those of version 0.2.3 of the library. The same lines and options give the same bytes: all lines
+        are used in order (``input_sentence_size`` is 0; if it is set, the first lines are used, because
+        ``shuffle_input_sentence`` is off), and the library uses a fixed number of threads on any machine. Lines of more
+        than 4192 bytes are skipped; the option ``max_sentence_length`` changes that.
 
         Args:
-            lines: text, which the library normalises and splits.
+            lines: text, which the training normalises and splits.
             size: number of pieces.
             model_type: ``unigram``, ``bpe``, ``word`` or ``char``.
             character_coverage: share of the text's characters that get pieces; 0.9995 suits Chinese and Japanese,
@@ -109,6 +110,7 @@ class SentencePieceTokenizer(Tokenizer):
 
         Raises:
             InvalidTextError: a line is null, contains a lone surrogate or is not UTF-8.
+            MissingPackageError: the library is needed, and not installed.
             TrainingError: an option is unknown or invalid, the lines do not give that many pieces, or training needs
                 more memory.
         """

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import gzip
 import io
 import sys
+import tarfile
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,6 +195,29 @@ def test_same_as_the_library_for_random_text(lines: list[str], options: dict[str
 @settings(max_examples=3000, deadline=None)
 def test_same_as_the_library_for_much_random_text(lines: list[str], options: dict[str, Any]) -> None:
     same(lines, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [8000, 32_000])
+def test_same_file_for_corpora(shared: Path, size: int) -> None:
+    archives = sorted((shared / "corpora/wmt22-enzh").glob("training-*.tgz"))
+    multi30k = shared / "corpora/multi30k-ende/train.de.gz"
+    texts = {"de": [gzip.decompress(multi30k.read_bytes())]}
+    texts |= {side: list(members(archives, side)) for side in ("en", "zh")}
+    for parts in texts.values():
+        lines = [line for part in parts for line in part.decode().split("\n")]
+        same(lines, vocab_size=size)
+        same(lines, vocab_size=size, split_by_whitespace=False, hard_vocab_limit=False, byte_fallback=True)
+
+
+def members(archives: list[Path], side: str) -> Iterator[bytes]:
+    """Yields the content of the archives' files of a side."""
+    for path in archives:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                file = archive.extractfile(member)
+                if file is not None and member.name.removesuffix(".gz").endswith(f".{side}"):
+                    yield gzip.decompress(file.read()) if member.name.endswith(".gz") else file.read()
 
 
 def script_of(character: str) -> str:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kCodePoints = 0x110000;
 constexpr unsigned kBlockBits = 6;    // places that share the first run to look at
 constexpr unsigned kLengthBits = 10;  // of the rank; no piece has 1024 characters
-constexpr std::size_t kSparePlaces = std::size_t{1} << 16;
+constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
 constexpr std::int64_t kLowering = 4;  // of the floor at a time
 
 }  // namespace
@@ -62,7 +62,7 @@ struct BpeTrainer::Tally {
 
     Slot& find(std::uint64_t key) {
         const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(slots.size()));
-        std::size_t at = key * 0x9E3779B97F4A7C15u >> shift;
+        std::size_t at = key * kPairFactor >> shift;
         while (slots[at].places != 0 && slots[at].key != key) at = (at + 1) & (slots.size() - 1);
         return slots[at];
     }
@@ -84,6 +84,7 @@ BpeTrainer::BpeTrainer(const PieceOptions& options, std::vector<char32_t> charac
       character_bits_(static_cast<unsigned>(std::max<int>(static_cast<int>(std::bit_width(characters_.size())), 1))) {
     for (std::size_t id = 0; id < characters_.size(); ++id) {
         symbols_.push_back({id, rules_.shape(characters_[id])});
+        lengths_.push_back(1);
         spelling_.push_back(static_cast<std::int32_t>(id));
     }
 }
@@ -166,30 +167,49 @@ void BpeTrainer::add_pair(std::uint64_t key, std::int64_t count, std::uint32_t l
     pairs_.push_back({key, count, start, length});
 }
 
+// Calls visit(place, pair, count of the word) for each pair of neighbours.
+template <class Visit>
+void BpeTrainer::for_each_pair(const Visit& visit) const {
+    const auto last = static_cast<std::uint32_t>(text_.size() - 1);
+    std::size_t run = 0;
+    for (std::uint32_t at = 0; at < last;) {
+        const std::int32_t left = text_[at];
+        if (left < 0) {
+            ++at;
+            continue;
+        }
+        const std::uint32_t following = at + length(left);
+        if (text_[following] >= 0) {
+            while (run + 1 < runs_.size() && runs_[run + 1].start <= at) ++run;
+            visit(at, key_of(left, text_[following]), runs_[run].count);
+        }
+        at = following;
+    }
+}
+
 // Finds the pairs that occur `floor_` times or more, and their places.
 void BpeTrainer::scan() {
-    const auto last = static_cast<std::uint32_t>(text_.size() - 1);
-    const auto for_each_pair = [&](const auto& visit) {
-        for (std::uint32_t at = 0; at < last;) {
-            const std::int32_t left = text_[at];
-            if (left < 0) {
-                ++at;
-                continue;
-            }
-            const std::uint32_t following = at + length(left);
-            if (text_[following] >= 0) visit(at, key_of(left, text_[following]));
-            at = following;
-        }
-    };
+    // Sums of pairs with the same hash show that most pairs are too rare, without a table of them.
+    const std::size_t sums_size = floor_ > 1 ? std::bit_ceil(std::max<std::size_t>(text_.size() / 4, 2)) : 2;
+    std::vector<std::uint32_t> sums(sums_size, floor_ > 1 ? 0 : UINT32_MAX);
+    const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(sums_size));
+    const auto sum_of = [&](std::uint64_t key) -> std::uint32_t& { return sums[key * kPairFactor >> shift]; };
+    if (floor_ > 1)
+        for_each_pair([&](std::uint32_t, std::uint64_t key, std::int64_t count) {
+            std::uint32_t& sum = sum_of(key);
+            sum = static_cast<std::uint32_t>(std::min<std::int64_t>(sum + count, UINT32_MAX));
+        });
+    const auto least = static_cast<std::uint32_t>(std::min<std::int64_t>(floor_, UINT32_MAX));
+
     pairs_.clear();
     queue_.clear();
     std::size_t start = 0;
     {
         Tally tally;
-        for_each_pair([&](std::uint32_t at, std::uint64_t key) { tally.add(key, count_at(at)); });
-        std::size_t frequent = 0;
-        for (const Tally::Slot& slot : tally.slots) frequent += slot.places != 0 && slot.count >= floor_;
-        numbers_.clear(frequent);
+        for_each_pair([&](std::uint32_t, std::uint64_t key, std::int64_t count) {
+            if (sum_of(key) >= least) tally.add(key, count);
+        });
+        numbers_.clear(tally.used);
         for (const Tally::Slot& slot : tally.slots) {
             if (slot.places == 0 || slot.count < floor_ || !valid(slot.key)) continue;
             add_pair(slot.key, slot.count, 0, start);
@@ -202,7 +222,8 @@ void BpeTrainer::scan() {
     places_ = {};
     places_.reserve(room);
     places_.resize(start);
-    for_each_pair([&](std::uint32_t at, std::uint64_t key) {
+    for_each_pair([&](std::uint32_t at, std::uint64_t key, std::int64_t) {
+        if (sum_of(key) < least) return;
         const std::uint32_t number = numbers_.find(key);
         if (number == PairNumbers::kNone) return;
         Pair& pair = pairs_[number];
@@ -266,6 +287,7 @@ void BpeTrainer::restart() {
         at += whole.shape.length;
     }
     symbols_.resize(characters_.size());
+    lengths_.resize(characters_.size());
     spelling_.resize(characters_.size());
 }
 
@@ -348,6 +370,7 @@ void BpeTrainer::accept(std::uint32_t pair) {
     const auto merged = static_cast<std::int32_t>(symbols_.size());
     const Symbol left = symbol(left_of(key)), right = symbol(right_of(key));
     symbols_.push_back({spelling_.size(), rules_.joined(left.shape, right.shape)});
+    lengths_.push_back(symbols_.back().shape.length);
     for (const Symbol& half : {left, right})
         for (std::size_t i = 0; i < half.shape.length; ++i) spelling_.push_back(spelling_[half.start + i]);
     for (ChangeOf* by_symbol : {&left_of_new_, &right_of_new_, &left_of_old_, &right_of_old_})

@@ -27,6 +27,8 @@
 
 namespace nmt_prep::sentencepiece {
 
+inline constexpr std::uint64_t kPairFactor = 0x9E3779B97F4A7C15u;  // of hashes of pairs
+
 // Numbers of pairs by their symbols.
 class PairNumbers {
    public:
@@ -47,7 +49,7 @@ class PairNumbers {
     };
 
     std::size_t slot_of(std::uint64_t key) const {
-        std::size_t at = key * 0x9E3779B97F4A7C15u >> shift_;
+        std::size_t at = key * kPairFactor >> shift_;
         while (slots_[at].number != kNone && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
         return at;
     }
@@ -119,7 +121,7 @@ class BpeTrainer {
     static std::int32_t left_of(std::uint64_t key) { return static_cast<std::int32_t>(key >> 32); }
     static std::int32_t right_of(std::uint64_t key) { return static_cast<std::int32_t>(key & 0xFFFFFFFFu); }
     const Symbol& symbol(std::int32_t id) const { return symbols_[static_cast<std::size_t>(id)]; }
-    std::uint32_t length(std::int32_t id) const { return symbol(id).shape.length; }
+    std::uint32_t length(std::int32_t id) const { return lengths_[static_cast<std::size_t>(id)]; }
     std::uint32_t right_place(std::uint32_t place) const { return place + length(text_[place]); }
     std::int64_t count_at(std::uint32_t place) const;
     bool valid(std::uint64_t key) const;
@@ -127,6 +129,8 @@ class BpeTrainer {
     std::int32_t character_at(std::uint64_t key, std::uint32_t position) const;
     bool after(const Candidate& a, const Candidate& b) const;
 
+    template <class Visit>
+    void for_each_pair(const Visit& visit) const;
     void scan();
     void add_pair(std::uint64_t key, std::int64_t count, std::uint32_t length, std::size_t start);
     void queue(std::uint32_t pair);
@@ -141,6 +145,7 @@ class BpeTrainer {
     PieceRules rules_;
     std::vector<char32_t> characters_;
     std::vector<Symbol> symbols_;
+    std::vector<std::uint32_t> lengths_;  // of symbols, in characters
     std::vector<std::int32_t> spelling_;  // characters of all symbols
     unsigned character_bits_;
 

@@ -28,6 +28,11 @@ inline std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t size) {
     if (whole >= 8 && size > 0) {
         std::memcpy(&word, data + size - 8, 8);
         word >>= 8 * (8 - size);
+    } else if (size >= 4) {
+        std::uint32_t first, last;
+        std::memcpy(&first, data, 4);
+        std::memcpy(&last, data + size - 4, 4);
+        word = first | std::uint64_t{last} << (8 * (size - 4));
     } else {
         for (std::size_t i = 0; i < size; ++i) word |= std::uint64_t{data[i]} << (8 * i);
     }

@@ -1,14 +1,17 @@
 """Compares input functions: get_iterator and make_dataset with those of tensorflow/nmt and Tensor2Tensor.
 
-    python -m benchmarks.input [--repeat 16]
+    python -m benchmarks.input [--repeat 32]
 
 Run it in the root of the checkout. The text is WMT22 English–Chinese from the directory of real corpora beside the
 checkout, or else the toy corpus. The source is split into words, the target into characters; the vocabularies hold the
-8,192 most frequent of each. The peers are the simple reimplementations that the tests use. Batches are only counted.
-Token counts include sos or eos, but not padding. CPU time is that of all threads; on a busy machine it is more
-reliable, and "CPU M tokens/s" is the speed of two otherwise idle cores. Each line is an epoch, including its start; the
-start alone is the time to the first batch. Functions that read text read it 4 times. Memory is the peak of the process
-during each line, including TensorFlow, earlier lines, and all batches of the epoch, which are kept.
+8,192 most frequent of each. The peers are the simple reimplementations that the tests use. The batches of get_iterator
+are compared with the peer's, and those of make_dataset with those of read_records; this is not timed.
+
+Batches are only taken, one after the other. Token counts include sos or eos, but not padding. CPU time is that of all
+threads; on a busy machine it is more reliable, and "CPU M tokens/s" is the speed of two otherwise idle cores. Each line
+is an epoch, including its start, or the best of three epochs where there is a figure in README; the start alone is the
+time to the first batch. Functions that read text read it 4 times, and Tensor2Tensor's reads 4 copies of it. Memory is
+the peak of the process during each line, including TensorFlow and earlier lines.
 """
 
 from __future__ import annotations
@@ -16,8 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,14 +29,15 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.figures import Figure, Spent, record
+from benchmarks.figures import Figure, Spent, best, record, stopwatch
 from benchmarks.input_runs import read_text, vocabulary, write_run
-from nmt_prep.batches import read_records
+from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.input import BatchedInput, get_iterator, make_dataset
 from tests.reference.nmt_iterator import reference_iterator
 from tests.reference.t2t_batching import reference_t2t_batches
 
 CORES = 2
+TEXT_READS, PEER_COPIES = 4, 4
 
 
 class Counted(NamedTuple):
@@ -88,32 +91,66 @@ def peak_mb() -> int:
     return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 
-def measure(name: str, make: Callable[[], Any]) -> Epoch:
-    """Runs an epoch and prints a line."""
+def measure(name: str, make: Callable[[], Any], epochs: int = 1, kept: list[Any] | None = None) -> Epoch:
+    """Times epochs, prints a line on the best one, and returns it.
+
+    Args:
+        name: first word of the line.
+        make: returns the batches of an epoch.
+        epochs: number of epochs.
+        kept: gets the batches of the only epoch; without it, another epoch counts them, so that none is held in memory.
+    """
     reset_peak()
-    started, cpu_started = time.perf_counter(), time.process_time()
-    batches = []
-    first = cpu_first = 0.0
-    for batch in make():
-        if not first:
-            first, cpu_first = time.perf_counter(), time.process_time()
-        batches.append(batch)
-    ended, cpu_ended = time.perf_counter(), time.process_time()
-    pairs, tokens, cells = (sum(column) for column in zip(*map(count, batches), strict=True))
-    seconds, cpu_seconds = ended - started, cpu_ended - cpu_started
+    found = [timed(make, kept) for _ in range(epochs)]
+    memory = peak_mb()
+    counts = map(count, make() if kept is None else kept)
+    pairs, tokens, cells = (sum(column) for column in zip(*counts, strict=True))
+    seconds, cpu_seconds = best([epoch for epoch, _ in found])
+    first, cpu_first = best([start for _, start in found])
     print(
         f"{name:38}{pairs / seconds:>9,.0f} pairs/s {tokens / seconds / 1e6:>6.2f} M tokens/s "
         f"{1e6 * cpu_seconds / pairs:>6.1f} us CPU/pair {CORES * tokens / cpu_seconds / 1e6:>6.2f} CPU M tokens/s "
-        f"{100 - 100 * tokens / cells:>5.1f} % padding  first batch {first - started:>5.2f} s "
-        f"({cpu_first - cpu_started:.2f} CPU) {peak_mb():>6,} MB",
+        f"{100 - 100 * tokens / cells:>5.1f} % padding  first batch {first:>5.2f} s "
+        f"({cpu_first:.2f} CPU) {memory:>6,} MB",
         flush=True,
     )
     return Epoch(pairs, tokens, cells, Spent(seconds, cpu_seconds))
 
 
+def timed(make: Callable[[], Any], kept: list[Any] | None) -> tuple[Spent, Spent]:
+    """Runs an epoch, and returns the time of all of it and that to its first batch."""
+    with stopwatch() as whole:
+        with stopwatch() as start:
+            batches = iter(make())
+            first = next(batches)
+        if kept is None:
+            for _ in batches:
+                pass
+        else:
+            kept.extend([first, *batches])
+    return whole.spent, start.spent
+
+
+def same_batches(ours: Iterable[BatchedInput], peers: Iterable[Any]) -> None:
+    """Stops the benchmark unless all fields of all batches are equal."""
+    for number, (batch, other) in enumerate(zip(ours, peers, strict=True)):
+        if not all(np.array_equal(field, expected) for field, expected in zip(batch[1:], other, strict=True)):
+            raise SystemExit(f"batch {number} of get_iterator differs from the peer's")
+
+
+def same_ids(batches: Iterable[BatchedInput], records: Iterable[IdBatch]) -> None:
+    """Stops the benchmark unless the batches of both have the same ids in the same order."""
+    for number, (batch, expected) in enumerate(zip(batches, records, strict=True)):
+        sides = (batch.source, batch.source_sequence_length), (batch.target_output, batch.target_sequence_length)
+        for (ids, lengths), side in zip(sides, expected, strict=True):
+            real = np.arange(ids.shape[1]) < lengths.numpy()[:, np.newaxis]
+            if not (np.array_equal(lengths, side.lengths) and np.array_equal(ids.numpy()[real], side.values)):
+                raise SystemExit(f"batch {number} of make_dataset differs from that of read_records")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=16, help="number of copies of the text in the shards")
+    parser.add_argument("--repeat", type=int, default=32, help="number of copies of the text in the shards")
     options = parser.parse_args()
     name, texts = read_text()
     vocabularies = [vocabulary(lines) for lines in texts]
@@ -129,26 +166,32 @@ def main() -> None:
         }
 
         def nmt(function: Callable[..., Any]) -> Any:
-            files = [tf.data.TextLineDataset(str(path)).repeat(4) for path in paths]
+            files = [tf.data.TextLineDataset(str(path)).repeat(TEXT_READS) for path in paths]
             return function(*files, *tables, 128, "<s>", "</s>", 3, 5, src_max_len=50, tgt_max_len=50)
 
         def ours(layout: str, **arguments: Any) -> Callable[[], Any]:
             return lambda: make_dataset(runs[layout], "train", **arguments)
 
-        once = write_run(Path(directory, "once"), "example", texts, vocabularies, 1)
-        examples = sorted(map(str, (once / "records").glob("bench-*")))
+        small = write_run(Path(directory, "small"), "example", texts, vocabularies, PEER_COPIES)
+        examples = sorted(map(str, (small / "records").glob("bench-*")))
         t2t: dict[str, Any] = {"features": "t2t"}
-        nmt_peer = measure("tensorflow/nmt, a pair at a time", lambda: nmt(reference_iterator))
-        t2t_peer = measure("Tensor2Tensor, a pair at a time", lambda: reference_t2t_batches(examples, 4096, 256))
-        same = measure("get_iterator", lambda: nmt(get_iterator))
+        upstream: list[Any] = []
+        nmt_peer = measure("tensorflow/nmt, a pair at a time", lambda: nmt(reference_iterator), kept=upstream)
+        t2t_peer = measure(
+            "Tensor2Tensor, a pair at a time", lambda: reference_t2t_batches(examples, 4096, 256), kept=[]
+        )
+        same = measure("get_iterator", lambda: nmt(get_iterator), 3)
+        same_batches(nmt(get_iterator), upstream)
+        upstream.clear()
         example = measure("make_dataset, example", ours("example"))
-        chunk = measure("make_dataset, chunk", ours("chunk"))
+        chunk = measure("make_dataset, chunk", ours("chunk"), 3)
+        same_ids(ours("chunk")(), read_records(runs["chunk"], "train"))
         measure("make_dataset, chunk, 16 best buckets", ours("chunk", bucketing="optimal"))
         measure("make_dataset, chunk, T2T's buckets", ours("chunk", bucketing="t2t", **t2t))
         measure("make_dataset, chunk, pad_to 5 lengths", ours("chunk", pad_to=[16, 32, 64, 128, 256]))
         measure("make_dataset, chunk, packed online", ours("chunk", packed=True, **t2t))
         measure("make_dataset, packed", ours("packed", **t2t))
-        read = measure("read_records, chunk, no TensorFlow", lambda: read_records(runs["chunk"], "train"))
+        read = measure("read_records, chunk, no TensorFlow", lambda: read_records(runs["chunk"], "train"), 3)
     nmt_name, t2t_name = "tensorflow/nmt's input pipeline", "Tensor2Tensor's input pipeline"
     for label, peer, found, name in (
         ("get_iterator, same batches", nmt_peer, same, nmt_name),

@@ -58,12 +58,11 @@ def write_run(run: Path, layout: Layout, texts: Texts, vocabularies: list[dict[s
     records = run / "records"
     records.mkdir(parents=True)
     (run / "vocab").write_bytes(b"")
-    sides = [
-        Frame(after=(EOS,)).around(
-            Ragged.from_lists([[words.get(token, 2) for token in line.split()] for line in lines] * repeat)
-        )
+    ids = (
+        Ragged.from_lists([[words.get(token, 2) for token in line.split()] for line in lines])
         for lines, words in zip(texts, vocabularies, strict=True)
-    ]
+    )
+    sides = [Frame(after=(EOS,)).around(Ragged.joined([side] * repeat)) for side in ids]
     rows = len(sides[0])
     plan = ShardPlan(GlobalShuffle(rows, 1, "train"), SHARDS, layout=layout)
     with SpillWriter(run / "spill", plan) as spill:

@@ -160,8 +160,8 @@ NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
 std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& counter,
                                                                   const std::vector<nb::bytes>& symbols,
                                                                   const std::vector<nb::bytes>& forbidden,
-                                                                  std::size_t size, std::uint64_t min_frequency, std::size_t threads,
-                                                                  const nb::callable& progress) {
+                                                                  std::size_t size, std::uint64_t min_frequency,
+                                                                  std::size_t threads, const nb::callable& progress) {
     std::array<std::int32_t, 256> alphabet;
     alphabet.fill(-1);
     std::vector<std::string> texts = read_tokens(symbols);

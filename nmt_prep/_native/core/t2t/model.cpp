@@ -191,7 +191,9 @@ RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& p
     const std::uint8_t* const end = text.data + text.offsets[text.lines];
     const Poll no_poll = [] {};
     const auto encode_one = [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
-        if (!scratch[thread]) scratch[thread] = scratch_.borrow([] { return std::make_unique<Scratch>(); });
+        if (!scratch[thread])
+            scratch[thread] =
+                scratch_.borrow([this] { return std::make_unique<Scratch>(pieces_.size() <= std::size_t{1} << 16); });
         encode_line(text.line(i), text.size(i), static_cast<std::size_t>(end - text.line(i)), *scratch[thread], ids,
                     thread == 0 ? poll : no_poll);
     };

@@ -41,8 +41,13 @@ class Model {
     // Tokens that were found but not encoded yet, while their cache entries are prefetched.
     static constexpr std::size_t kAhead = 32;
 
+    // 260,000 tokens in 8 MiB: those of a large corpus that occur often, with names and numbers.
+    static constexpr std::size_t kCacheBits = 17;
+
     struct Scratch {
-        IdCache cache{14};
+        explicit Scratch(bool small_ids) : cache(kCacheBits, small_ids) {}
+
+        IdCache cache;
         ClassBits bits;
         Token ahead[kAhead];
         Symbols symbols;

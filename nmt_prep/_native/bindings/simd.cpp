@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings.h"
@@ -15,14 +16,14 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-const std::array<std::string, 4> kNames = {"scalar", "sse4.2", "avx2", "avx512"};
+constexpr std::array<std::string_view, 4> kNames = {"scalar", "sse4.2", "avx2", "avx512"};
 
 // Returns the names of the levels that this processor has, the lowest first.
 std::vector<std::string> levels() {
     return {kNames.begin(), kNames.begin() + static_cast<std::size_t>(simd_of_processor()) + 1};
 }
 
-std::string level() { return kNames[static_cast<std::size_t>(simd())]; }
+std::string level() { return std::string(kNames[static_cast<std::size_t>(simd())]); }
 
 void use_level(const std::string& name) {
     const std::vector<std::string> known = levels();

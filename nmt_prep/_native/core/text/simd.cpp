@@ -2,7 +2,7 @@
 
 namespace nmt_prep {
 
-Simd simd_of_processor() {
+Simd simd_of_processor() noexcept {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     const bool sse42 =

@@ -20,14 +20,14 @@ namespace nmt_prep {
 enum class Simd : std::uint8_t { kScalar, kSse42, kAvx2, kAvx512 };
 
 // Returns the highest level of this processor.
-Simd simd_of_processor();
+Simd simd_of_processor() noexcept;
 
 namespace detail {
 extern std::atomic<Simd> simd_in_use;
 }
 
 // Returns the level to use: that of the processor, unless a test has lowered it.
-inline Simd simd() { return detail::simd_in_use.load(std::memory_order_relaxed); }
+inline Simd simd() noexcept { return detail::simd_in_use.load(std::memory_order_relaxed); }
 
 // Lowers the level for the whole process, so that tests can compare levels. Requires one that the processor has.
 void use_simd(Simd level);

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import tensorflow as tf
 
 from nmt_prep.input.inline import map_inline
-from nmt_prep.input.tensors import spans
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -83,23 +82,34 @@ def truncate_rows(column: Column, max_length: int | None) -> Column:
     return column._replace(lengths=tf.minimum(column.lengths, tf.cast(max_length, tf.int64)))
 
 
-def pack(column: Column, rows: tf.Tensor) -> Column:
+def pack(
+    column: Column, rows: tf.Tensor, first: tf.Tensor | int | None = None, last: tf.Tensor | int | None = None
+) -> Column:
     """Copies rows of a column, in the given order, so that they are consecutive.
 
     Args:
         column: the column; its rows follow one another in ``values``, in order, perhaps with gaps between them.
         rows: int64, numbers of the rows; they may repeat.
+        first: id to insert before each row, if ``last`` is None.
+        last: id to append to each row.
     """
     bounds = tf.reshape(tf.stack([column.starts, column.starts + column.lengths], 1), [-1])
-    # Each gap is a row too, so row i of the column is row 2 * i + 1 here. The operation copies whole rows.
+    # Each gap is a row too, so row i of the column is row 2 * i + 1 here; one more row is the id.
+    splits, values, parts = [[0], bounds], column.values, [2 * rows + 1]
+    if first is not None or last is not None:
+        added = tf.fill(tf.shape(rows), tf.size(bounds, tf.int64) + 1)
+        count = tf.size(values, tf.int64)
+        splits.append([count, count + 1])
+        values = tf.concat([values, [last if first is None else first]], 0)
+        parts = [*parts, added] if first is None else [added, *parts]
     copied = tf.raw_ops.RaggedGather(
-        params_nested_splits=[tf.concat([[0], bounds], 0)],
-        params_dense_values=column.values,
-        indices=2 * rows + 1,
+        params_nested_splits=[tf.concat(splits, 0)],
+        params_dense_values=values,
+        indices=tf.reshape(tf.stack(parts, 1), [-1]),
         OUTPUT_RAGGED_RANK=1,
     )
-    splits = copied.output_nested_splits[0]
-    return Column(copied.output_dense_values, splits[:-1], splits[1:] - splits[:-1])
+    ends = copied.output_nested_splits[0][:: len(parts)]
+    return Column(copied.output_dense_values, ends[:-1], ends[1:] - ends[:-1])
 
 
 def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:
@@ -266,15 +276,6 @@ def shift_right(target: Column, sos: tf.Tensor | int) -> tf.Tensor:
     shifted = tf.roll(target.values, 1, 0)
     begins = tf.fill(tf.shape(target.starts), sos)
     return tf.tensor_scatter_nd_update(shifted, target.starts[:, tf.newaxis], begins)
-
-
-def append_id(column: Column, last: tf.Tensor | int) -> Column:
-    """Returns a packed column with one id appended to each row."""
-    rows = tf.range(tf.size(column.lengths, tf.int64))
-    starts, lengths = column.starts + rows, column.lengths + 1
-    places = spans(starts, column.lengths)[:, tf.newaxis]
-    values = tf.fill([tf.size(column.values) + tf.size(column.lengths)], last)
-    return Column(tf.tensor_scatter_nd_update(values, places, column.values), starts, lengths)
 
 
 def _unchanged(batch: Any) -> Any:

@@ -15,7 +15,6 @@ from nmt_prep.input.batching import (
     BatchedInput,
     Column,
     PackedPairs,
-    append_id,
     batches_or_tensors,
     concat_columns,
     cut_windows,
@@ -26,7 +25,6 @@ from nmt_prep.input.batching import (
     padded_batches,
     row_splits,
     select_rows,
-    shift_right,
     truncate_rows,
     without_autograph,
 )
@@ -205,10 +203,10 @@ class TrainingBlocks(NamedTuple):
 
     def pack(self, block: BatchedPairs) -> PackedPairs:
         """Copies the ids of a block's batches into consecutive rows, and adds sos and eos."""
-        source, outputs = pack(block.source, block.rows), append_id(pack(block.target, block.rows), self.eos)
+        source, outputs = pack(block.source, block.rows), pack(block.target, block.rows, last=self.eos)
         return PackedPairs(
             source=tf.reshape(source.values, [-1]),
-            target_input=shift_right(outputs, self.sos),
+            target_input=pack(block.target, block.rows, first=self.sos).values,
             target_output=outputs.values,
             source_lengths=tf.cast(source.lengths, tf.int32),
             target_lengths=tf.cast(outputs.lengths, tf.int32),

@@ -204,9 +204,9 @@ class SentencePieceTokenizer(Tokenizer):
 
         With ``alpha`` or ``dropout`` the segmentation of each line is sampled (subword regularisation, Kudo 2018;
         BPE-dropout, Provilkov et al. 2020). The sample for a line depends only on its text, its number and ``seed``. It
-        differs from the library's samples, which come from one generator per process. The library's BPE-dropout also
-        differs from the paper's: there, a skipped merge is possible again only after a neighbour merges; here, skipped
-        merges are drawn again before each merge.
+        has the same distribution as the library's samples, but other random numbers; those come from one generator per
+        process. BPE-dropout of the library differs from that of the paper and of byte-level models: a merge that was
+        skipped is possible again only after a neighbour merges, instead of after any merge in the word.
 
         Args:
             lines: strings, or an Arrow string array (read in place).

@@ -15,6 +15,7 @@ def test_dropout_equals_its_twin(text: str, dropout: float, seed: int) -> None:
     twin = reference.Vocabulary(tokenizer.vocabulary.tokens, tokenizer.vocabulary.merges.tolist())
     ids = tokenizer.encode(text, disallowed_special=(), dropout=dropout, seed=seed)
     assert ids == twin.encode_with_dropout(text, dropout, seed)
+    assert tokenizer.encode_batch([text] * 3, 1, dropout=dropout, seed=seed).to_lists() == [ids] * 3
     assert tokenizer.decode(ids) == text
 
 

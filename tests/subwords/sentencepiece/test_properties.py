@@ -76,6 +76,31 @@ def test_native_core_and_twin_agree(file: bytes, lines: list[str]) -> None:
     assert SentencePieceTokenizer(file).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    models((NORMAL, USER_DEFINED, CONTROL)),
+    st.lists(st.one_of(texts, ties), max_size=4),
+    st.sampled_from([0.0, 0.1, 0.6, 1.0]),
+    st.integers(0, 2**64 - 1),
+)
+@example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)]), ["a" * 80, "a" * 80], 1.0, 7)
+def test_samples_equal_those_of_the_twin(file: bytes, lines: list[str], strength: float, seed: int) -> None:
+    twin = reference.Model(file)
+    options = {"dropout" if twin.is_bpe else "alpha": strength if twin.is_bpe else 3 * strength}
+    tokenizer = SentencePieceTokenizer(file)
+    rows = tokenizer.encode_batch(lines + lines, seed=seed, **options).to_lists()  # the second half from the cache
+    assert rows == [twin.sample(line, seed, number, **options) for number, line in enumerate(lines + lines)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    models_of_runs(), st.text(st.sampled_from("あい1"), min_size=60, max_size=400), st.sampled_from([0.2, 5.0, 200.0])
+)
+def test_samples_of_long_runs_equal_those_of_the_twin(file: bytes, line: str, alpha: float) -> None:
+    twin = reference.Model(file)
+    assert SentencePieceTokenizer(file).encode(line, alpha=alpha, seed=1) == twin.sample(line, 1, 0, alpha=alpha)
+
+
 @settings(max_examples=100, deadline=None)
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.data())
 def test_any_ids_decode_as_in_the_library(file: bytes, data: st.DataObject) -> None:

@@ -50,8 +50,28 @@ def test_segmentations_are_drawn_by_their_scores(alpha: float, nbest: int | None
 def test_dropout() -> None:
     found = shares(BPE_MODEL, "ab", 40_000, dropout=0.3)
     assert found["a", "b"] == pytest.approx(0.3, abs=0.012)
+    # A merge that was skipped is not drawn again after another merge.
+    found = shares(BPE_MODEL, "abab", 40_000, dropout=0.3)
+    assert found == {
+        ("a", "b", "a", "b"): pytest.approx(0.09, abs=0.012),
+        ("a", "b", "ab"): pytest.approx(0.21, abs=0.012),
+        ("ab", "a", "b"): pytest.approx(0.21, abs=0.012),
+        ("ab", "ab"): pytest.approx(0.7 * 0.7 * 0.3, abs=0.012),
+        ("abab",): pytest.approx(0.7 * 0.7 * 0.7, abs=0.012),
+    }
     assert shares(BPE_MODEL, "abab", 10, dropout=1.0) == {("a", "b", "a", "b"): 1.0}
     assert BPE_MODEL.encode("abab c", dropout=0.0, seed=1) == BPE_MODEL.encode("abab c")
+
+
+def test_dropout_does_not_depend_on_the_length_of_a_line() -> None:
+    rows = BPE_MODEL.encode_batch([" ".join(["ab"] * 400)] * 50, dropout=0.3, seed=5).to_lists()
+    first = BPE_MODEL.pieces.index("a")
+    assert sum(row.count(first) for row in rows) / (50 * 400) == pytest.approx(0.3, abs=0.012)
+
+
+def test_samples_of_a_seed_stay_the_same() -> None:
+    assert UNIGRAM_MODEL.encode("abababaab", alpha=0.3, seed=1) == [1, 2, 1, 4, 2, 1, 3]
+    assert BPE_MODEL.encode("abababaab abab", dropout=0.3, seed=1) == [1, 2, 4, 1, 1, 2, 0, 4]
 
 
 @pytest.mark.parametrize(

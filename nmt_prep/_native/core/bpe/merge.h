@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace nmt_prep::bpe {
@@ -30,15 +32,27 @@ class Merger {
     template <class Lookup>
     std::size_t merge(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
         if (size < 2) return size;
-        if (size <= kMaxScanned) return scan(symbols, size, lookup);
-        return merge_with_dropout(symbols, size, lookup, [](std::size_t, std::size_t) { return false; });
+        if (size <= kMaxScanned) return scan<Skips::kForGood>(symbols, size, lookup, never);
+        return merge_in_heap<Skips::kForGood>(symbols, size, lookup, never);
     }
 
-    // BPE-dropout (Provilkov et al. 2020): before each merge, every possible one is skipped for this step if drop(step,
-    // position) is true. `step` counts the merges done; `position` is the index, among the initial symbols, at which
-    // the left symbol's text begins. Ends when nothing is left to merge or everything was skipped.
-    template <class Lookup, class Drop>
-    std::size_t merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop);
+    // A possible merge: the number of merges done before it, and where, among the initial symbols, its left symbol
+    // begins, its right one begins, and this ends.
+    struct Candidate {
+        std::size_t step, begin, middle, end;
+    };
+    // How long a merge is skipped: until the next merge of any two symbols, as in BPE-dropout's paper, or as long as
+    // the two are neighbours, as in the library of SentencePiece.
+    enum class Skips : std::uint8_t { kForStep, kForGood };
+
+    // The same with BPE-dropout: the next merge is skipped if drop(candidate) is true. Ends when nothing is left to
+    // merge or everything was skipped.
+    template <Skips kSkips, class Lookup, class Drop>
+    std::size_t merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop) {
+        if (size < 2) return size;
+        if (size <= kMaxScanned) return scan<kSkips>(symbols, size, lookup, drop);
+        return merge_in_heap<kSkips>(symbols, size, lookup, drop);
+    }
 
    private:
     static constexpr std::size_t kMaxScanned = 32;
@@ -50,8 +64,11 @@ class Merger {
         Merge merge;
     };
 
-    template <class Lookup>
-    static std::size_t scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup);
+    static bool never(const Candidate&) { return false; }
+    template <Skips kSkips, class Lookup, class Drop>
+    static std::size_t scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop);
+    template <Skips kSkips, class Lookup, class Drop>
+    std::size_t merge_in_heap(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop);
     template <class Lookup>
     void link(const std::int32_t* symbols, std::size_t size, const Lookup& lookup);
     template <class Lookup>
@@ -72,20 +89,39 @@ class Merger {
     std::vector<std::uint64_t> dropped_;
 };
 
-template <class Lookup>
-std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup) {
-    Merge merges[kMaxScanned];  // merge of each symbol with its right neighbour
+template <Merger::Skips kSkips, class Lookup, class Drop>
+std::size_t Merger::scan(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop) {
+    constexpr bool kDrops = !std::is_same_v<Drop, bool(const Candidate&)>;
+    Merge merges[kMaxScanned];            // merge of each symbol with its right neighbour
+    std::size_t begins[kMaxScanned + 1];  // of each symbol, among the initial ones
+    std::uint32_t skipped = 0;            // bits of the merges that are skipped for this step
     std::size_t pairs = size - 1;
     for (std::size_t i = 0; i < pairs; ++i) merges[i] = lookup(symbols[i], symbols[i + 1]);
+    if constexpr (kDrops) std::iota(begins, begins + size + 1, std::size_t{0});
     while (pairs > 0) {
         std::size_t best = 0;
-        std::uint32_t lowest = merge_priority(merges[0]);
-        for (std::size_t i = 1; i < pairs; ++i) {
+        const auto priority_at = [&](std::size_t i) {
             const std::uint32_t priority = merge_priority(merges[i]);
+            return kSkips == Skips::kForStep && skipped >> i & 1 ? merge_priority(kNoMerge) : priority;
+        };
+        std::uint32_t lowest = priority_at(0);
+        for (std::size_t i = 1; i < pairs; ++i) {
+            const std::uint32_t priority = priority_at(i);
             best = priority < lowest ? i : best;
             lowest = priority < lowest ? priority : lowest;
         }
         if (lowest == merge_priority(kNoMerge)) break;
+        if constexpr (kDrops) {
+            if (drop(Candidate{size - 1 - pairs, begins[best], begins[best + 1], begins[best + 2]})) {
+                if (kSkips == Skips::kForStep)
+                    skipped |= std::uint32_t{1} << best;
+                else
+                    merges[best] = kNoMerge;
+                continue;
+            }
+            skipped = 0;
+            std::copy(begins + best + 2, begins + pairs + 2, begins + best + 1);
+        }
         symbols[best] = merge_symbol(merges[best]);
         for (std::size_t i = best + 1; i < pairs; ++i) {
             symbols[i] = symbols[i + 1];
@@ -117,10 +153,8 @@ void Merger::offer(std::uint32_t left, const std::int32_t* symbols, const Lookup
     if (node.merge != kNoMerge) push(std::uint64_t{merge_priority(node.merge)} << 32 | left);
 }
 
-template <class Lookup, class Drop>
-std::size_t Merger::merge_with_dropout(std::int32_t* symbols, std::size_t size, const Lookup& lookup,
-                                       const Drop& drop) {
-    if (size < 2) return size;
+template <Merger::Skips kSkips, class Lookup, class Drop>
+std::size_t Merger::merge_in_heap(std::int32_t* symbols, std::size_t size, const Lookup& lookup, const Drop& drop) {
     link(symbols, size, lookup);
     std::size_t step = 0;
     while (!heap_.empty()) {
@@ -128,14 +162,17 @@ std::size_t Merger::merge_with_dropout(std::int32_t* symbols, std::size_t size, 
         const auto left = static_cast<std::uint32_t>(top);
         Node& node = nodes_[left];
         if (merge_priority(node.merge) != top >> 32) continue;
-        if (drop(step, std::size_t{left})) {
-            dropped_.push_back(top);
+        const std::uint32_t right = node.next, behind = nodes_[right].next;
+        if (drop(Candidate{step, left, right, behind == kEnd ? size : behind})) {
+            if (kSkips == Skips::kForStep)
+                dropped_.push_back(top);
+            else
+                node.merge = kNoMerge;
             continue;
         }
         ++step;
-        const std::uint32_t right = node.next;
         symbols[left] = merge_symbol(node.merge);
-        node.next = nodes_[right].next;
+        node.next = behind;
         nodes_[right].merge = kNoMerge;
         if (node.next != kEnd) nodes_[node.next].previous = left;
         // Lookups go from left to right as in `scan`, since SentencePiece's unused pieces split as last looked up.

@@ -6,34 +6,44 @@
 #include "text/byte_hash.h"
 
 namespace nmt_prep::byte_bpe {
-namespace {
-
-// Random numbers for dropout: a keyed hash of the merge's position, so that the order of drawing does not matter.
-std::uint64_t draw(std::uint64_t key, std::uint64_t a, std::uint64_t b) {
-    return mix_bits(mix_bits(key ^ 0x9E3779B97F4A7C15u, a ^ 0xD1B54A32D192ED03u), b ^ 0xA0761D6478BD642Fu);
-}
-
-}  // namespace
-
-std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
-                                         Scratch& scratch, std::int32_t* out) const {
-    // Compares the top 53 bits with those of the probability: exact, and 0 and 1 mean never and always.
-    const auto limit = static_cast<std::uint64_t>(dropout * 9007199254740992.0);
+std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
+                                         std::uint64_t key, Scratch& scratch, std::int32_t* out) const {
+    const bool short_enough = size <= bpe::DropoutCache::kMaxBytes;
+    const std::uint64_t hash = short_enough ? hash_bytes(word, size) : 0;
+    bpe::DropoutCache& cache = *scratch.dropouts;
+    if (short_enough) {
+        std::size_t step = 0;
+        const auto drop = [&](std::size_t place) {
+            const bool dropped = chance(bpe::draw(key, step, place));
+            step += !dropped;
+            return dropped;
+        };
+        if (const auto known = cache.find(hash, word, size, drop); !known.empty())
+            return std::copy(known.begin(), known.end(), out);
+    }
     spell(word, size, out);
-    return out + scratch.merger.merge_with_dropout(out, size, pairs_, [&](std::size_t step, std::size_t position) {
-        return draw(key, step, position) >> 11 < limit;
-    });
+    scratch.decisions.clear();
+    const auto drop = [&](const bpe::Merger::Candidate& merge) {
+        const bool dropped = chance(bpe::draw(key, merge.step, merge.begin));
+        if (short_enough) scratch.decisions.push_back({static_cast<std::uint8_t>(merge.begin), dropped});
+        return dropped;
+    };
+    const std::size_t count = scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForStep>(out, size, pairs_, drop);
+    if (short_enough) cache.put(hash, word, size, scratch.decisions, {out, count});
+    return out + count;
 }
 
 void Model::encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                      Scratch& scratch, IdBuffer& ids) const {
+    const bpe::Chance chance(options.dropout);
+    if (!scratch.dropouts) scratch.dropouts.emplace();
     const auto on_part = [&](const Splitter::Part& part) {
         const std::uint64_t part_key = hash_bytes(part.text, part.size);
         std::int32_t* const start = ids.room(part.size);
         std::int32_t* out = start;
         splitter.for_each_pretoken(part.text, part.size, [&](const std::uint8_t* word, std::size_t size) {
-            const std::uint64_t key = draw(part_key, options.seed, static_cast<std::uint64_t>(word - part.text));
-            out = encode_with_dropout(word, size, options.dropout, key, scratch, out);
+            const std::uint64_t key = bpe::draw(part_key, options.seed, static_cast<std::uint64_t>(word - part.text));
+            out = encode_with_dropout(word, size, chance, key, scratch, out);
         });
         ids.grow(static_cast<std::size_t>(out - start));
     };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 
 #include "bpe/characters.h"
 #include "bpe/cuts.h"
+#include "bpe/dropout.h"
 #include "bpe/merge.h"
 #include "bpe/pairs.h"
 #include "bpe/splits.h"
@@ -60,6 +62,8 @@ class Model {
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         bpe::WordMerger word_merger;
+        std::optional<bpe::DropoutCache> dropouts;
+        std::vector<bpe::DropoutCache::Decision> decisions;  // about the merges of a word
         Splitter::Scratch split;
         std::vector<std::int32_t> ids;
     };
@@ -75,8 +79,8 @@ class Model {
     std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
-    std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, double dropout, std::uint64_t key,
-                                      Scratch& scratch, std::int32_t* out) const;
+    std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
+                                      std::uint64_t key, Scratch& scratch, std::int32_t* out) const;
     void encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                   Scratch& scratch, IdBuffer& ids) const;
     static std::size_t ends_of(const std::uint8_t* word, std::size_t size) {

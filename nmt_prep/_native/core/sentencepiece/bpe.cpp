@@ -178,12 +178,34 @@ void Bpe::encode(const std::uint8_t* text, std::size_t size, std::size_t line_st
     });
 }
 
-void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double dropout, Random& random,
-                 Scratch& scratch, IdBuffer& ids) const {
+void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
+                 IdBuffer& ids) const {
+    scratch.decisions.clear();
     run(text, size, line_start, scratch, ids, [&](const auto& lookup) {
-        return scratch.merger.merge_with_dropout(scratch.symbols.data(), scratch.symbols.size(), lookup,
-                                                 [&](std::size_t, std::size_t) { return random.uniform() < dropout; });
+        const auto drop = [&](const bpe::Merger::Candidate&) {
+            const bool dropped = dropout();
+            if (size <= bpe::DropoutCache::kMaxBytes) scratch.decisions.push_back({0, dropped});
+            return dropped;
+        };
+        return scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForGood>(scratch.symbols.data(),
+                                                                               scratch.symbols.size(), lookup, drop);
     });
+}
+
+void Bpe::sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
+                      Dropout& dropout, Scratch& scratch, IdBuffer& ids) const {
+    const Dropout before_word = dropout;
+    const auto known = scratch.dropouts->find(hash, text, size, [&](std::size_t) { return dropout(); });
+    if (!known.empty()) {
+        std::ranges::copy(known, ids.room(known.size()));
+        ids.grow(known.size());
+        return;
+    }
+    dropout = before_word;
+    const std::size_t first = ids.size();
+    sample(text, size, line_start, dropout, scratch, ids);
+    if (!vocabulary_.has_unknown(ids, first, line_start))
+        scratch.dropouts->put(hash, text, size, scratch.decisions, {ids.data() + first, ids.size() - first});
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -2,12 +2,15 @@
 // score, the leftmost of equals first.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "bpe/dropout.h"
 #include "bpe/merge.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
@@ -22,6 +25,34 @@ class Bpe {
         bpe::Merger merger;
         std::vector<std::int32_t> symbols;
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
+        std::optional<bpe::DropoutCache> dropouts;
+        std::vector<bpe::DropoutCache::Decision> decisions;  // about the merges of a word
+    };
+
+    // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
+    // merges. Draws how many merges come before the next one to skip, rather than a number for each merge.
+    class Dropout {
+       public:
+        Dropout(double probability, std::uint64_t seed, std::uint64_t line)
+            : random_(seed, line), log_of_others_(std::log1p(-probability)), left_(gap()) {}
+
+        // Decides about the next merge; true to skip it.
+        bool operator()() {
+            if (left_-- > 0) return false;
+            left_ = gap();
+            return true;
+        }
+
+       private:
+        std::uint64_t gap() {
+            constexpr double kMost = 0x1p53;
+            const double gap = std::log1p(-random_.uniform()) / log_of_others_;
+            return gap < kMost ? static_cast<std::uint64_t>(gap) : static_cast<std::uint64_t>(kMost);
+        }
+
+        Random random_;
+        double log_of_others_;  // of the probability that a merge is not skipped
+        std::uint64_t left_;    // merges before the next one to skip
     };
 
     // `merges`: of a model of tokenizers, in order; null for a model of the library, where any two neighbours merge
@@ -32,9 +63,14 @@ class Bpe {
     void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same with BPE-dropout.
-    void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double dropout, Random& random,
-                Scratch& scratch, IdBuffer& ids) const;
+    // The same with dropout.
+    void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
+                IdBuffer& ids) const;
+
+    // The same for a word, with a cache. Requires no unused pieces and at most DropoutCache::kMaxBytes bytes, of which
+    // `hash` is that.
+    void sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
+                     Dropout& dropout, Scratch& scratch, IdBuffer& ids) const;
 
    private:
     using Symbol = std::int32_t;             // a piece's id; from pieces_ on, a character within pieces

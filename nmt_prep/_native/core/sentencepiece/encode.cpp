@@ -1,5 +1,5 @@
-// Encodes a column of lines. A few lines at a time are normalised and split, so that the memory that their segments
-// need is prefetched.
+// Encodes a column of lines, or samples their segmentations. A few lines at a time are normalised and split, so that
+// the memory that their segments need is prefetched.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,8 @@ constexpr std::size_t kGroupStretches = 4096;
 }  // namespace
 
 void Model::encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
-                       Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const {
-    Line line{ids.size(), 0, ends + first};
+                       Samples* samples, Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const {
+    Line line{ids.size(), 0, ends + first, samples};
     for (std::size_t i = first; i < last;) {
         scratch.length = 0;
         do {
@@ -33,25 +33,28 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
     const std::size_t from = scratch.length;
     scratch.length = normalize(text, size, continued, scratch.text, from);
     const std::uint8_t* const begin = scratch.text.data() + from;
+    const bool has_runs = unigram_ && (!tokenizers_ || line.samples != nullptr);
     const auto add = [&](const std::uint8_t* at, std::size_t bytes, char32_t first, bool is_run) {
         if (scratch.stretches.size() >= kGroupStretches || scratch.unigram.runs.size >= kGroupStretches)
             encode_group(line, scratch, ids);
-        add_stretch(at, bytes, first, is_run, scratch);
+        add_stretch(at, bytes, first, is_run && has_runs, line.samples != nullptr, scratch);
     };
     if (bpe_ && vocabulary_.has_unused) {
         // The split of an unused piece depends on the whole line.
         scratch.stretches.push_back({from, scratch.length - from, 0, Stretch::Kind::kOther, {}, {}});
-    } else if (tokenizers_ && unigram_ && !unigram_->sums_are_exact(scratch.length - from)) {
-        for_each_pretoken(begin, scratch.length - from, vocabulary_.splits_at_spaces, add);
-    } else if (unigram_ && !tokenizers_) {
-        for_each_stretch<true>(begin, scratch.length - from, joints_, add);
-    } else {
+    } else if (line.samples != nullptr || bpe_) {
         for_each_stretch<false>(begin, scratch.length - from, joints_, add);
+    } else if (!tokenizers_) {
+        for_each_stretch<true>(begin, scratch.length - from, joints_, add);
+    } else if (unigram_->sums_are_exact(scratch.length - from)) {
+        for_each_stretch<false>(begin, scratch.length - from, joints_, add);
+    } else {
+        for_each_pretoken(begin, scratch.length - from, vocabulary_.splits_at_spaces, add);
     }
     scratch.stretches.push_back({scratch.length, 0, 0, Stretch::Kind::kLineEnd, {}, {}});
 }
 
-void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run,
+void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, bool sampled,
                         Scratch& scratch) const {
     Stretch& stretch = scratch.stretches.emplace_back();
     stretch.begin = static_cast<std::size_t>(text - scratch.text.data());
@@ -62,6 +65,12 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t fir
     } else if (is_run && size <= kMaxRun) {
         stretch.kind = Stretch::Kind::kRun;
         stretch.run = unigram_->add_run(text, size, scratch.unigram);
+    } else if (sampled && size <= PhraseCache::kMaxBytes) {
+        stretch.kind = Stretch::Kind::kPhrase;
+        // Any hash would do, as long as words of that size always have this one.
+        stretch.key.low = size <= IdCache::kMaxBytes ? IdCache::hash(IdCache::key(text, size, Normalizer::kPadding))
+                                                     : hash_bytes(text, size);
+        prefetch_samples(stretch, scratch);
     } else if (size <= IdCache::kMaxBytes) {
         stretch.kind = Stretch::Kind::kWord;
         stretch.key = IdCache::key(text, size, Normalizer::kPadding);
@@ -78,15 +87,10 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t fir
 // Encodes the segments of the group, which may begin and end within lines, and clears it.
 void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
     if (unigram_) unigram_->find_in_runs(scratch.unigram);
-    for (const Stretch& stretch : scratch.stretches) {
-        if (stretch.kind == Stretch::Kind::kLineEnd) {
-            *line.end++ = static_cast<std::int64_t>(ids.size());
-            line.start = ids.size();
-            line.score = 0;
-        } else {
-            encode_stretch(stretch, line, scratch, ids);
-        }
-    }
+    if (line.samples != nullptr)
+        sample_group(line, scratch, ids);
+    else
+        for (const Stretch& stretch : scratch.stretches) encode_stretch(stretch, line, scratch, ids);
     scratch.stretches.clear();
     Unigram::clear_runs(scratch.unigram);
 }
@@ -129,8 +133,14 @@ void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
         case Stretch::Kind::kWord:
         case Stretch::Kind::kPhrase: encode_repeated(stretch, line, scratch, ids); return;
         case Stretch::Kind::kOther: solve(stretch, line, scratch, ids); return;
-        case Stretch::Kind::kLineEnd: return;
+        case Stretch::Kind::kLineEnd: end_line(line, ids); return;
     }
+}
+
+void Model::end_line(Line& line, const IdBuffer& ids) {
+    *line.end++ = static_cast<std::int64_t>(ids.size());
+    line.start = ids.size();
+    line.score = 0;
 }
 
 void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
@@ -139,10 +149,7 @@ void Model::encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch
     const std::size_t before = ids.size();
     const bool keep = solve(stretch, line, scratch, ids);
     const std::size_t count = ids.size() - before;
-    const auto is_unknown = [&](std::int32_t id) { return !vocabulary_.byte_fallback && id == vocabulary_.unk_id; };
-    // Unknowns are joined with preceding ones, so the ids of this segment are not valid elsewhere.
-    const std::int32_t* const first = ids.data() + before - (before > line.start ? 1 : 0);
-    const bool reusable = std::none_of(first, ids.data() + ids.size(), is_unknown);
+    const bool reusable = !vocabulary_.has_unknown(ids, before, line.start);
     if (!cached || !keep || !reusable || count == 0 || count > stretch.size) return;
     const std::uint8_t* const text = scratch.text.data() + stretch.begin;
     if (stretch.kind == Stretch::Kind::kPhrase)

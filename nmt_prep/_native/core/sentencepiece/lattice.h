@@ -45,14 +45,19 @@ class Lattice {
     template <class Visit>
     void for_each_ending(std::uint32_t end, const Visit& visit) const;
 
+    // The same with id + 1 in place of the id, and visits of 0 for lengths of up to kShort that no piece has; `start`
+    // may then be before the spelling, as a negative number.
+    template <class Visit>
+    void for_each_length(std::uint32_t end, const Visit& visit) const;
+
+    // Pieces of up to that many characters have array entries, longer ones are in lists.
+    static constexpr std::size_t kShort = 4;
+
     // Returns the best segmentation of a run, valid until the next call; adds to the score of the line. Requires finite
     // scores.
     Path find_best(const Run& run, const std::vector<float>& scores, float& score);
 
    private:
-    // Pieces of up to that many characters have array entries, longer ones are in lists.
-    static constexpr std::size_t kShort = 4;
-
     // A walk down the trie: its start and its next node, which may be kNowhere.
     struct Walk {
         std::uint32_t start, place;
@@ -65,6 +70,8 @@ class Lattice {
         float score;
     };
 
+    template <class Visit>
+    void for_each_long(std::uint32_t end, const Visit& visit) const;
     void reserve(std::size_t size);
     void add_long(std::size_t size, std::size_t end, const Long& piece);
     template <bool kHasLongs>
@@ -83,15 +90,28 @@ class Lattice {
 };
 
 template <class Visit>
-void Lattice::for_each_ending(std::uint32_t end, const Visit& visit) const {
+void Lattice::for_each_long(std::uint32_t end, const Visit& visit) const {
     // Longer pieces come first in the list.
     for (std::int32_t i = longs_.empty() ? -1 : long_ends_[end]; i >= 0;) {
         const Long& piece = longs_[static_cast<std::size_t>(i)];
         visit(piece.start, piece.id);
         i = piece.next;
     }
+}
+
+template <class Visit>
+void Lattice::for_each_ending(std::uint32_t end, const Visit& visit) const {
+    for_each_long(end, visit);
     for (std::uint32_t length = std::min<std::uint32_t>(kShort, end); length > 0; --length)
         if (const std::int32_t id = ids_[end - length + kShort][length - 1]) visit(end - length, id - 1);
+}
+
+template <class Visit>
+void Lattice::for_each_length(std::uint32_t end, const Visit& visit) const {
+    for_each_long(end, [&](std::uint32_t start, std::int32_t id) { visit(static_cast<std::int32_t>(start), id + 1); });
+    const std::array<std::int32_t, kShort>* const row = ids_.data() + end;
+    for (std::size_t length = kShort; length > 0; --length)
+        visit(static_cast<std::int32_t>(end) - static_cast<std::int32_t>(length), row[kShort - length][length - 1]);
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "sentencepiece/charsmap.h"
-#include "sentencepiece/stretches.h"
-#include "text/errors.h"
 
 namespace nmt_prep::sentencepiece {
 namespace {
-
-constexpr std::size_t kMaxWays = std::size_t{1} << 23;
 
 std::vector<std::string> texts_of(const Vocabulary& vocabulary) {
     std::vector<std::string> texts;
@@ -56,26 +52,6 @@ Model::Model(const ModelFile& file)
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
 }
 
-void Model::sample_line(const std::uint8_t* text, std::size_t size, bool continued, const Sampling& sampling,
-                        Random& random, Scratch& scratch, IdBuffer& ids) const {
-    const std::size_t length = normalize(text, size, continued, scratch.text, 0);
-    const std::uint8_t* const begin = scratch.text.data();
-    const std::size_t line_start = ids.size();
-    if (bpe_) {
-        bpe_->sample(begin, length, line_start, sampling.dropout, random, scratch.bpe, ids);
-    } else if (sampling.most == 0) {
-        const auto draw = [&](const std::uint8_t* at, std::size_t stretch, char32_t, bool) {
-            unigram_->sample(at, stretch, line_start, sampling.alpha, random, scratch.unigram, ids);
-        };
-        for_each_stretch<false>(begin, length, joints_, draw);
-    } else {
-        if (length > kMaxWays / sampling.most)
-            throw EncodeError("a line of " + std::to_string(size) + " bytes is too long to sample from its " +
-                              std::to_string(sampling.most) + " best segmentations; lower nbest, or split the line");
-        unigram_->sample_best(begin, length, line_start, sampling.most, sampling.alpha, random, scratch.unigram, ids);
-    }
-}
-
 template <class Encode>
 RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
@@ -96,7 +72,7 @@ RaggedIds Model::encode(const TextView& text, const std::uint8_t* continued, std
         return encode_runs(
             text, threads,
             [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids, std::int64_t* ends) {
-                encode_run(text, continued, first, last, scratch_of(thread), ids, ends);
+                encode_run(text, continued, first, last, nullptr, scratch_of(thread), ids, ends);
             },
             poll);
     });
@@ -105,14 +81,22 @@ RaggedIds Model::encode(const TextView& text, const std::uint8_t* continued, std
 RaggedIds Model::sample(const TextView& text, const std::uint8_t* continued, std::size_t threads,
                         const Sampling& sampling, const Poll& poll) const {
     return with_scratch(threads, [&](const auto& scratch_of) {
-        return encode_lines(
-            text, threads,
-            [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
-                Random random(sampling.seed, sampling.line + i);
+        const auto sample_lines = [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids,
+                                      std::int64_t* ends) {
+            Scratch& scratch = scratch_of(thread);
+            if (sampling.most == 0) {
+                Samples samples(sampling, first);
+                prepare_sampling(sampling, scratch);
+                encode_run(text, continued, first, last, &samples, scratch, ids, ends);
+                return;
+            }
+            for (std::size_t i = first; i < last; ++i) {
                 const bool follows = continued != nullptr && continued[i] != 0;
-                sample_line(text.line(i), text.size(i), follows, sampling, random, scratch_of(thread), ids);
-            },
-            poll);
+                sample_best(text.line(i), text.size(i), follows, sampling, i, scratch, ids);
+                ends[i] = static_cast<std::int64_t>(ids.size());
+            }
+        };
+        return encode_runs(text, threads, sample_lines, poll);
     });
 }
 

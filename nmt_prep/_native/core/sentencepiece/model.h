@@ -78,11 +78,28 @@ class Model {
         Unigram::Scratch unigram;
     };
 
-    // The current line: the beginning of its ids, its score in unigram models, and where to write the end of its ids.
+    // The random decisions of the current line.
+    struct Samples {
+        Samples(const Sampling& sampling, std::size_t first)
+            : options(sampling),
+              line(sampling.line + first),
+              random(sampling.seed, line),
+              dropout(sampling.dropout, sampling.seed, line) {}
+        void begin_next_line() { *this = Samples(options, line + 1 - options.line); }
+
+        Sampling options;
+        std::uint64_t line;
+        Random random;         // of unigram models
+        Bpe::Dropout dropout;  // of BPE models
+    };
+
+    // The current line: the beginning of its ids, its score in unigram models, and where to write the end of its
+    // ids.
     struct Line {
         std::size_t start;
         float score;
         std::int64_t* end;
+        Samples* samples;  // null for the best segmentation
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,
@@ -91,17 +108,23 @@ class Model {
                            : normalizer_.normalize(text, size, buffer, from);
     }
     void encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
-                    Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const;
+                    Samples* samples, Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const;
     void cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
                   IdBuffer& ids) const;
-    void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, Scratch& scratch) const;
+    void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, bool sampled,
+                     Scratch& scratch) const;
     void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
     void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    static void end_line(Line& line, const IdBuffer& ids);
     void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
-    void sample_line(const std::uint8_t* text, std::size_t size, bool continued, const Sampling& sampling,
-                     Random& random, Scratch& scratch, IdBuffer& ids) const;
+    void prepare_sampling(const Sampling& sampling, Scratch& scratch) const;
+    void prefetch_samples(const Stretch& stretch, Scratch& scratch) const;
+    void sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void sample_best(const std::uint8_t* text, std::size_t size, bool continued, const Sampling& sampling,
+                     std::size_t line, Scratch& scratch, IdBuffer& ids) const;
     template <class Encode>
     RaggedIds with_scratch(std::size_t threads, const Encode& encode) const;
     void decode_row(const std::int32_t* ids, std::size_t size, std::string& text) const;

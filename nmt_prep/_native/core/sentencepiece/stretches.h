@@ -48,23 +48,23 @@ inline const std::uint8_t* skip_run(const std::uint8_t* at, const std::uint8_t* 
 }
 
 // Visits the segments of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters stay
-// whole, since almost all pairs of letters occur in some piece and the cache is fast for words. If `kFindsRuns`, text
+// whole, since almost all pairs of letters occur in some piece and the cache is fast for words. If `kKeepsRuns`, text
 // without spaces between words is not split further.
-template <bool kFindsRuns, class Visit>
+template <bool kKeepsRuns, class Visit>
 void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& joints, const Visit& visit) {
     const std::uint8_t* const end = text + size;
     const std::uint8_t* at = text;
     if (at == end) return;
     const std::uint8_t* begin = text;
     char32_t first = next_utf8(at), last = first;
-    bool is_run = kFindsRuns && begins_run(*begin);
+    bool is_run = begins_run(*begin);
     for (;;) {
         if (is_ascii_letter(last)) {
             if (const std::uint8_t* const stop = skip_letters(at, end); stop != at) {
                 at = stop;
                 last = at[-1];
             }
-        } else if (kFindsRuns && is_run) {
+        } else if (kKeepsRuns && is_run) {
             if (const std::uint8_t* const stop = skip_run(at, end); stop != at) {
                 at = stop - 1;
                 while ((*at & 0xC0) == 0x80) --at;
@@ -80,7 +80,7 @@ void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& 
             first = next;
             is_run = false;
         }
-        is_run |= kFindsRuns && begins_run(*boundary);
+        is_run |= begins_run(*boundary);
         last = next;
     }
     visit(begin, static_cast<std::size_t>(end - begin), first, is_run);

@@ -236,20 +236,24 @@ void Unigram::encode_run(const Lattice::Run& run, const std::uint8_t* text, std:
         return;
     }
     const Lattice::Path path = scratch.together.find_best(run, scores_, score);
+    push_pieces(path, scratch.runs.bounds.data(), run.end, text, line_start, ids);
+}
+
+// Appends the pieces of a path whose starts count from the beginning of `bounds`; `end` is where its text ends.
+void Unigram::push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end,
+                          const std::uint8_t* text, std::size_t line_start, IdBuffer& ids) const {
     if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
         std::copy_n(path.ids, path.size, ids.room(path.size));
         ids.grow(path.size);
         return;
     }
-    const std::uint32_t* const bounds = scratch.runs.bounds.data();
     for (std::size_t i = 0; i < path.size; ++i) {
         if (path.ids[i] != vocabulary_.unk_id) {
             ids.push(path.ids[i]);
             continue;
         }
-        const std::uint32_t begin = bounds[path.starts[i]];
-        const std::uint32_t end = bounds[i + 1 < path.size ? path.starts[i + 1] : run.end];
-        vocabulary_.push_unknown(text + begin, end - begin, line_start, ids);
+        const std::uint32_t first = bounds[path.starts[i]], last = bounds[i + 1 < path.size ? path.starts[i + 1] : end];
+        vocabulary_.push_unknown(text + first, last - first, line_start, ids);
     }
 }
 

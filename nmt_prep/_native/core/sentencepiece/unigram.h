@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sentencepiece/lattice.h"
+#include "sentencepiece/lattice_sampler.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
@@ -68,9 +69,9 @@ class Unigram {
         std::vector<std::uint32_t> path;  // where its pieces end, the last first
         std::vector<Edge> edges;          // by end
         std::vector<std::size_t> edge_bounds;
-        std::vector<double> sums;
         Lattice together;  // of the runs
         Lattice alone;     // of a segment
+        LatticeSampler sampler;
     };
 
     // `exact_scores`: of each id in double, for a model of tokenizers; empty for one of the library.
@@ -117,9 +118,21 @@ class Unigram {
         for (std::size_t i = kFew; i < count; ++i) score += score_of(ids[i]);
     }
 
-    // Samples a segmentation with probability proportional to exp(alpha * score).
-    void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, double alpha, Random& random,
-                Scratch& scratch, IdBuffer& ids) const;
+    // Prepares for samples with probabilities proportional to exp(alpha * score).
+    void set_alpha(double alpha, Scratch& scratch) const {
+        scratch.sampler.set_scores(scores_, largest_, longest_, alpha);
+    }
+
+    // Samples a segmentation of a segment that no piece crosses; of at most PhraseCache::kMaxBytes bytes, with their
+    // hash.
+    void sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
+                     Random& random, Scratch& scratch, IdBuffer& ids) const;
+    // The same for a segment of any size, which is not cached.
+    void sample_segment(const std::uint8_t* text, std::size_t size, std::size_t line_start, Random& random,
+                        Scratch& scratch, IdBuffer& ids) const;
+    // The same for a run.
+    void sample_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t line_start, Random& random,
+                    Scratch& scratch, IdBuffer& ids) const;
 
     // Samples one of the `most` best segmentations with the same relative probabilities.
     void sample_best(const std::uint8_t* text, std::size_t size, std::size_t line_start, std::size_t most, double alpha,
@@ -140,6 +153,9 @@ class Unigram {
     void for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const;
     double solve_alone(Scratch& scratch) const;
     void solve_in_line(float& score, Scratch& scratch) const;
+    LatticeSampler::Sums sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    void push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end, const std::uint8_t* text,
+                     std::size_t line_start, IdBuffer& ids) const;
     template <class Way>
     void push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
     void list_edges(Scratch& scratch) const;

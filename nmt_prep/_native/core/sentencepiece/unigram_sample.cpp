@@ -29,36 +29,39 @@ void Unigram::push_edges(std::size_t line_start, const Scratch& scratch, IdBuffe
     }
 }
 
-// Forward filtering, backward sampling.
-void Unigram::sample(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, double alpha, Random& random,
-                     Scratch& scratch, IdBuffer& ids) const {
-    spell(text, bytes, scratch);
-    list_edges(scratch);
-    const std::size_t size = scratch.characters;
-    const std::vector<std::size_t>& bounds = scratch.edge_bounds;
-    std::vector<double>& sums = scratch.sums;  // logarithms
-    sums.assign(size + 1, -std::numeric_limits<double>::infinity());
-    sums[0] = 0;
-    for (std::size_t end = 1; end <= size; ++end) {
-        double most = -std::numeric_limits<double>::infinity(), sum = 0;
-        for (std::size_t e = bounds[end]; e < bounds[end + 1]; ++e)
-            most = std::max(most, sums[scratch.edges[e].start] + alpha * scratch.edges[e].score);
-        for (std::size_t e = bounds[end]; e < bounds[end + 1]; ++e)
-            sum += std::exp(sums[scratch.edges[e].start] + alpha * scratch.edges[e].score - most);
-        if (bounds[end] != bounds[end + 1]) sums[end] = most + std::log(sum);
+LatticeSampler::Sums Unigram::sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+    spell(text, size, scratch);
+    scratch.alone.find_pieces(trie_, firsts_, scores_, scratch.spelling.symbols.data(), scratch.spelling.size);
+    return scratch.sampler.sum(scratch.alone, {0, scratch.characters});
+}
+
+void Unigram::sample_segment(const std::uint8_t* text, std::size_t size, std::size_t line_start, Random& random,
+                             Scratch& scratch, IdBuffer& ids) const {
+    const Lattice::Path path = scratch.sampler.draw(sum_segment(text, size, scratch), random);
+    push_pieces(path, scratch.spelling.bounds.data(), scratch.characters, text, line_start, ids);
+}
+
+void Unigram::sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
+                          Random& random, Scratch& scratch, IdBuffer& ids) const {
+    PhraseCache& words = scratch.sampler.words();
+    LatticeSampler::Sums sums = words.view(hash, text, size);
+    if (sums.empty()) {
+        sums = sum_segment(text, size, scratch);
+        const bool known = !LatticeSampler::has(sums, vocabulary_.unk_id);
+        const Lattice::Path path = scratch.sampler.draw(sums, random);
+        push_pieces(path, scratch.spelling.bounds.data(), scratch.characters, text, line_start, ids);
+        if (known && sums.size() <= PhraseCache::kMaxWords) words.put(hash, text, size, sums.data(), sums.size());
+        return;
     }
-    scratch.path.clear();
-    for (std::size_t end = size; end > 0; end = scratch.edges[scratch.path.back()].start) {
-        double left = random.uniform();
-        std::size_t chosen = bounds[end];
-        for (std::size_t e = bounds[end]; e < bounds[end + 1]; ++e) {
-            chosen = e;
-            left -= std::exp(sums[scratch.edges[e].start] + alpha * scratch.edges[e].score - sums[end]);
-            if (left < 0) break;
-        }
-        scratch.path.push_back(static_cast<std::uint32_t>(chosen));
-    }
-    push_edges(line_start, scratch, ids);
+    const Lattice::Path path = scratch.sampler.draw(sums, random);
+    std::copy_n(path.ids, path.size, ids.room(path.size));
+    ids.grow(path.size);
+}
+
+void Unigram::sample_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t line_start, Random& random,
+                         Scratch& scratch, IdBuffer& ids) const {
+    const Lattice::Path path = scratch.sampler.draw(scratch.sampler.sum(scratch.together, run), random);
+    push_pieces(path, scratch.runs.bounds.data() + run.begin, run.end - run.begin, text, line_start, ids);
 }
 
 void Unigram::sample_best(const std::uint8_t* text, std::size_t bytes, std::size_t line_start, std::size_t most,

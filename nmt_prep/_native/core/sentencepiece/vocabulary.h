@@ -81,6 +81,14 @@ struct Vocabulary {
     // since the line began at `line_start`. With tokenizers, those of different pretokens are not joined, or none are.
     void push_unknown(const std::uint8_t* text, std::size_t size, std::size_t line_start, IdBuffer& ids) const;
 
+    // Returns true if one of the ids from `first` on, or the one before them in the line, is the unknown piece. Since
+    // it is joined with preceding ones, these ids are then not valid elsewhere.
+    bool has_unknown(const IdBuffer& ids, std::size_t first, std::size_t line_start) const {
+        if (byte_fallback) return false;
+        const std::int32_t* const begin = ids.data() + first - (first > line_start ? 1 : 0);
+        return std::find(begin, ids.data() + ids.size(), unk_id) != ids.data() + ids.size();
+    }
+
     std::vector<Entry> entries;                              // contains unused pieces only in BPE models
     CharacterTable characters;                               // id of the piece of this single character
     float lowest_score = std::numeric_limits<float>::max();  // of normal pieces, including those that no text can match

@@ -47,6 +47,10 @@ class IdCache {
         return {words[0], words[1] | std::uint64_t{size} << 56};
     }
 
+    static std::uint64_t hash(const Key& key) {
+        return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u);
+    }
+
     // Prefetches the memory that `find` reads.
     void prefetch(const Key& key) const { __builtin_prefetch(&places_[index(key)], 1); }
 
@@ -120,9 +124,7 @@ class IdCache {
         return place.entries[0];
     }
 
-    std::size_t index(const Key& key) const {
-        return mix_bits(key.low ^ 0x9E3779B97F4A7C15u, key.high ^ 0xD1B54A32D192ED03u) >> shift_;
-    }
+    std::size_t index(const Key& key) const { return hash(key) >> shift_; }
 
     LargeVector<Place> places_;
     std::size_t shift_, max_ids_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "text/huge_pages.h"
@@ -20,6 +21,7 @@ namespace nmt_prep {
 class PhraseCache {
    public:
     static constexpr std::size_t kMaxBytes = 255;
+    static constexpr std::size_t kMaxWords = 0xFFFF;
     static constexpr std::size_t kPadding = 3;  // ids that `find` may write beyond those it counts
 
     // 2^bits buckets, and `bytes` bytes for phrases and their ids, below 2^34.
@@ -43,26 +45,31 @@ class PhraseCache {
 
     // Writes the ids of a phrase and returns how many, 0 if it is not cached. `hash` is that of the bytes.
     std::size_t find(std::uint64_t hash, const std::uint8_t* data, std::size_t size, std::int32_t* ids) const {
-        for (const Slot& slot : buckets_[hash >> shift_]) {
-            if (slot.tag != tag_of(hash)) continue;
-            const std::uint32_t* const phrase = &words_[slot.at];
-            const std::size_t count = *phrase >> 16;
-            if ((*phrase & 0xFFFF) != size || std::memcmp(phrase + 1 + count, data, size) != 0) continue;
-            for (std::size_t i = 0; i < count; i += 4) std::memcpy(ids + i, phrase + 1 + i, 4 * sizeof *ids);
-            return count;
-        }
-        return 0;
+        const std::span<const std::uint32_t> found = view(hash, data, size);
+        for (std::size_t i = 0; i < found.size(); i += 4) std::memcpy(ids + i, found.data() + i, 4 * sizeof *ids);
+        return found.size();
     }
 
-    // Adds a phrase that is not cached; replaces the oldest of the four in its bucket. Requires
-    // 1 <= count <= size <= kMaxBytes.
-    void put(std::uint64_t hash, const std::uint8_t* data, std::size_t size, const std::int32_t* ids,
-             std::size_t count) {
-        const std::size_t words = 1 + count + (size + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
-        if (used_ + words > capacity_) {
-            std::ranges::fill(buckets_, Bucket{});
-            used_ = 0;
+    // Returns the words that a phrase was added with, to read or to change until the next `put`; none if it is not
+    // cached.
+    std::span<std::uint32_t> view(std::uint64_t hash, const std::uint8_t* data, std::size_t size) const {
+        for (const Slot& slot : buckets_[hash >> shift_]) {
+            if (slot.tag != tag_of(hash)) continue;
+            std::uint32_t* const phrase = &words_[slot.at];
+            const std::size_t count = *phrase >> 16;
+            if ((*phrase & 0xFFFF) != size || !same_bytes(phrase + 1 + count, data, size)) continue;
+            return {phrase + 1, count};
         }
+        return {};
+    }
+
+    // Adds a phrase that is not cached, with its ids or other words of 32 bits; replaces the oldest of the four in its
+    // bucket. Requires 1 <= size <= kMaxBytes, and 1 to kMaxWords words.
+    template <class Word>
+    void put(std::uint64_t hash, const std::uint8_t* data, std::size_t size, const Word* ids, std::size_t count) {
+        static_assert(sizeof(Word) == sizeof(std::uint32_t));
+        const std::size_t words = 1 + count + (size + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
+        if (used_ + words > capacity_) clear();
         Bucket& bucket = buckets_[hash >> shift_];
         std::copy_backward(bucket.begin(), bucket.end() - 1, bucket.end());
         bucket[0] = {tag_of(hash), static_cast<std::uint32_t>(used_)};
@@ -73,7 +80,28 @@ class PhraseCache {
         used_ += words;
     }
 
+    // Drops all phrases.
+    void clear() {
+        std::ranges::fill(buckets_, Bucket{});
+        used_ = 0;
+    }
+
    private:
+    // memcmp without a call for short phrases.
+    static bool same_bytes(const std::uint32_t* words, const std::uint8_t* data, std::size_t size) {
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(words);
+        const auto differ_at = [&](auto word, std::size_t at) {
+            auto own = word;
+            std::memcpy(&own, bytes + at, sizeof own);
+            std::memcpy(&word, data + at, sizeof word);
+            return own ^ word;
+        };
+        if (size > 16) return std::memcmp(bytes, data, size) == 0;
+        if (size >= 8) return (differ_at(std::uint64_t{}, 0) | differ_at(std::uint64_t{}, size - 8)) == 0;
+        if (size >= 4) return (differ_at(std::uint32_t{}, 0) | differ_at(std::uint32_t{}, size - 4)) == 0;
+        return std::equal(data, data + size, bytes);
+    }
+
     static constexpr std::size_t kLine = 16;  // words of a cache line
 
     struct Slot {

@@ -56,6 +56,10 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
 
 void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, bool sampled,
                         Scratch& scratch) const {
+    if (is_run && !sampled && size <= kMaxRun) {
+        add_run(text, size, scratch);
+        return;
+    }
     Stretch& stretch = scratch.stretches.emplace_back();
     stretch.begin = static_cast<std::size_t>(text - scratch.text.data());
     stretch.size = size;
@@ -82,6 +86,21 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, char32_t fir
     } else {
         stretch.kind = Stretch::Kind::kOther;
     }
+}
+
+void Model::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
+    const auto add = [&](const std::uint8_t* at, std::size_t bytes, Stretch::Kind kind) -> Stretch& {
+        const auto begin = static_cast<std::size_t>(at - scratch.text.data());
+        return scratch.stretches.emplace_back(Stretch{begin, bytes, 0, kind, {}, {}});
+    };
+    unigram_->add_parts_of_run(
+        text, size, scratch.unigram,
+        [&](const std::uint8_t* at, std::size_t bytes, const Lattice::Run& run) {
+            add(at, bytes, Stretch::Kind::kRun).run = run;
+        },
+        [&](const std::uint8_t* at, std::size_t bytes, std::size_t count) {
+            add(at, bytes, Stretch::Kind::kStrangers).characters = count;
+        });
 }
 
 // Encodes the segments of the group, which may begin and end within lines, and clears it.
@@ -129,6 +148,10 @@ void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
         }
         case Stretch::Kind::kRun:
             unigram_->encode_run(stretch.run, text, stretch.size, line.start, line.score, scratch.unigram, ids);
+            return;
+        case Stretch::Kind::kStrangers:
+            vocabulary_.push_unknown(text, stretch.size, line.start, ids);
+            unigram_->add_unknown(line.score, stretch.characters);
             return;
         case Stretch::Kind::kWord:
         case Stretch::Kind::kPhrase: encode_repeated(stretch, line, scratch, ids); return;

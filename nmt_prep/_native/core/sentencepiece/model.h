@@ -56,14 +56,16 @@ class Model {
             kWord,       // short enough for the cache of words
             kPhrase,     // short enough for the cache of phrases
             kRun,        // of text without spaces between words: long, and rarely repeated
+            kStrangers,  // characters that no piece has
             kOther,
             kLineEnd,  // no text
         };
         std::size_t begin, size;  // in bytes
         char32_t first;
         Kind kind;
-        IdCache::Key key;  // of a word; `low` is the hash of a phrase
-        Lattice::Run run;  // of a run
+        IdCache::Key key;            // of a word; `low` is the hash of a phrase
+        Lattice::Run run;            // of a run
+        std::size_t characters = 0;  // of strangers
     };
 
     struct Scratch {
@@ -113,6 +115,7 @@ class Model {
                   IdBuffer& ids) const;
     void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, bool sampled,
                      Scratch& scratch) const;
+    void add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
     void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     static void end_line(Line& line, const IdBuffer& ids);

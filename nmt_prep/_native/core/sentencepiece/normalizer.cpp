@@ -10,6 +10,7 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr char32_t kEscapedSpacePoint = 0x2581;
+constexpr char32_t kThreeBytes = 0x800;         // the first character of so many
 constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library's limit of matches at one position
 
 const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
@@ -77,6 +78,9 @@ void Normalizer::read_rules() {
         const char32_t second = next_utf8(at);
         if (second < kBasicEnd) flags_[second] |= kSecond;
     });
+    shortened_.assign(kBasicEnd, 0);
+    for (char32_t point = kThreeBytes; point < kBasicEnd; ++point)
+        if ((flags_[point] & (kRuled | kBeginsRule | kSpecial)) == kRuled) note_shortened(point);
     std::uint8_t second_ascii = 0;
     for (std::uint8_t byte = 0; byte < 0x80; ++byte) second_ascii |= flags_[byte] & kSecond;
     for (std::uint8_t byte = 0; byte < 0x80; ++byte)
@@ -84,6 +88,25 @@ void Normalizer::read_rules() {
             byte != ' ' && !(flags_[byte] & (kRuled | kSpecial)) && !(second_ascii != 0 && flags_[byte] & kBeginsRule);
     plain_ascii_ = !(flags_[' '] & (kRuled | kSpecial | kBeginsRule));
     for (std::uint8_t byte = '!'; byte < 0x7F; ++byte) plain_ascii_ &= copied_before_ascii_[byte];
+}
+
+// Notes the rule for a character of three bytes if it can be applied at once, as for the punctuation of full width.
+void Normalizer::note_shortened(char32_t point) {
+    std::string character;
+    append_utf8(character, point);
+    const std::uint8_t *const text = bytes_of(character), *const end = text + character.size();
+    Trie::Node verbatim = verbatim_.empty() ? Trie::kNowhere : verbatim_.root();
+    for (const std::uint8_t* at = text; at != end && verbatim != Trie::kNowhere; ++at)
+        verbatim = verbatim_.step(verbatim, *at);
+    std::string_view part;
+    const std::size_t used = rules_.match(text, character.size(), part);
+    const bool is_short = !part.empty() && part.size() <= 3 && used == character.size();
+    if (verbatim != Trie::kNowhere || !is_short || part.find(' ') != part.npos || part == kEscapedSpace) return;
+    std::uint32_t packed = static_cast<std::uint32_t>(part.size()) << 24;
+    for (std::size_t i = 0; i < part.size(); ++i)
+        packed |= std::uint32_t{static_cast<std::uint8_t>(part[i])} << (8 * i);
+    shortened_[point] = packed;
+    flags_[point] |= kShortened;
 }
 
 // True if a character remains unchanged, given what follows.
@@ -126,24 +149,35 @@ std::size_t Normalizer::copy_ascii(const std::uint8_t* text, const std::uint8_t*
     return static_cast<std::size_t>(at - text);
 }
 
-// Copies consecutive unchanged characters of three bytes, and returns their number of bytes. The next character, of any
-// size, decides whether the last one is unchanged. May write one extra byte.
-std::size_t Normalizer::copy_plain(const std::uint8_t* text, const std::uint8_t* end, std::uint8_t* out) const {
+// Copies consecutive characters of three bytes that are unchanged, or replaced by no more, and returns the end of the
+// output. The next character, of any size, decides whether the last one is unchanged. May write one extra byte.
+std::uint8_t* Normalizer::copy_basic(const std::uint8_t*& text, const std::uint8_t* end, std::uint8_t* out) const {
     const std::uint8_t* at = text;
     bool begins_rule = false;
     while (end - at >= 4) {
         std::uint32_t bytes;
         std::memcpy(&bytes, at, sizeof bytes);
         if ((bytes & 0xF0) != 0xE0) break;
-        const std::uint8_t own = flags_[(bytes & 0x0F) << 12 | (bytes & 0x3F00) >> 2 | (bytes & 0x3F0000) >> 16];
-        if (own & (kRuled | kSpecial) || (begins_rule && own & kSecond)) break;
+        const std::uint32_t point = (bytes & 0x0F) << 12 | (bytes & 0x3F00) >> 2 | (bytes & 0x3F0000) >> 16;
+        const std::uint8_t own = flags_[point];
+        if (begins_rule && own & kSecond) break;
+        std::size_t size = 3;
+        if (own & (kRuled | kSpecial)) {
+            if (!(own & kShortened)) break;
+            bytes = shortened_[point];
+            size = bytes >> 24;
+        }
         std::memcpy(out, &bytes, sizeof bytes);
         begins_rule = own & kBeginsRule;
         at += 3;
-        out += 3;
+        out += size;
     }
-    if (begins_rule) at -= 3;
-    return static_cast<std::size_t>(at - text);
+    if (begins_rule) {
+        at -= 3;
+        out -= 3;
+    }
+    text = at;
+    return out;
 }
 
 // The prefix of the text that is replaced, and its replacement.
@@ -213,10 +247,9 @@ std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, st
         }
         if (at == end) break;
         if (*at >= 0xE0) {
-            const std::size_t plain = copy_plain(at, end, out);
-            at += plain;
-            out += plain;
-            after_space &= plain == 0;
+            const std::uint8_t* const start = at;
+            out = copy_basic(at, end, out);
+            after_space &= at == start;
             if (at == end) break;
         }
         const std::uint8_t* next = at;

@@ -89,11 +89,14 @@ Trie Unigram::build_trie() {
     return {std::move(entries), stranger_};
 }
 
+void Unigram::reserve(Spelling& spelling, std::size_t size) {
+    if (spelling.symbols.size() > spelling.size + size) return;
+    spelling.symbols.resize(2 * (spelling.size + size + 1));
+    spelling.bounds.resize(spelling.symbols.size());
+}
+
 void Unigram::append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const {
-    if (spelling.symbols.size() <= spelling.size + size) {
-        spelling.symbols.resize(2 * (spelling.size + size + 1));
-        spelling.bounds.resize(spelling.symbols.size());
-    }
+    reserve(spelling, size);
     std::uint32_t* symbol = spelling.symbols.data() + spelling.size;
     std::uint32_t* bound = spelling.bounds.data() + spelling.size;
     const std::uint8_t* at = text;

@@ -22,6 +22,7 @@
 #include "text/batch.h"
 #include "text/id_cache.h"
 #include "text/phrase_cache.h"
+#include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
 
@@ -95,12 +96,26 @@ class Unigram {
     // together, then encodes them in this order.
     static void clear_runs(Scratch& scratch) { scratch.runs.size = 0; }
     Lattice::Run add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    // Adds the parts of a run between characters that no piece has: known(begin, size, run) for each part,
+    // strangers(begin, size, count) for the characters between them.
+    template <class Known, class Strangers>
+    void add_parts_of_run(const std::uint8_t* text, std::size_t size, Scratch& scratch, const Known& known,
+                          const Strangers& strangers) const;
     void find_in_runs(Scratch& scratch) const;
     void encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
                     float& score, Scratch& scratch, IdBuffer& ids) const;
 
     // Maximum distance of a line's score from zero for which solutions may be cached.
     static constexpr float kTrusted = 16384;
+
+    // Adds that many unknown characters to the score of a line.
+    void add_unknown(float& score, std::size_t count) const {
+        if (std::abs(score) + static_cast<float>(count) * static_cast<float>(largest_) < kResetBeyond / 2) {
+            for (std::size_t i = 0; i < count; ++i) score += unk_score_;
+        } else {
+            for (std::size_t i = 0; i < count; ++i) add(score, vocabulary_.unk_id);
+        }
+    }
 
     // Adds a piece to the score of a line.
     void add(float& score, std::int32_t id) const {
@@ -147,6 +162,7 @@ class Unigram {
     double exact_score_of(std::int32_t id) const { return exact_scores_[static_cast<std::size_t>(id)]; }
     void use_exact_scores(const std::vector<double>& scores);
     Trie build_trie();
+    static void reserve(Spelling& spelling, std::size_t size);
     void append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const;
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     template <class Begin, class Visit>
@@ -175,6 +191,40 @@ class Unigram {
     float unk_score_;
     double largest_;  // of all scores, without sign
 };
+
+template <class Known, class Strangers>
+void Unigram::add_parts_of_run(const std::uint8_t* text, std::size_t size, Scratch& scratch, const Known& known,
+                               const Strangers& strangers) const {
+    Spelling& spelling = scratch.runs;
+    reserve(spelling, size);
+    const std::uint8_t* const end = text + size;
+    for (const std::uint8_t* at = text; at != end;) {
+        const std::uint8_t *const begin = at, *next = at;
+        std::uint32_t* const first = spelling.symbols.data() + spelling.size;
+        std::uint32_t *symbol = first, *bound = spelling.bounds.data() + spelling.size;
+        for (; at != end; at = next) {
+            const auto number = static_cast<std::uint32_t>(symbols_[next_utf8(next)]);
+            if (number == stranger_) break;
+            *bound++ = static_cast<std::uint32_t>(at - begin);
+            *symbol++ = number;
+        }
+        if (symbol != first) {
+            *bound = static_cast<std::uint32_t>(at - begin);
+            *symbol++ = stranger_;
+            const auto before = static_cast<std::uint32_t>(spelling.size);
+            spelling.size = static_cast<std::size_t>(symbol - spelling.symbols.data());
+            known(begin, static_cast<std::size_t>(at - begin),
+                  Lattice::Run{before, static_cast<std::uint32_t>(spelling.size - 1)});
+        }
+        const std::uint8_t* const strange = at;
+        std::size_t count = 0;
+        for (; at != end; at = next, ++count) {
+            next = at;
+            if (static_cast<std::uint32_t>(symbols_[next_utf8(next)]) != stranger_) break;
+        }
+        if (count != 0) strangers(strange, static_cast<std::size_t>(at - strange), count);
+    }
+}
 
 // Visits all pieces in the text: begin(start) at each position from left to right, then visit(end, id, score) for each
 // piece that begins there, shortest first; finally for the unknown piece, if there is no one-character piece.

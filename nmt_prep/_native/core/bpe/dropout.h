@@ -37,7 +37,8 @@ class Chance {
 // in order.
 class DropoutCache {
    public:
-    static constexpr std::size_t kMaxBytes = PhraseCache::kMaxBytes;
+    // Longer words, such as clauses of Chinese, rarely repeat with the same decisions.
+    static constexpr std::size_t kMaxBytes = 24;
 
     // About a merge. `place`: where it is in the word, if that matters to who decides.
     struct Decision {

@@ -59,8 +59,10 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             if (unigram_)
                 unigram_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.random, scratch.unigram,
                                       ids);
-            else
+            else if (stretch.size <= bpe::DropoutCache::kMaxBytes)
                 bpe_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.dropout, scratch.bpe, ids);
+            else
+                bpe_->sample(text, stretch.size, line.start, samples.dropout, scratch.bpe, ids);
             return;
         case Stretch::Kind::kStrangers:  // are not told apart here
         case Stretch::Kind::kOther:

@@ -226,12 +226,14 @@ class Model:
         end = len(text)
         while end:
             left = next(numbers)
+            begin = last[end][-1][1]
             for way, start in last[end]:
                 left -= math.exp(way - sums[end])
                 if left < 0:
+                    begin = start
                     break
-            parts.append(text[start:end])
-            end = start
+            parts.append(text[begin:end])
+            end = begin
         return parts[::-1]
 
     def segments(self, text: str) -> Iterator[str]:

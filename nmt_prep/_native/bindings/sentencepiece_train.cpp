@@ -59,6 +59,7 @@ auto covered(TrainingText& text, const std::vector<std::uint32_t>& required, flo
             found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
     }
     std::vector<std::pair<std::uint32_t, std::int64_t>> characters;
+    characters.reserve(found.size());
     for (const auto& [point, count] : found) characters.emplace_back(point, count);
     return characters;
 }

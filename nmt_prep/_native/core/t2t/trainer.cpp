@@ -159,7 +159,7 @@ class Trainer::Passes {
         const TokenText& tokens = trainer.tokens_;
         const std::size_t parts = tokens.text.size() < kParallelFrom
                                       ? 1
-                                      : std::min(threads, std::max(kParts, 2 * tokens.text.size() / tree_.size()));
+                                      : std::min(threads, std::max(kParts, tokens.text.size() / tree_.size()));
         for (std::size_t part = 1; part <= parts; ++part)
             part_ends_.push_back(static_cast<std::size_t>(
                 std::ranges::lower_bound(tokens.ends, tokens.text.size() * part / parts) - tokens.ends.begin()));

@@ -74,19 +74,22 @@ except ImportError as error:
     assert python(program) == "MissingPackageError nmt_prep.torch needs torch: pip install 'nmt-prep[torch]'\n"
 
 
-def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(repository: Path) -> None:
+def test_without_sentencepiece_a_config_that_trains_with_it_is_refused(repository: Path, tmp_path: Path) -> None:
+    config = (repository / "configs" / "toy-sentencepiece.yaml").read_text()
+    path = tmp_path / "config.yaml"
+    path.write_text(config.replace("model_type: unigram", "options: {split_by_whitespace: false}"))
     program = f"""
 import sys
 sys.modules["sentencepiece"] = None
 import nmt_prep
 try:
-    nmt_prep.load_config({str(repository / "configs" / "toy-sentencepiece.yaml")!r})
+    nmt_prep.load_config({str(path)!r})
 except nmt_prep.NmtPrepError as error:
     print(error)
 """
     assert python(program).endswith(
-        "  vocab (line 17): training a SentencePiece unigram model needs sentencepiece: "
-        "pip install 'nmt-prep[sentencepiece]'\n"
+        "  vocab (line 17): training a SentencePiece unigram model with split_by_whitespace: false needs "
+        "sentencepiece: pip install 'nmt-prep[sentencepiece]'\n"
     )
 
 

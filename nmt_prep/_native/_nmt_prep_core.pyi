@@ -218,6 +218,7 @@ class SentencePieceTrainingText:
         delimiter: str,
         longest_line: int,
         most_lines: int,
+        mark_finals: bool = False,
     ) -> None: ...
     def add(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], threads: int) -> None: ...
     @property
@@ -230,6 +231,28 @@ class SentencePieceTrainingText:
     def learn_bpe(
         self, options: SentencePieceOptions, characters: list[int], merges: int, progress: Callable[[int], object]
     ) -> list[str]: ...
+
+# unigram_training.cpp
+class UnigramOptions:
+    def __init__(
+        self,
+        *,
+        size: int,
+        desired_size: int,
+        seeds: int,
+        shrinking_factor: float,
+        sub_iterations: int,
+        lanes: int,
+        pieces: SentencePieceOptions,
+    ) -> None: ...
+
+def learn_unigram(
+    text: SentencePieceTrainingText,
+    options: UnigramOptions,
+    characters: list[tuple[int, int]],
+    threads: int,
+    progress: Callable[[int], object],
+) -> list[tuple[str, float]]: ...
 
 # records.cpp
 def count_ids(counts: npt.NDArray[np.int64], ids: npt.NDArray[np.int32]) -> None: ...

@@ -20,6 +20,7 @@ void bind_byte_bpe_split(nanobind::module_& module);
 void bind_byte_bpe(nanobind::module_& module);
 void bind_sentencepiece(nanobind::module_& module);
 void bind_sentencepiece_training(nanobind::module_& module);
+void bind_unigram_training(nanobind::module_& module);
 void bind_records(nanobind::module_& module);
 void bind_batches(nanobind::module_& module);
 void bind_outputs(nanobind::module_& module);

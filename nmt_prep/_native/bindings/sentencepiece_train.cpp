@@ -28,7 +28,7 @@ using FloatArray = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::devic
 void make_text(TrainingText* place, const nb::bytes& charsmap, bool add_dummy_prefix, bool remove_extra_whitespaces,
                bool whitespace_is_suffix, bool split_by_whitespace, bool whitespace_only_pieces,
                std::vector<std::string> separate, std::string delimiter, std::size_t longest_line,
-               std::size_t most_lines) {
+               std::size_t most_lines, bool mark_finals) {
     TextRules rules;
     rules.normalizer.charsmap.assign(charsmap.c_str(), charsmap.size());
     rules.normalizer.add_dummy_prefix = add_dummy_prefix;
@@ -40,6 +40,7 @@ void make_text(TrainingText* place, const nb::bytes& charsmap, bool add_dummy_pr
     rules.delimiter = std::move(delimiter);
     rules.longest_line = longest_line;
     rules.most_lines = most_lines;
+    rules.mark_finals = mark_finals;
     new (place) TrainingText(rules);
 }
 
@@ -113,7 +114,7 @@ void bind_sentencepiece_training(nb::module_& module) {
         .def("__init__", &make_text, nb::arg("charsmap"), nb::arg("add_dummy_prefix"),
              nb::arg("remove_extra_whitespaces"), nb::arg("whitespace_is_suffix"), nb::arg("split_by_whitespace"),
              nb::arg("whitespace_only_pieces"), nb::arg("separate"), nb::arg("delimiter"), nb::arg("longest_line"),
-             nb::arg("most_lines"))
+             nb::arg("most_lines"), nb::arg("mark_finals") = false)
         .def("add", &add, nb::arg("data"), nb::arg("offsets"), nb::arg("threads"))
         .def_prop_ro("lines", &TrainingText::lines)
         .def_prop_ro("too_long", &TrainingText::too_long)

@@ -1,4 +1,4 @@
-"""Trains SentencePiece BPE models with the native core: the same pieces and scores as the library, and the same file.
+"""Trains SentencePiece BPE and unigram models with the native core, to the bytes of the library's file.
 
 Lines are normalised and divided into words as they are read, and only the distinct words are kept.
 """
@@ -16,6 +16,7 @@ from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.runtime import available_cores
+from nmt_prep.subwords.sentencepiece import native_unigram
 from nmt_prep.subwords.sentencepiece.memory import check_need
 from nmt_prep.subwords.sentencepiece.model_file import Pieces, PieceType, model_file, typed_settings
 from nmt_prep.subwords.sentencepiece.process import LibraryError
@@ -31,10 +32,14 @@ _DEFAULTS: Mapping[str, Any] = {
     "input_sentence_size": 0,
     "max_sentence_length": 4192,
     "max_sentencepiece_length": 16,
+    "num_sub_iterations": 2,
+    "num_threads": 16,
     "pad_piece": "<pad>",
     "pretokenization_delimiter": "",
     "remove_extra_whitespaces": True,
     "required_chars": "",
+    "seed_sentencepiece_size": 1_000_000,
+    "shrinking_factor": 0.75,
     "split_by_number": True,
     "split_by_unicode_script": True,
     "split_by_whitespace": True,
@@ -52,7 +57,7 @@ def library_reason(settings: Mapping[str, Any]) -> str | None:
     Args:
         settings: arguments of ``SentencePieceTrainer.train``.
     """
-    if settings["model_type"] != "bpe":
+    if settings["model_type"] not in ("bpe", "unigram"):
         return f"a SentencePiece {settings['model_type']} model"
     given = {**_DEFAULTS, **typed_settings(settings)}
     for name in ("auto_character_coverage", "normalization_rule_tsv", "seed_sentencepieces_file", "use_all_vocab"):
@@ -62,7 +67,7 @@ def library_reason(settings: Mapping[str, Any]) -> str | None:
         return "a SentencePiece model with shuffle_input_sentence"
     if any(character in given["required_chars"] for character in _NOT_REQUIRED):
         return "a SentencePiece model with a space or U+2585 in required_chars"
-    return None
+    return native_unigram.library_reason(given) if settings["model_type"] == "unigram" else None
 
 
 def train_natively(
@@ -98,23 +103,28 @@ def train_natively(
     size, fixed = given["vocab_size"], len(special) + len(characters)
     if fixed > size:
         raise LibraryError(f"Vocabulary size is smaller than required_chars. {size} vs {fixed}.")
-    report("step", {"step": "learning merges"})
-    merged = text.learn_bpe(
-        SentencePieceOptions(
-            longest=given["max_sentencepiece_length"],
-            split_by_script=given["split_by_unicode_script"],
-            split_by_number=given["split_by_number"],
-            split_by_whitespace=given["split_by_whitespace"],
-            split_digits=given["split_digits"],
-            whitespace_is_suffix=given["treat_whitespace_as_suffix"],
-            whitespace_only_pieces=given["allow_whitespace_only_pieces"],
-        ),
-        [point for point, _ in characters],
-        size - fixed,
-        lambda merges: report("merges", {"size": fixed + merges, "target": size}),
+    rules = SentencePieceOptions(
+        longest=given["max_sentencepiece_length"],
+        split_by_script=given["split_by_unicode_script"],
+        split_by_number=given["split_by_number"],
+        split_by_whitespace=given["split_by_whitespace"],
+        split_digits=given["split_digits"],
+        whitespace_is_suffix=given["treat_whitespace_as_suffix"],
+        whitespace_only_pieces=given["allow_whitespace_only_pieces"],
     )
-    learnt = [*merged, *(chr(point) for point, _ in characters)]
-    pieces = _numbered(special, learnt, -np.arange(len(learnt), dtype=np.float32))
+    if given["model_type"] == "unigram":
+        learnt, scores = native_unigram.learn(text, given, rules, characters, size - len(special), report)
+    else:
+        report("step", {"step": "learning merges"})
+        merged = text.learn_bpe(
+            rules,
+            [point for point, _ in characters],
+            size - fixed,
+            lambda merges: report("merges", {"size": fixed + merges, "target": size}),
+        )
+        learnt = [*merged, *(chr(point) for point, _ in characters)]
+        scores = -np.arange(len(learnt), dtype=np.float32)
+    pieces = _numbered(special, learnt, scores)
     found = len(pieces.texts)
     if given["hard_vocab_limit"] and found != size:
         raise LibraryError(f"Vocabulary size too high ({size}). Please set it to a value <= {found}.")
@@ -178,6 +188,7 @@ def _read(
         delimiter=given["pretokenization_delimiter"],
         longest_line=given["max_sentence_length"],
         most_lines=given["input_sentence_size"],
+        mark_finals=given["model_type"] == "unigram",
     )
     threads, read = available_cores(), 0
     for column in columns:

@@ -284,7 +284,7 @@ def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -
     ("options", "reason"),
     [
         ({}, None),
-        ({"model_type": "unigram"}, "a SentencePiece unigram model"),
+        ({"model_type": "word"}, "a SentencePiece word model"),
         ({"model_type": "char"}, "a SentencePiece char model"),
         ({"auto_character_coverage": True}, "a SentencePiece model with auto_character_coverage"),
         ({"auto_character_coverage": "no"}, None),
@@ -307,8 +307,8 @@ def test_the_library_is_only_needed_for_what_it_trains(monkeypatch: pytest.Monke
     monkeypatch.setattr("nmt_prep.runtime.find_spec", lambda name: None)
     trained = SentencePieceTokenizer.train(LINES, 60, model_type="bpe")
     assert trained.decode(trained.encode("lower")) == "lower"
-    with pytest.raises(MissingPackageError, match="training a SentencePiece unigram model needs sent"):
-        SentencePieceTokenizer.train(LINES, 60)
+    with pytest.raises(MissingPackageError, match="training a SentencePiece char model needs sent"):
+        SentencePieceTokenizer.train(LINES, 60, model_type="char")
 
 
 def test_too_little_memory_is_refused_while_lines_are_read() -> None:

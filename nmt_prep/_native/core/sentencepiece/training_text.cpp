@@ -66,7 +66,7 @@ std::size_t TrainingText::take(const TextView& text) {
     for (std::size_t i = 0; i < text.lines; ++i) {
         if (kept == rules_.most_lines) return i;
         const std::size_t size = stripped(text.line(i), text.size(i));
-        kept += size > 0 && size <= rules_.longest_line && !has_uncovered(text.line(i), size);
+        kept += is_kept(text.line(i), size);
     }
     return text.lines;
 }
@@ -75,12 +75,12 @@ void TrainingText::add(const TextView& text, std::size_t threads, const Poll& po
     const TextView taken{text.data, text.offsets, take(text)};
     tables_.resize(std::max({tables_.size(), threads, std::size_t{1}}));
     std::vector<Scratch> scratch(tables_.size());
-    std::atomic<std::size_t> lines = 0, too_long = 0;
+    std::atomic<std::size_t> lines = 0, too_long = 0, empty = 0;
     const std::vector<std::size_t> bounds = cut_lines(taken, kRunBytes);
     parallel_for(bounds.size() - 1, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         check_lines(taken, bounds[run], bounds[run + 1]);
-        std::size_t own_lines = 0, own_too_long = 0;
+        std::size_t own_lines = 0, own_too_long = 0, own_empty = 0;
         for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
             const std::uint8_t* const line = taken.line(i);
             const std::size_t size = stripped(line, taken.size(i));
@@ -89,21 +89,64 @@ void TrainingText::add(const TextView& text, std::size_t threads, const Poll& po
             own_too_long += long_line;
             if (!long_line && has_uncovered(line, size)) continue;
             ++own_lines;
-            if (!long_line) add_line(line, size, scratch[thread], tables_[thread]);
+            if (!long_line) own_empty += !add_line(line, size, scratch[thread], tables_[thread]);
         }
         lines += own_lines;
         too_long += own_too_long;
+        empty += own_empty;
     });
+    const std::size_t kept_before = lines_ - too_long_;
     lines_ += lines;
     too_long_ += too_long;
+    empty_ += empty;
+    if (rules_.mark_finals) keep_tail(taken, kept_before);
 }
 
-void TrainingText::add_line(const std::uint8_t* line, std::size_t size, Scratch& scratch, CountTable& table) const {
+// True if a line is read; its size is without line ends.
+bool TrainingText::is_kept(const std::uint8_t* line, std::size_t size) const {
+    return size > 0 && size <= rules_.longest_line && !has_uncovered(line, size);
+}
+
+// Prepares a line at the beginning of the buffer, and returns its size.
+std::size_t TrainingText::prepared(const std::uint8_t* line, std::size_t size, Scratch& scratch) const {
     std::size_t end = normalizer_.normalize(line, size, scratch.buffer, 0);
     std::uint8_t* const text = scratch.buffer.data();
     if (!separate_.empty()) end = separated(text, end);
     if (!delimiter_.empty()) end = delimited(text, end);
-    for_each_word({chars(text), end}, rules_, [&](std::string_view word) { table.add(word, 1); });
+    return end;
+}
+
+// Counts the words of a line. Returns whether there are any.
+bool TrainingText::add_line(const std::uint8_t* line, std::size_t size, Scratch& scratch, CountTable& table) const {
+    const std::size_t end = prepared(line, size, scratch);
+    if (end == 0) return false;
+    if (rules_.mark_finals) scratch.buffer[end] = static_cast<std::uint8_t>(kFinalMark);
+    const char* const text = chars(scratch.buffer.data());
+    for_each_word({text, end}, rules_, [&](std::string_view word) {
+        const bool is_marked = rules_.mark_finals && word.data() + word.size() == text + end;
+        table.add({word.data(), word.size() + (is_marked ? 1 : 0)}, 1);
+    });
+    return true;
+}
+
+// Finds the line that the library has at the end: it fills the places of empty lines with the last ones. So with n
+// lines that are not empty, that is the first one of these from place n - 1 on. Lines before it are no longer needed.
+void TrainingText::keep_tail(const TextView& text, std::size_t kept_before) {
+    std::size_t line = lines_ - too_long_;
+    const std::size_t needed_from = line - empty_ - (line > empty_ ? 1 : 0);
+    while (!tail_.empty() && tail_.front().line < needed_from) tail_.pop_front();
+    std::deque<Tail> found;
+    Scratch scratch;
+    for (std::size_t i = text.lines; i-- > 0 && line > std::max(needed_from, kept_before);) {
+        const std::size_t size = stripped(text.line(i), text.size(i));
+        if (!is_kept(text.line(i), size)) continue;
+        --line;
+        std::string last;
+        const std::size_t end = prepared(text.line(i), size, scratch);
+        for_each_word({chars(scratch.buffer.data()), end}, rules_, [&](std::string_view word) { last = word; });
+        if (!last.empty()) found.push_front({line, std::move(last)});
+    }
+    for (Tail& each : found) tail_.push_back(std::move(each));
 }
 
 // Replaces separate texts by boundaries, at each place the longest, and returns the new size.
@@ -143,11 +186,11 @@ std::size_t TrainingText::delimited(std::uint8_t* text, std::size_t size) const 
 }
 
 std::size_t TrainingText::training_memory() const {
-    constexpr std::size_t kPerWord = 48, kPerCharacter = 16;
+    const std::size_t per_word = 48, per_character = rules_.mark_finals ? 20 : 16;
     std::size_t bytes = 0;
     for (const CountTable& table : tables_)
-        bytes += static_cast<std::size_t>(table.bytes()) + kPerWord * table.entries().size() +
-                 kPerCharacter * static_cast<std::size_t>(table.characters());
+        bytes += static_cast<std::size_t>(table.bytes()) + per_word * table.entries().size() +
+                 per_character * static_cast<std::size_t>(table.characters());
     return bytes;
 }
 
@@ -155,7 +198,7 @@ std::vector<CharacterCount> TrainingText::characters() {
     std::vector<std::int64_t> counts(kCodePoints, 0);
     for (const TokenCount& word : words().entries()) {
         const auto* at = reinterpret_cast<const std::uint8_t*>(word.token.data());
-        const std::uint8_t* const end = at + word.token.size();
+        const std::uint8_t* const end = at + word.token.size() - (word.token.back() == kFinalMark ? 1 : 0);
         while (at != end) counts[next_utf8(at)] += word.count;
     }
     counts[kSpacePoint] += std::exchange(counts[' '], 0);

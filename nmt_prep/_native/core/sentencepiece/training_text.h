@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +29,11 @@ struct TextRules {
     std::string delimiter;                // becomes a boundary as well; may be empty
     std::size_t longest_line = 4192;      // bytes; longer lines are skipped
     std::size_t most_lines = 0;           // lines after so many are ignored; 0 for no limit
+    bool mark_finals = false;             // kFinalMark follows the last word of a line
 };
+
+// Marks words that end a line: a byte that UTF-8 does not have.
+inline constexpr char kFinalMark = '\xFF';
 
 // A character and how often it occurs.
 using CharacterCount = std::pair<char32_t, std::int64_t>;
@@ -51,7 +56,10 @@ class TrainingText {
     // All distinct words with their counts, in unspecified order. Valid until the next `add` or `release`.
     const CountTable& words() { return join_tables(tables_); }
 
-    // Estimates the bytes of memory that training a BPE model from the words takes.
+    // Returns the last word of the last line, without its mark. Requires words and marks.
+    const std::string& last_word() const { return tail_.front().word; }
+
+    // Estimates the bytes of memory that training from the words takes: a unigram model with marks, else a BPE model.
     std::size_t training_memory() const;
 
     // Frees the words.
@@ -65,8 +73,16 @@ class TrainingText {
     struct Scratch {
         std::vector<std::uint8_t> buffer;
     };
+    // The last word of a line; lines are numbered without those that are skipped.
+    struct Tail {
+        std::size_t line;
+        std::string word;
+    };
     std::size_t take(const TextView& text);
-    void add_line(const std::uint8_t* line, std::size_t size, Scratch& scratch, CountTable& table) const;
+    bool is_kept(const std::uint8_t* line, std::size_t size) const;
+    std::size_t prepared(const std::uint8_t* line, std::size_t size, Scratch& scratch) const;
+    bool add_line(const std::uint8_t* line, std::size_t size, Scratch& scratch, CountTable& table) const;
+    void keep_tail(const TextView& text, std::size_t kept_before);
     std::size_t separated(std::uint8_t* text, std::size_t size) const;
     std::size_t delimited(std::uint8_t* text, std::size_t size) const;
 
@@ -78,6 +94,8 @@ class TrainingText {
     std::vector<CountTable> tables_;  // one per thread
     std::size_t lines_ = 0;
     std::size_t too_long_ = 0;
+    std::size_t empty_ = 0;  // lines that were empty after they were normalised
+    std::deque<Tail> tail_;
 };
 
 // Calls visit(string_view) for each word of a normalised text.

@@ -1,0 +1,58 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "sentencepiece/training_text.h"
+#include "sentencepiece/unigram_training/trainer.h"
+#include "sentencepiece/unigram_training/words.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using sentencepiece::CharacterCount;
+using sentencepiece::PieceOptions;
+using sentencepiece::TrainingText;
+using sentencepiece::TrainingWords;
+using sentencepiece::UnigramOptions;
+
+void make_options(UnigramOptions* place, std::size_t size, std::size_t desired_size, std::size_t seeds,
+                  float shrinking_factor, int sub_iterations, std::size_t lanes, const PieceOptions& pieces) {
+    new (place) UnigramOptions{size, desired_size, seeds, shrinking_factor, sub_iterations, lanes, pieces};
+}
+
+// Returns pieces and scores, the best ones first. `characters`: as of `covered`. Frees the words of the text.
+std::vector<std::pair<std::string, float>> learn_unigram(
+    TrainingText& text, const UnigramOptions& options,
+    const std::vector<std::pair<std::uint32_t, std::int64_t>>& characters, std::size_t threads,
+    const nb::callable& progress) {
+    SignalPoll poll;
+    const auto report = [&](std::size_t pieces) {
+        const nb::gil_scoped_acquire locked;
+        progress(pieces);
+    };
+    std::vector<char32_t> points;
+    std::vector<CharacterCount> required;
+    for (const auto& [point, count] : characters) {
+        points.push_back(point);
+        required.emplace_back(point, count);
+    }
+    const nb::gil_scoped_release unlocked;
+    const TrainingWords words = sentencepiece::read_words(text.words(), points, text.last_word());
+    text.release();
+    return sentencepiece::train_unigram(words, required, options, threads, poll, report);
+}
+
+}  // namespace
+
+void bind_unigram_training(nb::module_& module) {
+    nb::class_<UnigramOptions>(module, "UnigramOptions")
+        .def("__init__", &make_options, nb::kw_only(), nb::arg("size"), nb::arg("desired_size"), nb::arg("seeds"),
+             nb::arg("shrinking_factor"), nb::arg("sub_iterations"), nb::arg("lanes"), nb::arg("pieces"));
+    module.def("learn_unigram", &learn_unigram, nb::arg("text"), nb::arg("options"), nb::arg("characters"),
+               nb::arg("threads"), nb::arg("progress"));
+}
+
+}  // namespace nmt_prep

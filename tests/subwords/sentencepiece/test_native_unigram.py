@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import gzip
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText, UnigramOptions, learn_unigram
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nmt_prep.columns import TextColumn
+from nmt_prep.errors import TrainingError
+from nmt_prep.subwords.sentencepiece.native_training import library_reason
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.reference import sentencepiece_training as rules_twin
+from tests.reference import sentencepiece_unigram_training as twin
+from tests.reference.sentencepiece_training import SPACE
+from tests.subwords.sentencepiece.test_native_training import LINES, SETTINGS, by_library, natively, pieces, same
+
+UNIGRAM: dict[str, Any] = {"model_type": "unigram"}
+CORPORA = Path(__file__).parents[4] / "shared" / "corpora"
+
+
+def test_pieces_and_scores() -> None:
+    model = natively(["abab abab abc", "abc ab"], vocab_size=11, **UNIGRAM)
+    assert [(piece, round(score, 4)) for piece, score in pieces(model)[4:]] == [
+        (f"{SPACE}ab", -0.95),
+        ("c", -1.4497),
+        (SPACE, -1.4498),
+        ("b", -1.4499),
+        ("ab", -1.45),
+        ("a", -1.45),
+        (f"{SPACE}abc", -1.45),
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"vocab_size": 500},
+        {"vocab_size": 500, "hard_vocab_limit": False},
+        {"vocab_size": 10},
+        {"vocab_size": 320, "byte_fallback": True},
+        {"split_digits": True},
+        {"split_by_number": False, "split_by_unicode_script": False},
+        {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+        {"max_sentencepiece_length": 3},
+        {"character_coverage": 0.98},
+        {"required_chars": "xyz日\0"},
+        {"control_symbols": "<a>,<b>", "user_defined_symbols": ["low", 'x"y,z', "new"]},
+        {"pretokenization_delimiter": "ow"},
+        {"normalization_rule_name": "identity"},
+        {"max_sentence_length": 17},
+        {"num_threads": 3, "num_sub_iterations": 1, "shrinking_factor": 0.6},
+        {"seed_sentencepiece_size": 20},
+        {"seed_sentencepiece_size": 0},
+    ],
+)
+def test_same_file_as_the_library(options: dict[str, Any]) -> None:
+    same(LINES, **{"vocab_size": 38, **UNIGRAM, **options})
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        [" ", "\u3000"],
+        ["ab ab", " ", "abc ab", "", "ab abc"],  # the library moves the last lines to the places of empty ones
+        ["a" * 40, "-" * 60 + " " + "-" * 60],  # many segmentations have equal scores
+        ["a\x1fb a\x1fb", "<s> <s>a</s>", "<unk> a"],
+        ["ひらがなカタカナー漢字 ひらがなカタカナー漢字", "𠀀𠀁 𠀀𠀁 e\u0301 e\u0301"],
+    ],
+)
+def test_same_file_for_difficult_text(lines: list[str]) -> None:
+    same(lines, vocab_size=60, hard_vocab_limit=False, character_coverage=1.0, **UNIGRAM)
+
+
+characters = st.sampled_from([*"aaabb", "c", "1", "2", " ", " ", "é", "日", "本", "カ", "ー", "\u0301", "\x1f"])
+texts = st.lists(st.text(characters, max_size=25), max_size=8)
+library_options = st.fixed_dictionaries(
+    {"vocab_size": st.integers(12, 40)},
+    optional={
+        **dict.fromkeys(("split_digits", "split_by_number", "split_by_unicode_script"), st.booleans()),
+        **dict.fromkeys(("allow_whitespace_only_pieces", "remove_extra_whitespaces"), st.booleans()),
+        "character_coverage": st.sampled_from([0.98, 1.0]),
+        "max_sentencepiece_length": st.sampled_from([1, 2, 5, 40]),
+        "num_threads": st.sampled_from([1, 2, 16]),
+        "num_sub_iterations": st.integers(1, 3),
+        "shrinking_factor": st.sampled_from([0.5, 0.7, 0.95]),
+        "seed_sentencepiece_size": st.sampled_from([0, 15, 1000]),
+        "user_defined_symbols": st.lists(st.sampled_from(["ab", "aba", "é"]), unique=True),
+        "required_chars": st.text(st.sampled_from("abxy日"), max_size=3),
+        "normalization_rule_name": st.sampled_from(["nmt_nfkc", "identity"]),
+    },
+)
+
+
+@given(texts, library_options)
+@settings(max_examples=20, deadline=None)
+def test_same_as_the_library_for_random_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
+
+
+@pytest.mark.slow
+@given(st.lists(st.text(characters, max_size=80), max_size=30), library_options)
+@settings(max_examples=2000, deadline=None)
+def test_same_as_the_library_for_much_random_text(lines: list[str], options: dict[str, Any]) -> None:
+    same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
+
+
+def read_corpus(name: str) -> list[str]:
+    """Returns the lines of a text, or skips the test."""
+    if not CORPORA.is_dir():
+        pytest.skip(f"needs the corpora of {CORPORA}")
+    if name == "m30k.de":
+        data = gzip.decompress((CORPORA / "multi30k-ende" / "train.de.gz").read_bytes())
+    else:
+        with tarfile.open(CORPORA / "wmt22-enzh" / "training-parallel-general-v22.tgz") as archive:
+            member = next(each for each in archive.getmembers() if each.name.endswith(f".{name}"))
+            file = archive.extractfile(member)
+            assert file is not None
+            data = file.read()
+    return data.decode().split("\n")[:-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["en", "zh", "m30k.de"])
+@pytest.mark.parametrize("size", [8000, 16000])
+def test_same_file_for_a_corpus(name: str, size: int) -> None:
+    same(read_corpus(name), vocab_size=size, **UNIGRAM)
+
+
+def learn(
+    lines: list[str], rules: rules_twin.Options, covered: str, options: twin.Options
+) -> tuple[list[tuple[str, float]], dict[str, int]]:
+    """Returns what the core learns, and the counts of the covered characters."""
+    text = SentencePieceTrainingText(
+        charsmap=b"",
+        add_dummy_prefix=True,
+        remove_extra_whitespaces=False,
+        whitespace_is_suffix=False,
+        split_by_whitespace=True,
+        whitespace_only_pieces=False,
+        separate=[],
+        delimiter="",
+        longest_line=1000,
+        most_lines=0,
+        mark_finals=True,
+    )
+    column = TextColumn.from_strings(lines)
+    text.add(column.data, column.offsets, 2)
+    required = [(point, count) for point, count in text.covered([], 1.0) if chr(point) in covered]
+    native = UnigramOptions(
+        size=options.size,
+        desired_size=options.desired_size,
+        seeds=options.seeds,
+        shrinking_factor=options.shrinking_factor,
+        sub_iterations=options.sub_iterations,
+        lanes=options.lanes,
+        pieces=SentencePieceOptions(
+            longest=rules.max_sentencepiece_length,
+            split_by_script=rules.split_by_unicode_script,
+            split_by_number=rules.split_by_number,
+            split_by_whitespace=True,
+            split_digits=rules.split_digits,
+            whitespace_is_suffix=False,
+            whitespace_only_pieces=False,
+        ),
+    )
+    learnt = learn_unigram(text, native, required, 2, lambda _: None)
+    return learnt, {chr(point): count for point, count in required}
+
+
+def script_of(character: str) -> str:
+    return {"日": "Han", "カ": "Katakana", "\u0301": "Inherited", "a": "Latin", "b": "Latin"}.get(character, "Common")
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from([*"aaabb", "1", " ", " ", "日", "カ", "\u0301"]), min_size=1, max_size=14),
+        min_size=1,
+        max_size=6,
+    ),
+    st.builds(rules_twin.Options, st.integers(1, 6), st.booleans(), st.booleans(), st.just(True), st.booleans()),
+    st.sampled_from([f"ab1日カ\u0301{SPACE}", f"ab1{SPACE}", f"b日{SPACE}"]),
+    st.builds(
+        twin.Options,
+        size=st.integers(8, 20),
+        desired_size=st.integers(8, 12),
+        seeds=st.integers(3, 60),
+        shrinking_factor=st.sampled_from([0.5, 0.75]),
+        sub_iterations=st.integers(1, 2),
+        lanes=st.sampled_from([1, 2, 16]),
+    ),
+)
+@example(["aaaaaaaa", "aaaaaaaaaaaa"], rules_twin.Options(), f"a{SPACE}", twin.Options(9, 9, 60))
+@settings(max_examples=25, deadline=None)
+def test_same_as_the_readable_twin(
+    lines: list[str], rules: rules_twin.Options, covered: str, options: twin.Options
+) -> None:
+    learnt, required = learn(lines, rules, covered, options)
+    sentences = [
+        "".join(each if each in covered else twin.UNCOVERED for each in f" {line}".replace(" ", SPACE))
+        for line in lines
+    ]
+    expected = twin.train(sentences, required, lambda piece: rules_twin.is_piece(piece, rules, script_of), options)
+    assert learnt == expected
+
+
+def test_same_bytes_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{number} lines of text, the {number % 7}th" for number in range(5000)] + ["", " "] * 50
+    models = []
+    for threads in (1, 2, 5):
+        for module in ("native_training", "native_unigram"):
+            monkeypatch.setattr(f"nmt_prep.subwords.sentencepiece.{module}.available_cores", lambda n=threads: n)
+        models.append(natively(lines, vocab_size=200, **UNIGRAM))
+    assert isinstance(models[0], bytes)
+    assert models[0] == models[1] == models[2] == by_library(lines, vocab_size=200, **UNIGRAM)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, None),
+        ({"split_by_whitespace": False}, "a SentencePiece unigram model with split_by_whitespace: false"),
+        ({"treat_whitespace_as_suffix": True}, "a SentencePiece unigram model with treat_whitespace_as_suffix"),
+        ({"add_dummy_prefix": "false"}, "a SentencePiece unigram model with add_dummy_prefix: false"),
+        (
+            {"user_defined_symbols": ["a", f"{SPACE}b"]},
+            "a SentencePiece unigram model with a reserved piece that begins with a space",
+        ),
+        ({"seed_sentencepieces_file": "seeds.tsv"}, "a SentencePiece model with seed_sentencepieces_file"),
+    ],
+)
+def test_reasons_for_the_library(options: dict[str, Any], reason: str | None) -> None:
+    assert library_reason({**SETTINGS, **UNIGRAM, **options}) == reason
+
+
+def test_too_little_memory_is_refused_while_lines_are_read() -> None:
+    with pytest.raises(TrainingError, match=r"need .* to train a unigram model from, but 1.0 kB are allowed"):
+        SentencePieceTokenizer.train(LINES, 60, memory=1000)

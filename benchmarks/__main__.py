@@ -48,7 +48,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "bpe_patterns": Benchmark(("--repeat", "3")),
     "bpe_train": Benchmark(shown=("English", "Chinese")),
     "sentencepiece_encode": Benchmark(shown=("English", "Chinese")),
-    "sentencepiece_train": Benchmark(),
+    "sentencepiece_train": Benchmark(("--sizes", "8000"), ("English", "Chinese")),
     "clean": Benchmark(),
     "dedup": Benchmark(("--pairs", "5000000")),
     "language_identification": Benchmark(shown=("captions en", "news en-de de")),

@@ -1,6 +1,6 @@
 """Compares SentencePiece training by nmt_prep and the sentencepiece library: same text, same options, same bytes.
 
-    python -m benchmarks.sentencepiece_train [--model-type bpe] [--sizes 8000 32000] [--copies 1] [train.en …]
+    python -m benchmarks.sentencepiece_train [--model-types bpe unigram] [--sizes 8000 32000] [--copies 1] [train.en …]
 
 Each training runs in a process of its own, from lines in memory; its peak of memory counts from there. The bytes of the
 model files are compared, then pieces and scores. The default texts are the real corpora beside the checkout, or toy
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import multiprocessing
 import sys
 from collections.abc import Callable
@@ -33,7 +34,7 @@ class Training(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("text", nargs="*", type=Path, help="text files, gzipped or not, one sentence per line")
-    parser.add_argument("--model-type", choices=("bpe", "unigram"), default="bpe")
+    parser.add_argument("--model-types", nargs="+", choices=("bpe", "unigram"), default=["bpe", "unigram"])
     parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 32_000], help="sizes of the vocabulary")
     parser.add_argument("--copies", type=int, default=1, help="copies of the text, numbered from the second on")
     parser.add_argument("--repeat", type=int, default=2, help="trainings of each package; the quickest counts")
@@ -41,27 +42,31 @@ def main() -> int:
     same = True
     for name, lines in texts(arguments.text).items():
         repeated = [f"{line} {copy}" if copy else line for copy in range(arguments.copies) for line in lines]
-        size_in_bytes = megabytes(repeated) * 1e6
-        for size in arguments.sizes:
-            settings = {"vocab_size": size, "model_type": arguments.model_type, "hard_vocab_limit": False}
-            ours, theirs = (
-                [in_a_process(train, repeated, settings) for _ in range(arguments.repeat)]
-                for train in (train_ours, train_theirs)
-            )
-            agreement = compared(ours[0].model, theirs[0].model)
-            same &= agreement == "same bytes"
-            fast, slow = (best([run.spent for run in runs]) for runs in (ours, theirs))
-            memory, their_memory = (min(run.memory for run in runs) / size_in_bytes for runs in (ours, theirs))
-            what = f"SentencePiece {arguments.model_type} training, {name}, {size_in_bytes / 1e6:.1f} MB, {size} pieces"
-            record(Figure(f"{what}, {agreement}", "s", [fast], with_version("sentencepiece"), [slow]))
-            print(
-                f"{what}: nmt_prep {fast.clock:.2f} s, sentencepiece {slow.clock:.2f} s, "
-                f"{slow.clock / fast.clock:.1f} times as fast; processor time {fast.processor:.2f} s, "
-                f"{slow.processor:.2f} s, {slow.processor / fast.processor:.1f} times; memory {memory:.1f}, "
-                f"{their_memory:.1f} bytes a byte of text; {agreement}",
-                flush=True,
-            )
+        for kind, size in itertools.product(arguments.model_types, arguments.sizes):
+            settings = {"vocab_size": size, "model_type": kind, "hard_vocab_limit": False}
+            same &= compare(name, repeated, settings, arguments.repeat)
     return 0 if same else 1
+
+
+def compare(name: str, lines: list[str], settings: dict[str, Any], repeat: int) -> bool:
+    """Prints and records the times of both packages; returns True if the models are the same bytes."""
+    ours, theirs = (
+        [in_a_process(train, lines, settings) for _ in range(repeat)] for train in (train_ours, train_theirs)
+    )
+    agreement = compared(ours[0].model, theirs[0].model)
+    fast, slow = (best([run.spent for run in runs]) for runs in (ours, theirs))
+    size = megabytes(lines)
+    memory, their_memory = (min(run.memory for run in runs) / size / 1e6 for runs in (ours, theirs))
+    what = f"SentencePiece {settings['model_type']} training, {name}, {size:.1f} MB, {settings['vocab_size']:,} pieces"
+    record(Figure(f"{what}, all cores, {agreement}", "s", [fast], with_version("sentencepiece"), [slow]))
+    print(
+        f"{what}: nmt_prep {fast.clock:.2f} s, sentencepiece {slow.clock:.2f} s, "
+        f"{slow.clock / fast.clock:.1f} times as fast; processor time {fast.processor:.2f} s, "
+        f"{slow.processor:.2f} s, {slow.processor / fast.processor:.1f} times; memory {memory:.1f}, "
+        f"{their_memory:.1f} bytes a byte of text; {agreement}",
+        flush=True,
+    )
+    return agreement == "same bytes"
 
 
 def in_a_process(train: Any, lines: list[str], settings: dict[str, Any]) -> Training:

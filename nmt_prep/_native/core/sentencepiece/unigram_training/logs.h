@@ -25,7 +25,7 @@ class FloatLogs {
         const std::array<double, 5>& c = softplus_[static_cast<std::size_t>(step)];
         const double t2 = t * t;
         const double over = c[0] + c[1] * t + t2 * (c[2] + c[3] * t + c[4] * t2);
-        const double wide = static_cast<double>(high);
+        const auto wide = static_cast<double>(high);
         const auto low_end = static_cast<float>(wide + (over - kSumError));
         const auto high_end = static_cast<float>(wide + (over + kSumError));
         return low_end == high_end ? low_end : exact_sum(x, y);
@@ -34,14 +34,14 @@ class FloatLogs {
     // Adds weight * exp(x) to a sum.
     void add_exp(float& sum, float weight, float x) const {
         const auto wide = static_cast<double>(x);
-        const double before = static_cast<double>(sum);
+        const auto before = static_cast<double>(sum);
         if (!(wide > kTiny && wide < kLarge)) return add_exact_exp(sum, weight, x);
         const double scaled = wide * kPerOctave;
         const auto step = static_cast<std::int64_t>(scaled + (kBias + 0.5)) - static_cast<std::int64_t>(kBias);
         const double r = wide - static_cast<double>(step) * kStepSize;
         const double r2 = r * r;
-        const double power = std::bit_cast<double>(powers_[static_cast<std::size_t>(step & (kPowers - 1))] +
-                                                   (static_cast<std::uint64_t>(step >> kPowerBits) << 52));
+        const auto power = std::bit_cast<double>(powers_[static_cast<std::size_t>(step & (kPowers - 1))] +
+                                                 (static_cast<std::uint64_t>(step >> kPowerBits) << 52));
         const double added =
             static_cast<double>(weight) * (power + power * (r + r2 * (0.5 + r * (1.0 / 6) + r2 * (1.0 / 24))));
         const double error = added * kExpError;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <span>
 
 #include "text/parallel.h"
@@ -55,7 +56,11 @@ struct Search {
     std::vector<std::uint32_t> block_words;  // the word of the first symbol of each block
 
     Search(const TrainingWords& words, const PieceRules& piece_rules)
-        : text(words), rules(piece_rules), symbols(1), bits(std::bit_width(words.alphabet.size())), packed(64 / bits) {
+        : text(words),
+          rules(piece_rules),
+          symbols(1),
+          bits(static_cast<int>(std::bit_width(words.alphabet.size()))),
+          packed(64 / bits) {
         for (const char32_t point : words.alphabet)
             symbols.push_back({rules.shape(point), lead_of(point), bytes_of(point)});
         std::uint32_t word = 0;
@@ -247,9 +252,9 @@ std::vector<Candidate> find_candidates(const TrainingWords& text, const PieceRul
         std::vector<Candidate>().swap(some);
     }
     const std::size_t kept = std::min(most, all.size());
-    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end());
+    std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(kept), std::less<>());
     all.resize(kept);
-    std::sort(all.begin(), all.end());
+    std::ranges::sort(all, std::less<>());
     return all;
 }
 

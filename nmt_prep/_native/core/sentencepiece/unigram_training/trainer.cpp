@@ -20,7 +20,10 @@ constexpr std::size_t kPollEvery = 1024;
 // The logarithmic derivative of the gamma function, by the library's series.
 double digamma(double x) {
     double result = 0;
-    for (; x < 7; ++x) result -= 1 / x;
+    while (x < 7) {
+        result -= 1 / x;
+        ++x;
+    }
     x -= 1.0 / 2.0;
     const double xx = 1.0 / x;
     const double xx2 = xx * xx;

@@ -31,7 +31,7 @@ class Reader {
         std::ranges::fill(symbol_of_, static_cast<std::uint32_t>(uncovered + 1));
         for (std::size_t i = 0; i < alphabet_.size(); ++i) symbol_of_[alphabet_[i]] = static_cast<std::uint32_t>(i + 1);
         symbol_of_[' '] = symbol_of_[kSpacePoint];
-        bits_ = std::bit_width(alphabet_.size());
+        bits_ = static_cast<int>(std::bit_width(alphabet_.size()));
     }
 
     TrainingWords read(const CountTable& table, std::string_view last) {

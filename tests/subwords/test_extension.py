@@ -102,7 +102,13 @@ class CharacterDialect(Dialect[CharacterVocab]):
             raise TrainingError("vocab.lower is not supported")
 
     def train(
-        self, text: TextCounts | Lines, options: CharacterVocab, *, progress: ProgressCallback | None, memory: int
+        self,
+        text: TextCounts | Lines,
+        options: CharacterVocab,
+        *,
+        progress: ProgressCallback | None,
+        threads: int,
+        memory: int,
     ) -> CharacterTokenizer:
         assert not isinstance(text, TextCounts)
         found = Counter(

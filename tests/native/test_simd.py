@@ -26,7 +26,7 @@ from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from tests.reference import byte_bpe, fixes, near, records, t2t
 from tests.reference.utf8 import first_invalid
 
-LEVELS = ["scalar", "sse4.2", "avx2", "avx512"]
+LEVELS = ["scalar", "sse4.2", "avx2"]
 # Long enough for blocks of 64 bytes and what is left after them.
 TEXT = st.text(st.sampled_from("aZ09 _'-\u00a0éñЖп中国日本。가😀\U0010ffff"), max_size=150)
 each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)

@@ -9,10 +9,7 @@ Simd simd_of_processor() noexcept {
         __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
     if (!sse42) return Simd::kScalar;
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-    if (!avx2) return Simd::kSse42;
-    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    return avx512 ? Simd::kAvx512 : Simd::kAvx2;
+    return avx2 ? Simd::kAvx2 : Simd::kSse42;
 #else
     return Simd::kScalar;
 #endif

@@ -45,7 +45,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "t2t_vocabulary": Benchmark(("--threads", "2")),
     "t2t_encode": Benchmark(shown=("multi30k.en", ".zh")),
     "bpe_encode": Benchmark(shown=("English", "Chinese")),
-    "bpe_patterns": Benchmark(("--repeat", "3")),
+    "bpe_patterns": Benchmark(("--repeat", "3"), ("GPT-2", "cl100k", "o200k", "Llama 3", "Qwen", "DeepSeek")),
     "bpe_train": Benchmark(shown=("English", "Chinese")),
     "sentencepiece_encode": Benchmark(shown=("English", "Chinese")),
     "sentencepiece_train": Benchmark(("--sizes", "8000"), ("English", "Chinese")),
@@ -175,8 +175,8 @@ def table(runs: Mapping[str, Any]) -> str:
                 figure.what,
                 figure.peer,
                 " / ".join(amount(figure, each) for each in figure.ours),
-                " / ".join(amount(figure, each) for each in figure.theirs),
-                " / ".join(f"{digits(each.clock)} ({digits(each.processor)})" for each in figure.ratios()),
+                " / ".join(dict.fromkeys(amount(figure, each) for each in figure.theirs)),
+                " / ".join(map(ratio, figure.ratios())),
                 "" if number else f"`{command(name)}`",
             ]
             lines.append(f"| {' | '.join(cells)} |")
@@ -199,6 +199,12 @@ def amount(figure: Figure, spent: Spent) -> str:
     if speed >= 1e6:
         return f"{digits(speed / 1e6)} M {figure.unit}"
     return f"{digits(speed)} {figure.unit}"
+
+
+def ratio(found: Spent) -> str:
+    """Returns a ratio by the clock, and that by processor time where it differs."""
+    clock, processor = digits(found.clock), digits(found.processor)
+    return clock if clock == processor else f"{clock} ({processor})"
 
 
 def digits(value: float) -> str:

@@ -90,7 +90,7 @@ def report(what: str, unit: str, ours: list[Spent], theirs: list[Spent], amount:
     times = [ours[0], best(ours[1:])]
     speeds = [f"{amount / each.processor:.1f} ({peer.processor / each.processor:.1f} times)" for each in times]
     print(f"{what}: sentencepiece {amount / peer.processor:.2f} {unit}/s, nmt_prep {' / '.join(speeds)}", flush=True)
-    record(Figure(what, f"{unit}/s", times, with_version("sentencepiece"), [peer, peer], amount))
+    record(Figure(f"SentencePiece, {what}", f"{unit}/s", times, with_version("sentencepiece"), [peer, peer], amount))
 
 
 def trained(lines: list[str], size: int, kind: Literal["bpe", "unigram"]) -> bytes:

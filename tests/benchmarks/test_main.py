@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from benchmarks.__main__ import BEGIN, END, amount, digits, main, with_table
+from benchmarks.__main__ import BEGIN, END, README, RESULTS, amount, digits, main, with_table
 from benchmarks.figures import VARIABLE, Figure, Spent, best, record
 
 FIGURE = Figure(
@@ -49,7 +49,7 @@ def test_the_table_stands_between_its_markers():
         f"before\n{BEGIN}\nMeasured 2026-01-02 on CPU, 2 cores.\n\n"
         "| what | peer | nmt_prep | peer's figure | times as fast: by the clock (by processor time) | command |\n"
         "|---|---|---|---|---|---|\n"
-        "| ids, one thread | peer 1.0 | 100 MB/s / 500 MB/s | 25 MB/s / 25 MB/s | 4.0 (8.0) / 20 (20) "
+        "| ids, one thread | peer 1.0 | 100 MB/s / 500 MB/s | 25 MB/s | 4.0 (8.0) / 20 "
         "| `python -m benchmarks.records` |\n"
         "| alone |  | 3.0 s |  |  |  |\n"
         f"{END}\nafter\n"
@@ -66,3 +66,9 @@ def test_an_unknown_benchmark_is_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main()
     assert "there is no benchmark 'nonesuch'" in capsys.readouterr().err
+
+
+def test_readme_shows_the_stored_figures():
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    text = README.read_text(encoding="utf-8")
+    assert text == with_table(text, results)

@@ -30,6 +30,20 @@ class Spent(NamedTuple):
         return Spent(self.clock * factor, self.processor * factor)
 
 
+class Epoch(NamedTuple):
+    """Counts and time of an epoch of a loader; ``pairs`` is 0 where they are not counted."""
+
+    tokens: int
+    cells: int
+    spent: Spent
+    pairs: int = 0
+
+    @property
+    def padding(self) -> str:
+        """Returns the share of cells without a token, for the first column of the table."""
+        return f"padding {100 - 100 * self.tokens / self.cells:.2g} %"
+
+
 @dataclass(frozen=True)
 class Figure:
     """A row of README's table.

@@ -29,7 +29,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.figures import Figure, Spent, best, record, stopwatch
+from benchmarks.figures import Epoch, Figure, Spent, best, record, stopwatch
 from benchmarks.input_runs import read_text, vocabulary, write_run
 from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.input import BatchedInput, get_iterator, make_dataset
@@ -46,19 +46,6 @@ class Counted(NamedTuple):
     pairs: int
     tokens: int
     cells: int
-
-
-class Epoch(NamedTuple):
-    """Counts and time of an epoch."""
-
-    pairs: int
-    tokens: int
-    cells: int
-    spent: Spent
-
-    @property
-    def padding(self) -> str:
-        return f"padding {100 - 100 * self.tokens / self.cells:.2g} %"
 
 
 def table(words: dict[str, int]) -> Any:
@@ -114,7 +101,7 @@ def measure(name: str, make: Callable[[], Any], epochs: int = 1, kept: list[Any]
         f"({cpu_first:.2f} CPU) {memory:>6,} MB",
         flush=True,
     )
-    return Epoch(pairs, tokens, cells, Spent(seconds, cpu_seconds))
+    return Epoch(tokens, cells, Spent(seconds, cpu_seconds), pairs)
 
 
 def timed(make: Callable[[], Any], kept: list[Any] | None) -> tuple[Spent, Spent]:

@@ -24,13 +24,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from benchmarks.figures import Figure, Spent, record, with_version
+from benchmarks.figures import Epoch, Figure, Spent, record, with_version
 from benchmarks.input_runs import read_text, vocabulary, write_run
 from nmt_prep.batches import IdBatch, read_records
 from nmt_prep.torch import BatchedInput, Batches
@@ -73,18 +73,6 @@ def on_gpu(batch: Any) -> None:
     if isinstance(batch, dict):
         for tensor in batch.values():
             tensor.to("cuda", non_blocking=True)
-
-
-class Epoch(NamedTuple):
-    """Counts and time of an epoch."""
-
-    tokens: int
-    cells: int
-    spent: Spent
-
-    @property
-    def padding(self) -> str:
-        return f"padding {100 - 100 * self.tokens / self.cells:.2g} %"
 
 
 def measure(name: str, make: Callable[[], Iterable[Any]], tokens: int) -> Epoch:

@@ -19,7 +19,7 @@ std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t s
             return dropped;
         };
         if (const auto known = cache.find(hash, word, size, drop); !known.empty())
-            return std::copy(known.begin(), known.end(), out);
+            return std::ranges::copy(known, out).out;
     }
     spell(word, size, out);
     scratch.decisions.clear();
@@ -36,7 +36,7 @@ std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t s
 void Model::encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                      Scratch& scratch, IdBuffer& ids) const {
     const bpe::Chance chance(options.dropout);
-    if (!scratch.dropouts) scratch.dropouts.emplace();
+    if (!scratch.dropouts) scratch.dropouts = std::make_unique<bpe::DropoutCache>();
     const auto on_part = [&](const Splitter::Part& part) {
         const std::uint64_t part_key = hash_bytes(part.text, part.size);
         std::int32_t* const start = ids.room(part.size);

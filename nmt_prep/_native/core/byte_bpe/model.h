@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -62,7 +61,7 @@ class Model {
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         bpe::WordMerger word_merger;
-        std::optional<bpe::DropoutCache> dropouts;
+        std::unique_ptr<bpe::DropoutCache> dropouts;
         std::vector<bpe::DropoutCache::Decision> decisions;  // about the merges of a word
         Splitter::Scratch split;
         std::vector<std::int32_t> ids;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,7 +25,7 @@ class Bpe {
         bpe::Merger merger;
         std::vector<std::int32_t> symbols;
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
-        std::optional<bpe::DropoutCache> dropouts;
+        std::unique_ptr<bpe::DropoutCache> dropouts;
         std::vector<bpe::DropoutCache::Decision> decisions;  // about the merges of a word
     };
 

@@ -42,11 +42,9 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
     if (bpe_ && vocabulary_.has_unused) {
         // The split of an unused piece depends on the whole line.
         scratch.stretches.push_back({from, scratch.length - from, 0, Stretch::Kind::kOther, {}, {}});
-    } else if (line.samples != nullptr || bpe_) {
-        for_each_stretch<false>(begin, scratch.length - from, joints_, add);
-    } else if (!tokenizers_) {
+    } else if (line.samples == nullptr && unigram_ && !tokenizers_) {
         for_each_stretch<true>(begin, scratch.length - from, joints_, add);
-    } else if (unigram_->sums_are_exact(scratch.length - from)) {
+    } else if (line.samples != nullptr || bpe_ || unigram_->sums_are_exact(scratch.length - from)) {
         for_each_stretch<false>(begin, scratch.length - from, joints_, add);
     } else {
         for_each_pretoken(begin, scratch.length - from, vocabulary_.splits_at_spaces, add);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <utility>
 
 namespace nmt_prep::sentencepiece {
 namespace {
@@ -42,7 +43,7 @@ void LatticeSampler::set_scores(const std::vector<float>& scores, double largest
     if (words_)
         words_->clear();
     else
-        words_.emplace(kCacheBits, kCacheBytes);
+        words_ = std::make_unique<PhraseCache>(kCacheBits, kCacheBytes);
     last_.resize(std::size_t{longest} + 1);
     wide_weights_.resize(scores.size());
     weights_.assign(scores.size(), 0);
@@ -137,7 +138,7 @@ std::size_t LatticeSampler::sum_with_exponents(const Lattice& lattice, const Lat
 
 bool LatticeSampler::has(Sums sums, std::int32_t id) {
     for (std::size_t piece = sums[1]; piece < sums.size(); piece += kPieceWords)
-        if (sums[piece + 2] == static_cast<std::uint32_t>(id)) return true;
+        if (std::cmp_equal(sums[piece + 2], id)) return true;
     return false;
 }
 

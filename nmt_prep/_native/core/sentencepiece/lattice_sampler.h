@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -64,7 +65,7 @@ class LatticeSampler {
     std::vector<std::uint32_t> sums_;  // of the last run
     std::vector<std::int32_t> path_ids_;
     std::vector<std::uint32_t> path_starts_;
-    std::optional<PhraseCache> words_;
+    std::unique_ptr<PhraseCache> words_;
 };
 
 }  // namespace nmt_prep::sentencepiece

@@ -1,4 +1,5 @@
 // Samples segmentations of lines: of all (see lattice_sampler.h), of the best ones, or with BPE-dropout.
+#include <memory>
 #include <string>
 
 #include "sentencepiece/model.h"
@@ -18,7 +19,7 @@ void Model::prepare_sampling(const Sampling& sampling, Scratch& scratch) const {
     if (unigram_)
         unigram_->set_alpha(sampling.alpha, scratch.unigram);
     else if (!scratch.bpe.dropouts)
-        scratch.bpe.dropouts.emplace();
+        scratch.bpe.dropouts = std::make_unique<bpe::DropoutCache>();
 }
 
 void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {

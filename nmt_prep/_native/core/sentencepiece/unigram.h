@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sentencepiece/lattice.h"
@@ -220,7 +221,7 @@ void Unigram::add_parts_of_run(const std::uint8_t* text, std::size_t size, Scrat
         std::size_t count = 0;
         for (; at != end; at = next, ++count) {
             next = at;
-            if (static_cast<std::uint32_t>(symbols_[next_utf8(next)]) != stranger_) break;
+            if (std::cmp_not_equal(symbols_[next_utf8(next)], stranger_)) break;
         }
         if (count != 0) strangers(strange, static_cast<std::size_t>(at - strange), count);
     }

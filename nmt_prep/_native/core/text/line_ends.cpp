@@ -48,7 +48,8 @@ std::size_t space_at(const std::uint8_t* at, const std::uint8_t* end) {
 }
 
 std::size_t space_before(const std::uint8_t* begin, const std::uint8_t* end) {
-    for (std::size_t size = 1; size <= 3 && size <= static_cast<std::size_t>(end - begin); ++size) {
+    const auto most = std::min<std::size_t>(3, static_cast<std::size_t>(end - begin));
+    for (std::size_t size = 1; size <= most; ++size) {
         const std::uint8_t lead = *(end - size);
         if (lead < 0x80 || lead >= 0xC0) return space_at(end - size, end) == size ? size : 0;
     }

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import json
 import os
 import stat
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from _nmt_prep_core import block_facts
 
-from nmt_prep.artefacts import as_json, parse_json, parse_json_as, write_json
+from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError
+from nmt_prep.file_steps import FileSteps, steps_of
+from nmt_prep.typed_json import as_json, parse_json_as
 
 
 def cache_directory() -> Path:
@@ -60,69 +60,6 @@ STEP_BYTES = 1 << 20
 """Size of the steps that files of lines are counted and checked in, which bounds the search for a line."""
 
 
-@dataclass(frozen=True)
-class FileSteps:
-    """What the pass that digests a file notes of each step of it, so that later passes can divide and check it.
-
-    Attributes:
-        size: size of the file in bytes.
-        step: size of a step in bytes; the last one may be shorter.
-        newlines: number of newlines in each step.
-        hashes: a hash of 64 bits of each step, which shows that the step has not changed.
-        unended: true if the file ends in a line without a newline.
-    """
-
-    size: int
-    step: int
-    newlines: tuple[int, ...]
-    hashes: tuple[int, ...]
-    unended: bool
-
-    def of_range(self, start: int, end: int) -> StepRange:
-        """Returns the hashes of the steps that contain the bytes from ``start`` to ``end``."""
-        first = start // self.step
-        return StepRange(self.step, first, self.hashes[first : -(-end // self.step)])
-
-
-@dataclass(frozen=True)
-class StepRange:
-    """The hashes of consecutive steps of a file: the size of a step, the number of the first one, and the hashes."""
-
-    step: int
-    first: int
-    hashes: tuple[int, ...]
-
-
-def checked_steps(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
-    """Yields offset and bytes of consecutive steps of a file. The bytes are a view that the next step overwrites.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: a step is not what it was when the file was digested.
-    """
-    with path.open("rb", buffering=0) as file:
-        file.seek(steps.first * steps.step)
-        blocks = _steps(file, steps.step)
-        for number, expected in enumerate(steps.hashes, steps.first):
-            block = next(blocks, None)
-            if block is None or block_facts(block)[1] != expected:
-                raise ValueError(f"{path} has changed")
-            yield number * steps.step, block
-
-
-def _steps(file: io.FileIO, size: int) -> Iterator[memoryview]:
-    """Yields the bytes of a file in steps of ``size`` bytes. The buffer is reused."""
-    buffer = memoryview(bytearray(size))
-    filled = 0
-    while count := file.readinto(buffer[filled:]):
-        filled += count
-        if filled == size:
-            yield buffer
-            filled = 0
-    if filled:
-        yield buffer[:filled]
-
-
 def _digest_with_steps(path: Path) -> tuple[str, FileSteps]:
     """Returns the SHA-256 of a file and its steps, in one pass."""
     check_regular(path)
@@ -130,7 +67,7 @@ def _digest_with_steps(path: Path) -> tuple[str, FileSteps]:
     facts: list[tuple[int, int]] = []
     size, unended = 0, False
     with path.open("rb", buffering=0) as file:
-        for block in _steps(file, STEP_BYTES):
+        for block in steps_of(file, STEP_BYTES):
             digest.update(block)
             size += len(block)
             facts.append(block_facts(block))

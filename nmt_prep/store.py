@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nmt_prep.artefacts import parse_json, parse_json_as, write_json, writing
+from nmt_prep.artefacts import parse_json, write_json, writing
 from nmt_prep.digests import DigestCache, digest_of
+from nmt_prep.typed_json import parse_json_as
 
 _NOTES = ".notes"
 _NOTE = re.compile(r"[0-9a-f]{64}\.json")

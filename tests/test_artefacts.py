@@ -11,14 +11,12 @@ from nmt_prep.artefacts import (
     atomic_write,
     output_file,
     parse_json,
-    parse_json_as,
     remove_partial,
     write_json,
     write_json_once,
     writing,
 )
 from nmt_prep.errors import OutputError
-from nmt_prep.store import Stored
 
 
 def test_published_appears_complete_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -144,14 +142,6 @@ def test_flush_tree_flushes_everything(tmp_path: Path, monkeypatch: pytest.Monke
 def test_damaged_json_is_a_value_error(content: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_json(content)
-
-
-def test_fields_of_a_dataclass_are_checked() -> None:
-    assert parse_json_as(Stored, {"file": "a", "sha256": "b", "size": 1}) == Stored("a", "b", 1)
-    with pytest.raises(ValueError, match=r"^size: Input should be a valid integer, unable to parse string"):
-        parse_json_as(Stored, {"file": "a", "sha256": "b", "size": "x"})
-    with pytest.raises(ValueError, match=r"^sha256: Field required$"):
-        parse_json_as(Stored, {"file": "a", "size": 1})
 
 
 def test_error_names_a_damaged_decision(tmp_path: Path) -> None:

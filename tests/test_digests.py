@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from nmt_prep import digests
-from nmt_prep.digests import DigestCache, StepRange, cache_directory, checked_steps, digest_of, sha256_of
+from nmt_prep.digests import DigestCache, cache_directory, digest_of, sha256_of
+from nmt_prep.file_steps import StepRange
 from tests.reference.line_ends import hash_block
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -98,19 +98,3 @@ def test_steps_of_small_files(tmp_path: Path, content: bytes, newlines: tuple[in
     (tmp_path / "file").write_bytes(content)
     steps = DigestCache(tmp_path).steps(tmp_path / "file")
     assert (steps.size, steps.newlines, steps.unended) == (len(content), newlines, unended)
-
-
-@pytest.mark.parametrize(
-    ("content", "whole"),
-    [(b"abcdefghij", True), (b"abcdefghijk", False), (b"abcdefghi", False), (b"abcdeFghij", False)],
-)
-def test_changed_steps_are_found(tmp_path: Path, content: bytes, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(digests, "STEP_BYTES", 4)
-    file = tmp_path / "file"
-    file.write_bytes(b"abcdefghij")
-    steps = DigestCache(tmp_path).steps(file)
-    file.write_bytes(content)
-    assert [bytes(block) for _, block in checked_steps(file, steps.of_range(0, 4))] == [b"abcd"]
-    with nullcontext() if whole else pytest.raises(ValueError, match=r"file has changed"):
-        read = [(at, bytes(block)) for at, block in checked_steps(file, steps.of_range(6, 10))]
-        assert read == [(4, b"efgh"), (8, b"ij")]

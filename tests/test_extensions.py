@@ -20,11 +20,11 @@ from nmt_prep.checks import check_config, json_schema
 from nmt_prep.config import Config, Section
 from nmt_prep.config.vocab import VocabOptions
 from nmt_prep.corpora import PairBatch, PairBuilder, Reader, format_of, iter_pairs, registry
-from nmt_prep.corpora.lines import text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS
 from nmt_prep.corpora.scores import score_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import ConfigError, CorpusError, TrainingError
+from nmt_prep.lines.blocks import text_of
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.pipeline.rounds import Round, Rounds

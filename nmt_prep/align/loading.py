@@ -9,8 +9,8 @@ from threading import Lock
 from nmt_prep.align.model import Model
 from nmt_prep.align.words import words_of
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES
 from nmt_prep.errors import AlignmentModelError
+from nmt_prep.sides import SIDES
 
 LEAST_KNOWN = 0.4
 """Least share of the words of a side that a model must know."""

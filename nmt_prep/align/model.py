@@ -19,10 +19,10 @@ from nmt_prep.align.files import read_arrays, write_arrays
 from nmt_prep.align.links import SYMMETRIZATIONS, Links, Symmetrization
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.vocabulary import Integers, Vocabulary
-from nmt_prep.artefacts import parse_json_as
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES
 from nmt_prep.errors import AlignmentModelError
+from nmt_prep.sides import SIDES
+from nmt_prep.typed_json import parse_json_as
 
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"

@@ -40,7 +40,7 @@ from nmt_prep.align.model import Lexicon, Model, Weights, first_jumps
 from nmt_prep.align.settings import Settings
 from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES
+from nmt_prep.sides import SIDES
 
 _CellArrays: TypeAlias = "tuple[Integers, npt.NDArray[np.int32], Integers]"
 

@@ -22,8 +22,8 @@ from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.cleaning.judging import histogram, judge
 from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.config import Side
 from nmt_prep.errors import CleaningError
+from nmt_prep.sides import Side
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 

@@ -11,7 +11,8 @@ from nmt_prep.cleaning.rules import rule_options
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.cleaning.translation.options import translation_options
-from nmt_prep.config import SIDES, CleanSettings, Config, Section
+from nmt_prep.config import CleanSettings, Config, Section
+from nmt_prep.sides import SIDES
 
 
 def section_in_full(config: Config, settings: CleanSettings) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from _nmt_prep_core import line_lengths
 
 from nmt_prep.cleaning.rule import Pairs, Values
-from nmt_prep.config import Side
+from nmt_prep.sides import Side
 
 Unit: TypeAlias = Literal["char", "byte", "letter", "token", "word"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.cleaning.rejects import distances, places_by_rule
-from nmt_prep.corpora.lines import text_bytes
+from nmt_prep.lines.blocks import text_bytes
 
 NEAREST = 5
 """Number of pairs that are kept for each reason."""

@@ -20,7 +20,8 @@ from _nmt_prep_core import Lines
 from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Languages, Section, Side
+from nmt_prep.config import Languages, Section
+from nmt_prep.sides import Side
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Section)  # noqa: E741  (O for options)

@@ -15,21 +15,22 @@ from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
 from nmt_prep.align.subwords import piece_links, pieces_of
 from nmt_prep.align.words import words_of
-from nmt_prep.artefacts import output_file, parse_json_as, writing
+from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.view_pairs import check_current
 from nmt_prep.columns import Ragged, TextColumn, joined_lines
-from nmt_prep.config import SIDES
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.progress import Progress
+from nmt_prep.sides import SIDES
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.align import Align, AlignedPart, AlignOutput, links_of
 from nmt_prep.stages.vocab import BuiltVocabulary, VocabOutput, Vocabulary
 from nmt_prep.subwords.piece_text import PieceText
 from nmt_prep.subwords.tokenizer import Tokenizer
+from nmt_prep.typed_json import parse_json_as
 
 
 def write_links(config: Path, overrides: Iterable[str], split: str, output: Path | None) -> None:

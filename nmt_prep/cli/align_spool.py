@@ -15,8 +15,8 @@ from nmt_prep.align.model import Model
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.cleaning.dedup.keys import keys_of
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES
 from nmt_prep.errors import OutputError
+from nmt_prep.sides import SIDES
 
 _KEYS_AT_A_TIME = 1 << 22
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from nmt_prep.artefacts import as_json
 from nmt_prep.cli.terminal import SafeConsole, json_line, open_console
 from nmt_prep.cli.view_print import shown, table_console
-from nmt_prep.config import SIDES, Languages
+from nmt_prep.config import Languages
 from nmt_prep.inspection import CorpusFacts, FileFacts, Inspection
+from nmt_prep.sides import SIDES
+from nmt_prep.typed_json import as_json
 
 _CUT = 108
 """Cells of a text in a table, which are three lines of a column."""

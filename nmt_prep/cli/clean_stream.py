@@ -31,12 +31,12 @@ from nmt_prep.cli.evaluation_sets import finder_of, leak_line, segments_for_stre
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
-from nmt_prep.config import SIDES, Side
-from nmt_prep.corpora.lines import spans
 from nmt_prep.corpora.scores import score_column
 from nmt_prep.errors import CleaningError, CorpusError, OutputError
+from nmt_prep.lines.blocks import spans
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
+from nmt_prep.sides import SIDES, Side
 
 _TAB = ord("\t")
 

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_prep.cli.common import ConfigArgument, QuietOption, SetOption, interruptible, listeners_for
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.text import ThreadsOption
-from nmt_prep.config import Config
 from nmt_prep.progress import Progress
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Config
 
 AllowEmptyOption = Annotated[
     bool, typer.Option("--allow-empty", help="Go on if cleaning drops all pairs of a corpus (clean.allow_empty).")

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_prep.cli.console import describe
 from nmt_prep.cli.streams import INTERRUPTED
 from nmt_prep.cli.terminal import SafeConsole, print_remark
-from nmt_prep.config import Config
-from nmt_prep.pipeline.manifest import Workspace
 from nmt_prep.progress import BarListener, JsonListener, LineListener, Listener
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Config
 
 ConfigArgument = Annotated[
     Path,
@@ -91,6 +92,8 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing 
 
 def print_new_directory(console: SafeConsole, config: Config) -> None:
     """Prints the output directory if no run has published anything in it, because its path may be a mistake."""
+    from nmt_prep.pipeline.manifest import Workspace  # noqa: PLC0415  (loads pydantic)
+
     root = config.run_dir.absolute()
     if not any((Workspace(root).manifest("any").parent).glob("*.json")):
         console.print(f"output directory: {root} (no earlier run found there)", soft_wrap=True)

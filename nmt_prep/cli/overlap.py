@@ -51,8 +51,8 @@ def overlap(
 
     SECOND is held in memory: give the smaller file last.
     """
-    from nmt_prep.artefacts import as_json as plain  # noqa: PLC0415  (loads pydantic)
     from nmt_prep.cleaning.decontamination.overlap import lines_of, overlap_of  # noqa: PLC0415  (loads pyarrow)
+    from nmt_prep.typed_json import as_json as plain  # noqa: PLC0415  (loads pydantic)
 
     read = _languages(languages, (first, second))
     with interruptible("interrupted"):

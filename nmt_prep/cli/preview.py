@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, set_cell_size
 
 from nmt_prep.artefacts import parse_json, write_json
-from nmt_prep.config import SIDES, Config
+from nmt_prep.config import Config
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
+from nmt_prep.sides import SIDES
 
 if TYPE_CHECKING:
     from nmt_prep.subwords import Tokenizer

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.table import Table
 
-from nmt_prep.artefacts import parse_json_as
 from nmt_prep.checks import load_config
 from nmt_prep.cleaning.rejects import distances, sample_keys
 from nmt_prep.cli.terminal import json_line, open_console, print_remark
@@ -22,6 +21,7 @@ from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
 from nmt_prep.stages.clean import Clean, CleanOutput
 from nmt_prep.stages.clean_work import REJECTED
+from nmt_prep.typed_json import parse_json_as
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from nmt_prep.artefacts import as_json
 from nmt_prep.cli.console import plain_table
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.config import Config
+from nmt_prep.typed_json import as_json
 
 if TYPE_CHECKING:
     from nmt_prep.pipeline.pipeline import Outcome

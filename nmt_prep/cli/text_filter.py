@@ -22,8 +22,8 @@ from rich.table import Table
 from nmt_prep.cli.streams import READER_GONE
 from nmt_prep.cli.terminal import open_console
 from nmt_prep.columns import Ragged, joined_lines
-from nmt_prep.corpora.lines import Block, Fault, TextPolicy, iter_blocks, spans
 from nmt_prep.errors import CorpusError, EncodeError, InvalidTextError, OutputError, VocabularyError
+from nmt_prep.lines.blocks import Block, Fault, TextPolicy, iter_blocks, spans
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText, id_lines, id_rows

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
-from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config import Config
 from nmt_prep.corpora import iter_pairs, row_groups
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
@@ -24,6 +24,7 @@ from nmt_prep.pipeline.stage import AnyStage, Outputs
 from nmt_prep.records import DatasetInfo, ShardIndex, load_dataset_info
 from nmt_prep.records.reader import read_span
 from nmt_prep.runner import plan
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import lock_path
 from nmt_prep.stages import STAGES, Clean, Compile, Encode, Vocabulary
 from nmt_prep.stages.corpus_rows import CorpusRows, corpus_of

@@ -12,7 +12,7 @@ from rich.table import Table
 from nmt_prep.checks import load_config
 from nmt_prep.cli.terminal import SafeConsole, json_line, open_console, print_remark, printable
 from nmt_prep.cli.view_pairs import Row, Wanted, check_current, chosen_records, chosen_texts, outputs_of, require
-from nmt_prep.config import SIDES
+from nmt_prep.sides import SIDES
 from nmt_prep.stages import Clean, Compile, Encode, Extract, Vocabulary
 from nmt_prep.stages.lineage import Lineage
 from nmt_prep.stages.vocab import built_vocabularies

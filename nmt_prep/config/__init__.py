@@ -6,13 +6,12 @@ from nmt_prep.config.corpus import Columns, Corpus, Fields, Tag
 from nmt_prep.config.engine import ClusterSettings, DaskSettings, EngineSettings, LocalSettings
 from nmt_prep.config.publish import PublishSettings
 from nmt_prep.config.schema import Config, DownloadSettings, ExtractSettings, Input, Records, SampleSettings
-from nmt_prep.config.section import SIDES, Languages, Section, Side
+from nmt_prep.config.section import Languages, Section
 from nmt_prep.config.url import Checksums, Urls
 from nmt_prep.config.vocab import ByteBPEVocab, SentencePieceVocab, T2TVocab, Vocab
 from nmt_prep.config.vocab_from import ExistingVocab
 
 __all__ = [
-    "SIDES",
     "AlignSettings",
     "ByteBPEVocab",
     "Checksums",
@@ -38,7 +37,6 @@ __all__ = [
     "SampleSettings",
     "Section",
     "SentencePieceVocab",
-    "Side",
     "Symmetrization",
     "T2TVocab",
     "Tag",

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from nmt_prep.config.scores import ScorePlace, place_of
-from nmt_prep.config.section import SIDES, Amount, Languages, Name, Section, Side, checked_above
+from nmt_prep.config.section import Amount, Languages, Name, Section, checked_above
 from nmt_prep.config.url import Checksums, Urls, one_or_more, per_side
+from nmt_prep.sides import SIDES, Side
 
 _NO_TEXT_ENCODINGS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
 

@@ -19,10 +19,11 @@ from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.engine import EngineSettings, LocalSettings
 from nmt_prep.config.outputs import OutputOptions, Shards
 from nmt_prep.config.publish import PublishSettings
-from nmt_prep.config.section import SIDES, Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
+from nmt_prep.config.section import Amount, ConfigLanguages, Count, Location, Name, Section, checked_above
 from nmt_prep.config.vocab import T2TVocab, Vocab
 from nmt_prep.config.vocab_from import ExistingVocab
 from nmt_prep.errors import ArgumentError
+from nmt_prep.sides import SIDES
 
 S = TypeVar("S", bound=Section)
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from nmt_prep.config.section import Section, Side
+from nmt_prep.config.section import Section
+from nmt_prep.sides import Side
 
 IDS, TAG = "{ids}", "{tag}"
 

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nmt_prep.config.section import SIDES, Section, Side
+from nmt_prep.config.section import Section
 from nmt_prep.config.url import Mirrors, is_hub_id, per_side
 from nmt_prep.config.vocab_frame import FrameTexts
+from nmt_prep.sides import SIDES, Side
 
 _BY_SUFFIX = {".model": "sentencepiece", ".spm": "sentencepiece", ".json": "byte_bpe", ".tiktoken": "byte_bpe"}
 _TRAINING = ("size", "shared", "reserved")

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
-from nmt_prep.corpora.chunks import raw_chunks, text_error
-from nmt_prep.corpora.lines import Fault, iter_blocks, read_bytes, text_of
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import Fault, iter_blocks, read_bytes, text_of
+from nmt_prep.lines.chunks import raw_chunks, text_error
 
 _CHARSET_FIELD = re.compile(rb"charset=([A-Za-z0-9_.:-]+)")
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from nmt_prep.corpora.lines import Block, Fault, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
 from nmt_prep.corpora.scores import score_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import Block, Fault, text_of
 
 
 class JsonlReader(Reader):

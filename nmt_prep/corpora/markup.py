@@ -15,10 +15,10 @@ from xml.parsers import expat
 
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.section import Languages
-from nmt_prep.corpora.chunks import decoded, unreadable
-from nmt_prep.corpora.lines import Fault
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import Fault
+from nmt_prep.lines.chunks import decoded, unreadable
 
 CHUNK_BYTES = 1 << 16
 """Size of the pieces in which a document is parsed."""

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nmt_prep.config.corpus import Corpus, Fields
-from nmt_prep.corpora.lines import Fault, Faults
 from nmt_prep.corpora.reader import PAIRS_PER_BATCH, PairBatch, Reader, longer, merged_faults, one_line
 from nmt_prep.corpora.scores import score_column
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import Fault, Faults
 
 
 class ParquetReader(Reader):

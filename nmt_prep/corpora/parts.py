@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
-from nmt_prep.config.section import SIDES, Side
 from nmt_prep.corpora.batch_file import part_writer
-from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import text_bytes
+from nmt_prep.sides import SIDES, Side
 
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.config.section import SIDES, Side
-from nmt_prep.corpora.lines import Block, Faults, spans
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import AlignmentError
+from nmt_prep.lines.blocks import Block, Faults, spans
+from nmt_prep.sides import SIDES, Side
 
 
 class PlainReader(Reader):

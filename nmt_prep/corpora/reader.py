@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.section import Languages, Section, Side
-from nmt_prep.corpora.chunks import LineSlice
-from nmt_prep.corpora.lines import Block, Fault, Faults, TextPolicy, iter_blocks
+from nmt_prep.config.section import Languages, Section
 from nmt_prep.errors import InvalidTextError
+from nmt_prep.lines.blocks import Block, Fault, Faults, TextPolicy, iter_blocks
+from nmt_prep.lines.chunks import LineSlice
+from nmt_prep.sides import Side
 
 S = TypeVar("S", bound=Section)
 
@@ -37,7 +38,7 @@ class PairBatch:
     Attributes:
         source: ``large_string`` array without nulls.
         target: the same, of the same length.
-        faults: :class:`~nmt_prep.corpora.lines.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None if no pair has
+        faults: :class:`~nmt_prep.lines.blocks.Fault` or 0 for each pair, uint8, shape ``[pairs]``; None if no pair has
             one.
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
             ``[pairs]``. None in the batches of a reader, whose pairs are all the rows in order.

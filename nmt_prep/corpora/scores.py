@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.corpora.chunks import LineSlice
-from nmt_prep.corpora.lines import Block, TextPolicy, iter_blocks, spans
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.corpora.slices import LineStart
 from nmt_prep.errors import AlignmentError, CorpusError
+from nmt_prep.lines.blocks import Block, TextPolicy, iter_blocks, spans
+from nmt_prep.lines.chunks import LineSlice
 
 _POLICY = TextPolicy(crlf="strip", max_line_bytes=1000, mark="strip")
 _WHITE_SPACE = " \t\r"

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_prep import digests
-from nmt_prep.corpora.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
-from nmt_prep.digests import FileSteps, StepRange
+from nmt_prep.file_steps import FileSteps, StepRange
+from nmt_prep.lines.chunks import UTF8_MARK, LineSlice, changed, one_byte_newlines, unreadable
 
 SLICE_BYTES = 64 << 20
 """Size of a slice of the larger file of a corpus; smaller files are not divided."""

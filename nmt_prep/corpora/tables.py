@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from nmt_prep.config.corpus import Columns, Corpus
-from nmt_prep.corpora.lines import Block, Faults, spans, text_of
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, PairBuilder, Reader
 from nmt_prep.corpora.scores import score_column, score_of
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import Block, Faults, spans, text_of
 
 
 def _has_header(corpus: Corpus) -> bool:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 from nmt_prep.config.corpus import Corpus
-from nmt_prep.config.section import Languages, Side
-from nmt_prep.corpora.lines import TextPolicy, read_text
+from nmt_prep.config.section import Languages
 from nmt_prep.corpora.markup import Document, XmlReader, matches
 from nmt_prep.corpora.reader import PairBatch, PairBuilder, Reader, one_line
 from nmt_prep.errors import AlignmentError, CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import TextPolicy, read_text
+from nmt_prep.sides import Side
 
 _TAG = re.compile(r"""<(/?)(doc|seg)\b((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""", re.IGNORECASE)
 _SEG_END = re.compile(r"</seg\s*>", re.IGNORECASE)

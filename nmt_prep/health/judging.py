@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nmt_prep.cleaning.expansion import expansion
-from nmt_prep.config import Languages, Side
+from nmt_prep.config import Languages
 from nmt_prep.health.pairs import PairFacts
 from nmt_prep.health.warning import HealthWarning
+from nmt_prep.sides import Side
 
 _LEAST_COUNT = 10
 """A finding in fewer pairs or lines may be chance."""

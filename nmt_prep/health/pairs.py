@@ -18,8 +18,9 @@ from _nmt_prep_core import FrequentHashes, Lines, line_hashes, line_lengths, scr
 
 from nmt_prep.cleaning.expansion import expansion
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Languages, Side
+from nmt_prep.config import Languages
 from nmt_prep.health.scripts import scripts_in_use
+from nmt_prep.sides import Side
 
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 

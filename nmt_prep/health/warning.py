@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nmt_prep.config import Side
+from nmt_prep.sides import Side
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from nmt_prep.archives.contents import Beginning
 from nmt_prep.cleaning.languages import LanguageIdentifier
-from nmt_prep.config import SIDES, Config, Corpus, Languages, Side
+from nmt_prep.config import Config, Corpus, Languages
 from nmt_prep.corpora import format_of, parts_of
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.inspection.facts import CorpusFacts, FileFacts, Inspection
 from nmt_prep.inspection.files import Looked, Looker
 from nmt_prep.inspection.languages import installed_identifier, language_warning, side_facts
 from nmt_prep.inspection.pairs import SMALL, first_pairs
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.sources.parts import BEGINNING
 from nmt_prep.sources.timing import Stop

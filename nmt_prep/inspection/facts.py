@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from nmt_prep.config import Side
+from nmt_prep.sides import Side
 
 Place: TypeAlias = Literal["local", "remote", "fetched"]
 

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.archives.contents import Beginning
-from nmt_prep.config import SIDES, Corpus, Languages, Side
+from nmt_prep.config import Corpus, Languages
 from nmt_prep.corpora import PairBatch, format_of, open_corpus, reader_of, strip_lines
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.inspection.beginnings import make_readable
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.compile_slices import CorpusFiles
 
 LINES = 1000

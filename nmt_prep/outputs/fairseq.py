@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from nmt_prep.config import SIDES, Config, ExistingVocab
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.errors import VocabularyError
@@ -23,6 +23,7 @@ from nmt_prep.outputs.mmap import MAX_UINT16_PIECES, IdType, id_type, sequence_f
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import PieceCounts, check_listable, listable_pieces, total_counts, write_text
+from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nmt_prep.columns import Ragged
-from nmt_prep.config import SIDES
 from nmt_prep.outputs.lines import corpus_lines
 from nmt_prep.outputs.output import ShardTask
 from nmt_prep.outputs.pairs import IdPairs, TextBatch, TextPairs
+from nmt_prep.sides import SIDES
 
 CORPUS = "corpus"
 """Name of the column with the name of each pair's corpus."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nmt_prep.config import SIDES, Config
+from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.config.section import Section
 from nmt_prep.engines import Tick
@@ -22,6 +22,7 @@ from nmt_prep.outputs.output import Form, Made, Output, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.parquet import parquet_file
 from nmt_prep.outputs.vocabulary import copy_vocabularies, write_text
+from nmt_prep.sides import SIDES
 
 _LABELLED = (
     "Translate the following text from {source_language} into {target_language}.\n"

@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from _nmt_prep_core import PieceTable, piece_lines
 
 from nmt_prep.columns import Ragged, TextColumn
-from nmt_prep.config import SIDES, Config
+from nmt_prep.config import Config
 from nmt_prep.outputs.output import RunFacts, ShardTask
 from nmt_prep.outputs.pairs import TextBatch, TextPairs, arrow_lines
 from nmt_prep.outputs.vocabulary import listable_pieces
+from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
 
 

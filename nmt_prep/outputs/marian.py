@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
-from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
@@ -23,6 +23,7 @@ from nmt_prep.outputs.lines import line_batches, link_problems, piece_rows, task
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdPairs
 from nmt_prep.outputs.vocabulary import check_frames, check_listable, copy_file, headed_list, write_text
+from nmt_prep.sides import SIDES, Side
 
 
 class MarianOptions(OutputOptions):

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from nmt_prep.config import Config, Side
+from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import OutputFile
 from nmt_prep.outputs.pairs import IdPairs, TextPairs
+from nmt_prep.sides import Side
 from nmt_prep.subwords import Tokenizer
 
 Options = TypeVar("Options", bound=OutputOptions)

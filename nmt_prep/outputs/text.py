@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from nmt_prep.columns import joined_lines
-from nmt_prep.config import SIDES, Config
+from nmt_prep.config import Config
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.engines import Tick
 from nmt_prep.outputs.files import output_file
@@ -17,6 +17,7 @@ from nmt_prep.outputs.lines import corpus_lines, line_batches, link_problems, pi
 from nmt_prep.outputs.output import Form, Made, Output, RunFacts, ShardMade, ShardTask
 from nmt_prep.outputs.pairs import IdBatch, IdPairs, TextBatch, TextPairs
 from nmt_prep.outputs.vocabulary import ListFormat, check_frames, check_listable, write_lists
+from nmt_prep.sides import SIDES
 
 
 class TextOptions(OutputOptions):

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from _nmt_prep_core import count_ids
 
 from nmt_prep.artefacts import atomic_write, link_or_copy, write_json, writing
-from nmt_prep.config import SIDES
 from nmt_prep.config.outputs import OutputOptions
 from nmt_prep.errors import VocabularyError
 from nmt_prep.outputs.output import RunFacts, ShardMade, ShardTask
+from nmt_prep.sides import SIDES
 from nmt_prep.subwords import Tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText

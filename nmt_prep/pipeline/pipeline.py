@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import as_json, is_partial, remove_partial, writing
+from nmt_prep.artefacts import is_partial, remove_partial, writing
 from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
@@ -40,6 +40,7 @@ from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.store import Store
+from nmt_prep.typed_json import as_json
 
 
 @dataclass(frozen=True)

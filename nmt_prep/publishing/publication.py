@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias, cast
 
-from nmt_prep.artefacts import parse_json_as
 from nmt_prep.errors import NmtPrepError, OutputError
 from nmt_prep.publishing.object_store import ObjectStore
+from nmt_prep.typed_json import parse_json_as
 
 MANIFEST = "nmt_prep-manifest.json"
 JOURNAL = "nmt_prep-unfinished.json"

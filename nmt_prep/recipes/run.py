@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.artefacts import parse_json
-from nmt_prep.config import SIDES
 from nmt_prep.errors import OutputError
+from nmt_prep.sides import SIDES
 
 DESCRIPTION = "output.json"
 TRAIN = "train"

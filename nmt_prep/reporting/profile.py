@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from nmt_prep.config import SIDES, Side
 from nmt_prep.records.dataset_json import PairStats
 from nmt_prep.reporting.bins import count_bins, joint_counts, length_bins, length_counts, ratio_counts
 from nmt_prep.reporting.sample import UNITS, EncodedPair, PairSample
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.subwords.tokenizer import Tokenizer
 
 LISTED = 30

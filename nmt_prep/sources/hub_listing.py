@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from nmt_prep.artefacts import parse_json, parse_json_as
+from nmt_prep.artefacts import parse_json
 from nmt_prep.config import DownloadSettings as Limits
 from nmt_prep.errors import DownloadError
 from nmt_prep.sources.address import shown
 from nmt_prep.sources.hub import HubAddress, is_commit, refusals_worded, token
 from nmt_prep.sources.timing import Clock, RefusedError, Stop
 from nmt_prep.sources.web import asked
+from nmt_prep.typed_json import parse_json_as
 
 CONVERTED = "refs/convert/parquet"
 """The branch with the hub's own conversion to Parquet."""

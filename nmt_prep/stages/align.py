@@ -19,7 +19,7 @@ from nmt_prep.align.loading import check_known, shared_model
 from nmt_prep.align.model import Model
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, AlignSettings, Config, Symmetrization
+from nmt_prep.config import AlignSettings, Config, Symmetrization
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.batch_file import BatchFile
 from nmt_prep.digests import sha256_of
@@ -28,6 +28,7 @@ from nmt_prep.errors import AlignmentModelError, OutputError
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.sides import SIDES
 from nmt_prep.stages.alignment import LEARNING_VERSION, LearningRounds, check_memory, shards_for
 from nmt_prep.stages.pair_sample import SamplePart, SampleRounds
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages

@@ -11,8 +11,9 @@ from nmt_prep.cleaning.cleaning import cleaning_of
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.top import TOP, top_options
 from nmt_prep.cleaning.translation import TRANSLATION
-from nmt_prep.config import SIDES, CleanSettings, Config, Corpus, DedupSettings, Side
+from nmt_prep.config import CleanSettings, Config, Corpus, DedupSettings
 from nmt_prep.errors import CleaningError, NmtPrepError, OutputError
+from nmt_prep.sides import SIDES, Side
 
 if TYPE_CHECKING:
     from nmt_prep.cleaning.cleaner import Cleaner

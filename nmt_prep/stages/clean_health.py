@@ -13,13 +13,14 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from nmt_prep.config import SIDES, Config, Languages, Side
+from nmt_prep.config import Config, Languages
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.engines import Tick
 from nmt_prep.health.pairs import PairFacts, PairObserver
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean_work import CorpusWork
 from nmt_prep.stages.compile import Compile
 from nmt_prep.stages.compile_health import (

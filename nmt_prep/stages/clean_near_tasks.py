@@ -34,11 +34,11 @@ from nmt_prep.cleaning.dedup.near import (
 )
 from nmt_prep.cleaning.dedup.records import Records, parts_of, places_of
 from nmt_prep.cleaning.dedup.spill import MOST_BITS, SMALLEST_SHARE, range_bits
-from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.corpora.parts import score_column
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CleaningError
+from nmt_prep.sides import SIDES, Side
 
 LARGEST_BUFFER = 32 << 20
 """Bytes of records, of candidates, and of text that a task collects before it writes or compares them."""

@@ -20,8 +20,9 @@ from nmt_prep.cleaning.nearest import RejectNotes
 from nmt_prep.cleaning.presets import effective_dedup
 from nmt_prep.cleaning.rule import Context
 from nmt_prep.cleaning.translation import TRANSLATION
-from nmt_prep.config import SIDES, CleanSettings, Corpus, DedupSettings
+from nmt_prep.config import CleanSettings, Corpus, DedupSettings
 from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES
 from nmt_prep.stages import clean_tasks
 from nmt_prep.stages.clean_corpora import (
     cleaned_corpora,

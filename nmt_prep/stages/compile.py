@@ -17,7 +17,7 @@ from pathlib import Path
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import format_of, iter_pairs, parts_of, reader_of, row_groups, score_files
-from nmt_prep.digests import FileSteps
+from nmt_prep.file_steps import FileSteps
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Rounds

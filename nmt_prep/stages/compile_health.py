@@ -18,7 +18,7 @@ from _nmt_prep_core import line_hashes
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, Config, Corpus, Languages, Side
+from nmt_prep.config import Config, Corpus, Languages
 from nmt_prep.corpora import PairBatch, iter_pairs
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
@@ -27,6 +27,7 @@ from nmt_prep.health.pairs import FREQUENT_SHARE, PairFacts, PairObserver
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.progress import Meter
+from nmt_prep.sides import SIDES, Side
 
 _KEPT_CHARACTERS = 200
 _KEYS_AT_A_TIME = 1 << 20

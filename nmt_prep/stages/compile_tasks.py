@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, open_corpus
-from nmt_prep.corpora.lines import text_bytes
 from nmt_prep.corpora.parts import Part, write_parts
 from nmt_prep.corpora.reader import Rows, numbered
 from nmt_prep.corpora.scores import ScoreLines, with_scores
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.health.pairs import PairFacts, PairObserver
+from nmt_prep.lines.blocks import text_bytes
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.compile_health import observe, observed_sides
 from nmt_prep.stages.compile_slices import CorpusFiles, CorpusSlice

@@ -8,16 +8,16 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from nmt_prep.archives import damage_of, is_plain
-from nmt_prep.artefacts import parse_json_as
 from nmt_prep.cleaning.decontamination.sets import evaluation_corpora
-from nmt_prep.config import SIDES, Config, ExistingVocab
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.corpus import Corpus
 from nmt_prep.config.url import is_hub_id
 from nmt_prep.corpora.registry import score_files
-from nmt_prep.digests import FileSteps
 from nmt_prep.errors import ConfigError, DownloadError
+from nmt_prep.file_steps import FileSteps
 from nmt_prep.pipeline.manifest import Counts, Manifest
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
+from nmt_prep.sides import SIDES
 from nmt_prep.sources.address import file_name, local_path, shown
 from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.hub import Kind, is_repository, repository_address
@@ -28,6 +28,7 @@ from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
 from nmt_prep.stages.download_hub import check_first_files, choose_files
 from nmt_prep.stages.vocab_pairs import MERGES, openai_names, with_openai_name
 from nmt_prep.store import Store, Stored
+from nmt_prep.typed_json import parse_json_as
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from nmt_prep.artefacts import link_or_copy, parse_json_as, writing
+from nmt_prep.artefacts import link_or_copy, writing
 from nmt_prep.config import Config, Corpus
 from nmt_prep.pipeline.manifest import Counts, Manifest, differences
 from nmt_prep.pipeline.rounds import Rounds
@@ -44,6 +44,7 @@ from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.output_facts import check_outputs, run_facts
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
+from nmt_prep.typed_json import parse_json_as
 
 Parts: TypeAlias = "Mapping[str, Sequence[PairPart]]"
 """Parts of pairs by split, in order."""

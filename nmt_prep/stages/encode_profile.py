@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_prep.config import SIDES, Side
 from nmt_prep.records import PairStats
 from nmt_prep.reporting.profile import CorpusProfile, TextProfile, VocabularyUse, corpus_profile, vocabulary_use
 from nmt_prep.reporting.sample import PairSample
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.records import PairStats, ShardInfo, ShardPlan, SpillWriter, index_path, write_shard
 from nmt_prep.reporting.sample import CorpusSample, SampleCollector
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.vocab import BuiltVocabulary
 from nmt_prep.subwords.frame import Frame
 

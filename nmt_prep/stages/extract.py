@@ -29,10 +29,11 @@ from nmt_prep.archives import (
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
 from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
-from nmt_prep.corpora.chunks import one_byte_newlines
-from nmt_prep.digests import DigestCache, FileSteps, sha256_of
+from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
+from nmt_prep.file_steps import FileSteps
+from nmt_prep.lines.chunks import one_byte_newlines
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage

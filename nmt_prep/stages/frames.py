@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from nmt_prep.config import SIDES, Config, Corpus, Side
+from nmt_prep.config import Config, Corpus
 from nmt_prep.errors import VocabularyError
 from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.vocab import Vocabulary, built_vocabularies
 from nmt_prep.stages.vocab_facts import VocabularyFacts
 from nmt_prep.subwords.frame import Frame

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nmt_prep.config import SIDES, Config, Side
+from nmt_prep.config import Config
 from nmt_prep.outputs import RunFacts, kind_of, wanted_outputs
 from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.text import pair_parts
 from nmt_prep.stages.vocab import built_vocabularies
 

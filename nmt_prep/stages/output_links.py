@@ -15,12 +15,12 @@ from nmt_prep.align.links import Links, pharaoh
 from nmt_prep.align.subwords import piece_links, pieces_of
 from nmt_prep.align.words import Words, words_of
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs
 from nmt_prep.outputs import Form
 from nmt_prep.outputs.lines import pieces_of as piece_lines_of
 from nmt_prep.outputs.pairs import with_links
 from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.align import Align, links_of
 from nmt_prep.stages.frames import corpus_frames
 from nmt_prep.stages.vocab import BuiltVocabulary, built_vocabularies

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from nmt_prep.config import SIDES, Side
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
 from nmt_prep.outputs import Form
@@ -19,6 +18,7 @@ from nmt_prep.outputs.pairs import TextPairs
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job
 from nmt_prep.records import GlobalShuffle, ShardPlan, SpillWriter
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.encode_tasks import BucketCount, PlanTask, plan_buckets, spill_buffer, spill_name
 from nmt_prep.stages.output_links import Linking, Linkings, tagged
 from nmt_prep.stages.text import PairPart

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from nmt_prep import __version__
-from nmt_prep.artefacts import as_json
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.stage import AnyStage, Job
@@ -19,6 +18,7 @@ from nmt_prep.stages.download import Download
 from nmt_prep.stages.encode import Encode
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab import Vocabulary
+from nmt_prep.typed_json import as_json
 
 SCHEMA = 1
 """Version of ``summary.json``. It increases when a key goes or changes its meaning, not when keys are added."""

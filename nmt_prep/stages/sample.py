@@ -21,19 +21,20 @@ import pyarrow.compute as pc
 
 from nmt_prep.artefacts import atomic_write, link_or_copy
 from nmt_prep.columns import joined_lines
-from nmt_prep.config import SIDES, Config, ExistingVocab, Side
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import open_corpus, strip_lines
 from nmt_prep.corpora.parts import every_pair_line
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.corpora.slices import whole_lines
-from nmt_prep.digests import StepRange
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
+from nmt_prep.file_steps import StepRange
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, Stage
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_corpora import sides_of
 from nmt_prep.stages.compile import Compile, corpus_files, file_steps, reading_settings

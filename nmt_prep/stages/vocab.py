@@ -13,16 +13,17 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from nmt_prep.artefacts import as_json, write_json
-from nmt_prep.config import SIDES, Config, ExistingVocab, Side
+from nmt_prep.artefacts import write_json
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.errors import VocabularyError
 from nmt_prep.health.warning import HealthWarning, Warnings
+from nmt_prep.lines.blocks import iter_lines, text_bytes
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import AnyStage, Job, Outputs, Result, Stage
 from nmt_prep.progress import Meter
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.download import Download
 from nmt_prep.stages.sample import Sample
 from nmt_prep.stages.vocab_counts import COUNT, SampleFile, count_tasks
@@ -31,6 +32,7 @@ from nmt_prep.stages.vocab_facts import DescribedVocabulary, VocabularyFacts, de
 from nmt_prep.subwords import Tokenizer, dialect_named, dialect_of
 from nmt_prep.subwords.counts import TextCounts, read_counts
 from nmt_prep.subwords.tokenizer import IdLayout
+from nmt_prep.typed_json import as_json
 
 _FAR_FROM_ASKED = 10  # percent
 

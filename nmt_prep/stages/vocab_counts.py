@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_prep.config import Side
 from nmt_prep.config.vocab import VocabOptions
-from nmt_prep.corpora.chunks import LineSlice
-from nmt_prep.corpora.lines import iter_lines, text_bytes
 from nmt_prep.corpora.slices import line_from
 from nmt_prep.engines import Tick
+from nmt_prep.lines.blocks import iter_lines, text_bytes
+from nmt_prep.lines.chunks import LineSlice
 from nmt_prep.pipeline.rounds import Round
+from nmt_prep.sides import Side
 from nmt_prep.subwords import dialect_of
 from nmt_prep.subwords.counts import write_counts
 

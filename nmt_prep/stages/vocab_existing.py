@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nmt_prep.artefacts import atomic_write
-from nmt_prep.config import SIDES, Config, ExistingVocab, Side
+from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.errors import ConfigError, NmtPrepError, VocabularyError
 from nmt_prep.pipeline.stage import Job
+from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.download import downloaded_file, needed_vocabularies
 from nmt_prep.stages.vocab_facts import DescribedVocabulary, describe_vocabulary
 from nmt_prep.stages.vocab_pairs import MERGES, openai_names

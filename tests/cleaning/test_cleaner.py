@@ -14,8 +14,9 @@ from nmt_prep.cleaning.cleaner import Cleaner, Judged
 from nmt_prep.cleaning.cleaning import Cleaning, cleaning_of
 from nmt_prep.cleaning.counts import CleanCounts
 from nmt_prep.cleaning.rule import Context
-from nmt_prep.config import CleanSettings, Languages, Side
+from nmt_prep.config import CleanSettings, Languages
 from nmt_prep.errors import CleaningError
+from nmt_prep.sides import Side
 
 BOTH: tuple[Side, ...] = ("source", "target")
 MODULE = """

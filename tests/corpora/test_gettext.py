@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import faults_of, pairs_of, read, reader
 
 PO = r"""# a comment

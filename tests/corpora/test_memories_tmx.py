@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import faults_of, pairs_of, read, reader
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="en"/><body>\n'

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import faults_of, pairs_of, read, reader
 
 FLAT = {"source": "en", "target": "zh"}

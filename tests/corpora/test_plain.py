@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import chunks as module
 from nmt_prep.errors import AlignmentError
+from nmt_prep.lines import chunks as module
 from tests.corpora.builders import read, reader
 from tests.reference import corpora as reference
 

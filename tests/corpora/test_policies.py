@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import chunks, open_corpus
-from nmt_prep.corpora.lines import Fault
+from nmt_prep.corpora import open_corpus
 from nmt_prep.errors import InvalidTextError
+from nmt_prep.lines import chunks
+from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import LANGUAGES, corpus, faults_of, pairs_of, reader
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import chunks
-from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines import chunks
+from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import faults_of, pairs_of, read, reader
 
 

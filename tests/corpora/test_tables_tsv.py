@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import chunks as module
-from nmt_prep.corpora.lines import Fault
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines import chunks as module
+from nmt_prep.lines.blocks import Fault
 from tests.corpora.builders import faults_of, read, reader
 from tests.reference import corpora as reference
 

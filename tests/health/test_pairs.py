@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Languages, Side
+from nmt_prep.config import Languages
 from nmt_prep.health import pairs
 from nmt_prep.health.pairs import PairFacts, PairObserver, SideFacts
+from nmt_prep.sides import Side
 from tests.reference import health as reference
 
 EN_DE = Languages(source="en", target="de")

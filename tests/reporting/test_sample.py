@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_prep.columns import Ragged
-from nmt_prep.config import Side
 from nmt_prep.reporting import sample
 from nmt_prep.reporting.sample import CorpusSample, PairSample, SampleCollector
+from nmt_prep.sides import Side
 from nmt_prep.subwords.frame import Frame
 from tests.reference import report as twin
 

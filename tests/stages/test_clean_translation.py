@@ -18,10 +18,11 @@ from nmt_prep.cleaning.rule import Context, Pairs
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.cleaning.translation.options import SCORE_EDGES, translation_options
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, Config, Languages
+from nmt_prep.config import Config, Languages
 from nmt_prep.corpora import parts
 from nmt_prep.errors import CleaningError
 from nmt_prep.pipeline.drivers import Share
+from nmt_prep.sides import SIDES
 from nmt_prep.stages import alignment, clean_translation, clean_translation_tasks
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Side
+from nmt_prep.sides import Side
 
 KINDS = ("none", "exact", "pair", "side", "covered")
 """The ways in which a pair matches a segment, by number."""

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from nmt_prep.archives import WHOLE_FILE, Archive, extract_members, without_suffix
 from nmt_prep.config import Corpus, ExtractSettings, Languages
 from nmt_prep.corpora import PairBatch, format_of, open_corpus, parts_of, reader_of
-from nmt_prep.corpora.lines import TextPolicy, iter_blocks, spans
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines.blocks import TextPolicy, iter_blocks, spans
 
 _POLICY = TextPolicy(crlf="strip", mark="strip")
 

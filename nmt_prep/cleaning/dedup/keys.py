@@ -20,7 +20,7 @@ import pyarrow as pa
 from _nmt_prep_core import line_keys, pair_keys
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, Side
+from nmt_prep.sides import SIDES, Side
 
 KeyKind: TypeAlias = Literal["exact", "normalized"]
 Compared: TypeAlias = Literal["pair", "source", "target"]

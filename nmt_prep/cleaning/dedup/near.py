@@ -26,8 +26,9 @@ from nmt_prep.cleaning.dedup.grouped import GroupedWriter
 from nmt_prep.cleaning.dedup.records import Records, descending, parts_of, places_of
 from nmt_prep.cleaning.translation import TRANSLATION
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import SIDES, DedupSettings, Side
+from nmt_prep.config import DedupSettings
 from nmt_prep.corpora.parts import scores_of
+from nmt_prep.sides import SIDES, Side
 
 RECALL = 0.98
 """The probability with which a pair of exactly the given similarity becomes a candidate."""

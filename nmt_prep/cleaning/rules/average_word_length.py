@@ -14,7 +14,8 @@ from pydantic import Field
 from nmt_prep.cleaning.lengths import lengths
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.rules.longest_word import WordUnit
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 
 class AverageWordLengthOptions(Section):

@@ -22,7 +22,8 @@ from pydantic import Field
 
 from nmt_prep.cleaning.rule import NOT_FOUND, SHARES, Bounds, Context, PairRule, Pairs, Values
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 
 class CopyOptions(Section):

@@ -19,7 +19,8 @@ from _nmt_prep_core import html_tags
 from pydantic import Field
 
 from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Context, Pairs, SideRule, Values
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 
 class HtmlOptions(Section):

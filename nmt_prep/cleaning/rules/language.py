@@ -39,7 +39,8 @@ from nmt_prep.cleaning.languages import load_identifier, model_file
 from nmt_prep.cleaning.languages.rivals import Expected
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule, Values
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 _log = logging.getLogger(__name__)
 

@@ -25,7 +25,8 @@ from pydantic import Field
 from nmt_prep.cleaning.expansion import expansion
 from nmt_prep.cleaning.lengths import Unit, lengths
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, PerSide, Values
-from nmt_prep.config import SIDES, Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import SIDES, Side
 
 
 class LengthRatioOptions(Section):

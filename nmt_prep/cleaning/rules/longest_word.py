@@ -16,7 +16,8 @@ from _nmt_prep_core import longest_tokens, longest_words
 from pydantic import Field
 
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 WordUnit: TypeAlias = Literal["token", "word"]
 

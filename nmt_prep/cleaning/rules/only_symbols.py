@@ -10,7 +10,8 @@ from _nmt_prep_core import word_character_shares
 from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 
 class OnlySymbolsOptions(Section):

@@ -29,8 +29,8 @@ from pydantic import Field, model_validator
 
 from nmt_prep.cleaning.own import OwnBounds
 from nmt_prep.cleaning.rule import Context, Pairs, Rule, Values
-from nmt_prep.config import SIDES
 from nmt_prep.errors import CleaningError
+from nmt_prep.sides import SIDES
 
 ENTRY_POINTS = "nmt_prep.rules"
 """Group of entry points for rules of installed packages."""

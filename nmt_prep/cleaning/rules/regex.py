@@ -16,8 +16,9 @@ import regex
 from pydantic import Field, field_validator, model_validator
 
 from nmt_prep.cleaning.rule import NOT_FOUND, YES_OR_NO, Bounds, Context, Pairs, Rule, Values
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
 from nmt_prep.config.section import Name
+from nmt_prep.sides import Side
 
 
 class Pattern(Section):

@@ -16,7 +16,8 @@ from pydantic import Field
 
 from nmt_prep.cleaning.rule import SHARES, Bounds, Context, Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.scripts import script_number, scripts_of_language
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 
 class ScriptOptions(Section):

@@ -11,7 +11,8 @@ from pydantic import Field
 from nmt_prep.cleaning.lengths import Unit, lengths
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, PerSide, SideRule, Values
 from nmt_prep.cleaning.rules.length import LENGTHS
-from nmt_prep.config import Section, Side
+from nmt_prep.config import Section
+from nmt_prep.sides import Side
 
 
 class TooShortOptions(Section):

@@ -17,7 +17,8 @@ from pydantic import Field
 from nmt_prep.cleaning.expansion import expansion
 from nmt_prep.cleaning.lengths import lengths
 from nmt_prep.cleaning.rule import Bounds, Context, PairRule, Pairs, Values
-from nmt_prep.config import SIDES, Section
+from nmt_prep.config import Section
+from nmt_prep.sides import SIDES
 
 
 class TruncatedOptions(Section):

@@ -16,7 +16,8 @@ from nmt_prep.cleaning.rule import Bounds, Context, Rule
 from nmt_prep.cleaning.rules import make_rules
 from nmt_prep.cleaning.scripts import script_number
 from nmt_prep.columns import TextColumn
-from nmt_prep.config import Languages, Side
+from nmt_prep.config import Languages
+from nmt_prep.sides import Side
 from tests.cleaning.languages.models import LINES, trained, written
 from tests.cleaning.pairs import pairs
 

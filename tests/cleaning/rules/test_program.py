@@ -7,8 +7,9 @@ import pytest
 
 from nmt_prep.cleaning.rule import Bounds, Context, Pairs, Rule
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.config import Languages, Side
+from nmt_prep.config import Languages
 from nmt_prep.errors import CleaningError
+from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
 
 EQUAL = """#!/usr/bin/env python3

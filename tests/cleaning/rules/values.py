@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from nmt_prep.cleaning.judging import judge
 from nmt_prep.cleaning.rule import Context, Rule
 from nmt_prep.cleaning.rules import make_rules
-from nmt_prep.config import Languages, Side
+from nmt_prep.config import Languages
+from nmt_prep.sides import Side
 from tests.cleaning.pairs import pairs
 
 BOTH: tuple[Side, ...] = ("source", "target")

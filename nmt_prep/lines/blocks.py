@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from _nmt_prep_core import scan_lines
 
-from nmt_prep.config.corpus import Corpus
-from nmt_prep.corpora.chunks import (
+from nmt_prep.errors import CorpusError
+from nmt_prep.lines.chunks import (
     UTF8_MARK,
     LineSlice,
     decoded,
@@ -30,7 +30,9 @@ from nmt_prep.corpora.chunks import (
     unreadable,
     whole_lines,
 )
-from nmt_prep.errors import CorpusError
+
+if TYPE_CHECKING:
+    from nmt_prep.config import Corpus
 
 Faults: TypeAlias = "npt.NDArray[np.uint8]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.corpora import chunks as module
-from nmt_prep.corpora.lines import AS_IS, TextPolicy, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
 from nmt_prep.errors import CorpusError, InvalidTextError
+from nmt_prep.lines import chunks as module
+from nmt_prep.lines.blocks import AS_IS, TextPolicy, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
 from tests.reference import corpora as reference
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]

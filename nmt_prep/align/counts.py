@@ -66,24 +66,24 @@ class Counts:
             raise AlignmentModelError(f"{path} is damaged ({error!r}); make it again") from error
 
 
-def merge(counts: Iterable[Counts]) -> Counts:
-    """Adds up the counts of a round. Their order does not matter.
+def merge(counts: Iterable[Counts], threads: int = 1) -> Counts:
+    """Adds up the counts of a round. Their order, and the number of threads, do not matter.
 
     Raises:
         ValueError: there are none, or they are of different rounds.
     """
-    return reduce(_added, counts)
+    return reduce(lambda first, second: _added(first, second, threads), counts)
 
 
-def _added(first: Counts, second: Counts) -> Counts:
+def _added(first: Counts, second: Counts, threads: int) -> Counts:
     if first.round != second.round:
         raise ValueError(f"counts of the rounds {first.round} and {second.round} cannot be added")
     a, b = first.arrays, second.arrays
     if first.round == "words":
         arrays = _added_words(a, b)
     elif first.round == "cells":
-        names = ("offsets", "targets", "counts")
-        arrays = dict(zip(names, add_cells(*(a[name] for name in names), *(b[name] for name in names)), strict=True))
+        sums = add_cells(a["offsets"], a["targets"], a["counts"], b["offsets"], b["targets"], b["counts"], threads)
+        arrays = dict(zip(("offsets", "targets", "counts"), sums, strict=True))
     else:
         arrays = {name: a[name] + b[name] for name in a}
     return Counts(first.round, first.pairs + second.pairs, arrays)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
+from _nmt_prep_core import link_lines
 
 Symmetrization: TypeAlias = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"
@@ -40,7 +40,10 @@ class Links:
 
 def pharaoh(links: Links) -> pa.Array:
     """Returns the links of each pair as a line such as ``0-0 1-2``, or an empty one: a ``large_string`` array."""
-    source, target = (pa.array(links.links[:, side]).cast(pa.large_string()) for side in (0, 1))
-    joined = pc.binary_join_element_wise(source, target, pa.scalar("-", pa.large_string()))
-    lines = pa.LargeListArray.from_arrays(pa.array(links.offsets), joined)
-    return pc.binary_join(lines, pa.scalar(" ", pa.large_string()))
+    data, offsets = link_lines(links.links.reshape(-1), links.offsets, "", 1)
+    return pa.LargeStringArray.from_buffers(len(links), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def pharaoh_text(links: Links, threads: int = 1) -> memoryview:
+    """Returns the lines of :func:`pharaoh` as the content of a file."""
+    return link_lines(links.links.reshape(-1), links.offsets, "\n", threads)[0].data

@@ -22,7 +22,6 @@ from nmt_prep.align.vocabulary import Integers, Vocabulary
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import AlignmentModelError
 from nmt_prep.sides import SIDES
-from nmt_prep.typed_json import parse_json_as
 
 Scores: TypeAlias = "npt.NDArray[np.float64]"
 Weights: TypeAlias = "npt.NDArray[np.float32]"
@@ -277,7 +276,7 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], 
         lexicon = Lexicon(table, mine["forward"], mine["backward"])
         if len(evidence) * 12 != len(mine["slots"]):
             raise ValueError("its counts do not fit its table")
-    settings = parse_json_as(Settings, facts["settings"])
+    settings = Settings.restored(facts["settings"])
     model = Model(settings, facts["rounds_done"], vocabularies, facts["share"], lexicon, evidence)
     needed = (model.rounds_done > 0, model.rounds_done > 1)
     if not isinstance(model.rounds_done, int) or needed != (len(vocabularies) == len(SIDES), lexicon is not None):

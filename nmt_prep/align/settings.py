@@ -24,6 +24,18 @@ class Settings:
     stem: int = 4
     table: int = 1 << 23
 
+    @classmethod
+    def restored(cls, facts: object) -> Settings:
+        """Returns the settings that a file holds.
+
+        Raises:
+            ValueError: they are not settings.
+        """
+        kinds = {"pretokenized": bool, "stem": int, "table": int}
+        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != kinds:
+            raise ValueError(f"its settings are {facts!r}")
+        return cls(**facts)
+
 
 def rounds(settings: Settings) -> tuple[str, ...]:
     """Returns the names of the rounds of training in order."""

@@ -111,12 +111,12 @@ class Counter:
         if not self._parts:
             nothing = TextColumn.from_strings([])
             self.add(nothing, nothing)
-        return merge(counts for _, counts in reversed(self._parts))
+        return merge((counts for _, counts in reversed(self._parts)), self._threads)
 
     def _include(self, counts: Counts) -> None:
         size = 1
         while self._parts and self._parts[-1][0] == size:
-            counts = merge((self._parts.pop()[1], counts))
+            counts = merge((self._parts.pop()[1], counts), self._threads)
             size *= 2
         self._parts.append((size, counts))
 
@@ -128,12 +128,13 @@ def count(model: Model, source: TextColumn, target: TextColumn, threads: int = 1
     return counter.counts()
 
 
-def updated(model: Model, counts: Counts) -> Model:
+def updated(model: Model, counts: Counts, threads: int = 1) -> Model:
     """Returns the model after its next round.
 
     Args:
         model: the model that was counted with.
         counts: the counts of the whole text.
+        threads: number of threads; it does not change the model.
 
     Raises:
         ValueError: the counts are of another round.
@@ -143,11 +144,11 @@ def updated(model: Model, counts: Counts) -> Model:
     if model.round == "words":
         new = _with_words(model, counts.arrays)
     elif model.round == "cells":
-        new = _with_cells(model, counts.arrays)
+        new = _with_cells(model, counts.arrays, threads)
     elif model.round == "evidence":
         new = replace(model, evidence=model.evidence + counts.arrays["expected"])
     else:
-        new = _with_links(model, counts.arrays)
+        new = _with_links(model, counts.arrays, threads)
     return replace(new, rounds_done=model.rounds_done + 1)
 
 
@@ -197,32 +198,29 @@ def _with_words(model: Model, arrays: Arrays) -> Model:
     return replace(model, vocabularies=tuple(vocabularies), share=share)
 
 
-def _with_cells(model: Model, arrays: Arrays) -> Model:
+def _with_cells(model: Model, arrays: Arrays, threads: int) -> Model:
     cells: _CellArrays = (arrays["offsets"], arrays["targets"], arrays["counts"])
     evidence = _equal_words(model.vocabularies)
     if model.prior is not None:
         known = _cells_of(model.prior, model.vocabularies)
         cells, evidence = _joined(cells, known), _joined(evidence, known)
     cells = _pruned(cells, model.settings.table)
-    table = LexicalTable(cells[0], cells[1])
-    table.reestimate(len(model.vocabularies[1]), table.placed(*cells))
-    return replace(
-        model, lexicon=Lexicon(table, first_jumps(), first_jumps()), evidence=table.placed(*evidence), prior=None
-    )
+    table = LexicalTable(cells[0], cells[1], threads)
+    table.reestimate(len(model.vocabularies[1]), table.placed(*cells, threads), threads)
+    lexicon = Lexicon(table, first_jumps(), first_jumps())
+    return replace(model, lexicon=lexicon, evidence=table.placed(*evidence, threads), prior=None)
 
 
-def _with_links(model: Model, arrays: Arrays) -> Model:
+def _with_links(model: Model, arrays: Arrays, threads: int) -> Model:
     assert model.lexicon is not None
     assert model.round is not None
     before = model.lexicon.table
     counts, evidence = arrays["expected"] + model.evidence, model.evidence
     if model.round.startswith("diagonal"):
-        cells = before.rows_of(counts, _LEAST_CELL)
-        table = LexicalTable(cells[0], cells[1])
-        counts, evidence = table.placed(*cells), table.placed(*before.rows_of(evidence, 1))
+        table, counts, evidence = before.reduced(counts, _LEAST_CELL, evidence, threads)
     else:
-        table = LexicalTable.restored(before.first(), before.slots())
-    table.reestimate(len(model.vocabularies[1]), counts)
+        table = before.copy()
+    table.reestimate(len(model.vocabularies[1]), counts, threads)
     lexicon = replace(model.lexicon, table=table)
     if model.round.startswith("jumps"):
         lexicon = replace(lexicon, forward=_jumps(arrays["forward"]), backward=_jumps(arrays["backward"]))

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from nmt_prep.align.links import Links, pharaoh
+from nmt_prep.align.links import Links, pharaoh_text
 from nmt_prep.align.shortlist import LexicalCounts, write_shortlist
 from nmt_prep.align.subwords import piece_links, pieces_of
 from nmt_prep.align.words import words_of
@@ -19,7 +19,7 @@ from nmt_prep.artefacts import output_file, writing
 from nmt_prep.checks import load_config
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.cli.view_pairs import check_current
-from nmt_prep.columns import Ragged, TextColumn, joined_lines
+from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.errors import ArgumentError, OutputError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
@@ -57,7 +57,7 @@ def write_links(config: Path, overrides: Iterable[str], split: str, output: Path
         stack.enter_context(writing(output or Path("standard output")))
         for part in parts:
             for batch in iter_pairs(run / Align.directory / part.file):
-                file.write(joined_lines(pharaoh(links_of(batch))))
+                file.write(pharaoh_text(links_of(batch)))
 
 
 def write_shortlists(

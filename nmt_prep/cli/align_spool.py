@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-from _nmt_prep_core import NumberedPairs
+import numpy.typing as npt
 
 from nmt_prep.align.model import Model
 from nmt_prep.align.vocabulary import Integers
-from nmt_prep.cleaning.dedup.keys import keys_of
+from nmt_prep.cleaning.dedup.keys import keys_of_pairs
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import OutputError
-from nmt_prep.sides import SIDES
+
+Batch: TypeAlias = "tuple[npt.NDArray[Any], Integers, npt.NDArray[Any], Integers]"
+"""The lines of the source side, their offsets, and the same of the target side: text, or numbers of words."""
 
 _KEYS_AT_A_TIME = 1 << 22
 
@@ -43,102 +44,85 @@ class Spool:
     def __init__(self, path: Path) -> None:
         """Opens a new file."""
         self.rows = 0
-        self._path = path
-        self._writer: pa.RecordBatchFileWriter | None = None
+        self.path = path
+        self._shapes: list[list[tuple[np.dtype[Any], int]]] = []  # of the arrays of each batch
+        with _temporary(path):
+            self._file = path.open("wb", buffering=0)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Appends a batch; all must have the same columns.
+    def write(self, batch: Batch) -> None:
+        """Appends a batch.
 
         Raises:
             OutputError: the file cannot be written.
         """
-        with _temporary(self._path):
-            if self._writer is None:
-                self._writer = pa.ipc.new_file(str(self._path), batch.schema)
-            self._writer.write_batch(batch)
-        self.rows += batch.num_rows
+        with _temporary(self.path):
+            for array in batch:
+                rest = array.view(np.uint8).data
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+        self._shapes.append([(array.dtype, len(array)) for array in batch])
+        self.rows += len(batch[1]) - 1
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches in order. After the first call, none can be added."""
-        self._close()
-        if not self.rows:
-            return
-        with pa.OSFile(str(self._path)) as file:
-            reader = pa.ipc.open_file(file)
-            for number in range(reader.num_record_batches):
-                yield reader.get_batch(number)
-
-    def copies(self) -> Integers:
-        """Returns the number of pairs with the same normalized text as each, itself included: int64, shape ``[rows]``.
-
-        The numbers, and the keys that are compared, are in files beside that of the text.
-
-        Raises:
-            OutputError: a file cannot be written.
-        """
-        keys_path = self._path.with_suffix(".keys")
-        with _temporary(keys_path), keys_path.open("wb") as file:
-            for batch in self.batches():
-                file.write(keys_of(batch, ["pair"], "normalized")["pair"].tobytes())
-        if not self.rows:
-            return np.empty(0, np.int64)
-        keys = np.memmap(keys_path, np.uint64, "r", shape=(self.rows, 2))
-        copies_path = self._path.with_suffix(".copies")
-        with _temporary(copies_path), copies_path.open("wb") as file:
-            for first in range(0, self.rows, _KEYS_AT_A_TIME):  # once mapped, a full disk would kill the process
-                file.write(bytes(8 * min(_KEYS_AT_A_TIME, self.rows - first)))
-        copies = np.memmap(copies_path, np.int64, "r+", shape=(self.rows,))
-        shares = -(-self.rows // _KEYS_AT_A_TIME)
-        for share in range(shares):
-            mine = [
-                first + np.flatnonzero(keys[first : first + _KEYS_AT_A_TIME, 0] % np.uint64(shares) == share)
-                for first in range(0, self.rows, _KEYS_AT_A_TIME)
-            ]
-            rows = np.concatenate(mine)
-            _, places, counts = np.unique(keys[rows, 1], return_inverse=True, return_counts=True)
-            copies[rows] = counts[places]
-        return copies
+    def batches(self) -> Iterator[Batch]:
+        """Yields the batches in order."""
+        with self.path.open("rb", buffering=0) as file:
+            for shapes in self._shapes:
+                source, source_offsets, target, target_offsets = (np.fromfile(file, *shape) for shape in shapes)
+                yield source, source_offsets, target, target_offsets
 
     def remove(self) -> None:
         """Removes the file."""
-        self._close()
-        self._path.unlink(missing_ok=True)
+        self._file.close()
+        self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        if self._writer is not None:
-            with _temporary(self._path):
-                self._writer.close()
-            self._writer = None
+        self._file.close()
 
 
-def text_batch(source: TextColumn, target: TextColumn) -> pa.RecordBatch:
-    """Returns the lines of both sides as a batch with the columns ``source`` and ``target``."""
-    arrays = [
-        pa.LargeStringArray.from_buffers(len(lines), pa.py_buffer(lines.offsets), pa.py_buffer(lines.data))
-        for lines in (source, target)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, list(SIDES))
+def copies_of(text: Spool) -> Integers:
+    """Returns the number of pairs with the same normalized text as each, itself included: int64, shape ``[rows]``.
+
+    The numbers, and the keys that are compared, are in files beside that of the text.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    keys_path = text.path.with_suffix(".keys")
+    with _temporary(keys_path), keys_path.open("wb") as file:
+        for batch in text.batches():
+            file.write(keys_of_pairs(*text_columns(batch), "normalized").tobytes())
+    if not text.rows:
+        return np.empty(0, np.int64)
+    keys = np.memmap(keys_path, np.uint64, "r", shape=(text.rows, 2))
+    copies_path = text.path.with_suffix(".copies")
+    with _temporary(copies_path), copies_path.open("wb") as file:
+        for first in range(0, text.rows, _KEYS_AT_A_TIME):  # once mapped, a full disk would kill the process
+            file.write(bytes(8 * min(_KEYS_AT_A_TIME, text.rows - first)))
+    copies = np.memmap(copies_path, np.int64, "r+", shape=(text.rows,))
+    shares = -(-text.rows // _KEYS_AT_A_TIME)
+    for share in range(shares):
+        mine = [
+            first + np.flatnonzero(keys[first : first + _KEYS_AT_A_TIME, 0] % np.uint64(shares) == share)
+            for first in range(0, text.rows, _KEYS_AT_A_TIME)
+        ]
+        rows = np.concatenate(mine)
+        _, places, counts = np.unique(keys[rows, 1], return_inverse=True, return_counts=True)
+        copies[rows] = counts[places]
+    return copies
 
 
-def numbered(model: Model, batch: pa.RecordBatch, threads: int) -> pa.RecordBatch:
-    """Returns the numbers of the words of a batch of text, as lists in the same columns."""
-    columns = [
-        vocabulary.numbers(TextColumn.from_arrow(batch.column(side)), model.settings, threads)
-        for side, vocabulary in zip(SIDES, model.vocabularies, strict=True)
-    ]
-    arrays = [pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(words)) for words, offsets in columns]
-    return pa.RecordBatch.from_arrays(arrays, list(SIDES))
+def text_columns(batch: Batch) -> tuple[TextColumn, TextColumn]:
+    """Returns the sides of a batch of text."""
+    return TextColumn(*batch[:2]), TextColumn(*batch[2:])
 
 
-def numbered_pairs(batch: pa.RecordBatch) -> NumberedPairs:
-    """Returns a batch that :func:`numbered` made, as native functions take it."""
-    source, target = (batch.column(side) for side in SIDES)
-    return NumberedPairs(
-        source.values.to_numpy(), source.offsets.to_numpy(), target.values.to_numpy(), target.offsets.to_numpy()
+def numbered(model: Model, source: TextColumn, target: TextColumn, threads: int) -> Batch:
+    """Returns the numbers of the words of pairs, as :class:`NumberedPairs` takes them."""
+    first, second = (
+        vocabulary.numbers(lines, model.settings, threads)
+        for vocabulary, lines in zip(model.vocabularies, (source, target), strict=True)
     )
+    return *first, *second

@@ -11,20 +11,21 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs
+from _nmt_prep_core import ALIGN_MOST_CELLS, ALIGN_MOST_WORDS, NumberedPairs, split_columns
 
-from nmt_prep.align.links import Symmetrization, pharaoh
+from nmt_prep.align.links import Symmetrization, pharaoh_text
 from nmt_prep.align.loading import LEAST_KNOWN, tells
 from nmt_prep.align.model import Model, Scores
 from nmt_prep.align.settings import Settings, rounds
 from nmt_prep.align.training import Counter, updated
 from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
-from nmt_prep.cli.align_spool import Spool, numbered, numbered_pairs, text_batch
+from nmt_prep.cli.align_spool import Spool, copies_of, numbered, text_columns
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
+from nmt_prep.cli.text_stream import input_blocks, name_of, write_text
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.errors import AlignmentModelError, CorpusError
+from nmt_prep.lines.blocks import Block
 from nmt_prep.progress import Progress
 from nmt_prep.runtime import available_cores
 
@@ -89,8 +90,8 @@ def align_stream(options: StreamOptions, console: SafeConsole, progress: Progres
 def _use(model: Model, writer: _Writer, console: SafeConsole, progress: Progress) -> None:
     """Aligns the input with a model, block by block."""
     with progress.meter("aligning", unit="pairs") as meter:
-        for number, lines in enumerate(input_lines()):
-            source, target = columns_of(lines)
+        for number, block in enumerate(input_blocks()):
+            source, target = columns_of(block)
             if number == 0:
                 _check_languages(model, source, target, writer.threads, console)
             writer.write(model, model.numbered(source, target, writer.threads), 0)
@@ -104,34 +105,36 @@ def _learn(options: StreamOptions, threads: int, writer: _Writer, progress: Prog
         directory = Path(name)
         with progress.meter("reading", unit="pairs") as meter, Spool(directory / "text") as text:
             counter = Counter(model, threads)
-            for lines in input_lines():
-                source, target = columns_of(lines)
+            for block in input_blocks():
+                source, target = columns_of(block)
                 counter.add(source, target)
-                text.write(text_batch(source, target))
+                text.write((source.data, source.offsets, target.data, target.offsets))
                 meter.advance(len(source))
-        copies = text.copies() if options.scores is not None else None
-        model = updated(model, counter.counts())
+        copies = copies_of(text) if options.scores is not None else None
+        model = updated(model, counter.counts(), threads)
         with Spool(directory / "numbers") as pairs:
             for batch in text.batches():
-                pairs.write(numbered(model, batch, threads))
+                pairs.write(numbered(model, *text_columns(batch), threads))
         text.remove()
         while model.round is not None:
             step = f"learning, round {model.rounds_done + 1} of {len(rounds(options.settings))}"
             with progress.meter(step, pairs.rows, "pairs") as meter:
                 counter = Counter(model, threads)
                 for batch in pairs.batches():
-                    counter.add_numbered(numbered_pairs(batch))
-                    meter.advance(batch.num_rows)
-            model = updated(model, counter.counts())
+                    numbers = NumberedPairs(*batch)
+                    counter.add_numbered(numbers)
+                    meter.advance(len(numbers))
+            model = updated(model, counter.counts(), threads)
         if options.save is not None:
             model.save(options.save)
         with progress.meter("aligning", pairs.rows, "pairs") as meter:
             first = 0
             for batch in pairs.batches():
-                own = 0 if copies is None else copies[first : first + batch.num_rows]
-                writer.write(model, numbered_pairs(batch), own)
-                first += batch.num_rows
-                meter.advance(batch.num_rows)
+                numbers = NumberedPairs(*batch)
+                own = 0 if copies is None else copies[first : first + len(numbers)]
+                writer.write(model, numbers, own)
+                first += len(numbers)
+                meter.advance(len(numbers))
 
 
 class _Writer:
@@ -149,7 +152,7 @@ class _Writer:
             OutputError: the links or the scores cannot be written.
         """
         links = model.align_numbered(pairs, self._symmetrize, self.threads)
-        write_lines(pharaoh(links))
+        write_text(pharaoh_text(links, self.threads))
         if self._scores is not None:
             values = model.score_numbered(pairs, own, self.threads)
             with writing(Path(self._scores.name)):
@@ -172,7 +175,7 @@ class _Writer:
             )
 
 
-def columns_of(lines: InputLines) -> tuple[TextColumn, TextColumn]:
+def columns_of(block: Block) -> tuple[TextColumn, TextColumn]:
     r"""Returns the sides of lines: source, tab, target; or source ``|||`` target, where no line has a tab.
 
     An empty line is a pair of empty sides.
@@ -180,26 +183,19 @@ def columns_of(lines: InputLines) -> tuple[TextColumn, TextColumn]:
     Raises:
         CorpusError: a line has more or fewer than two columns.
     """
-    mark = "\t" if pc.any(pc.match_substring(lines.text, "\t")).as_py() else "|||"
-    fields = pc.split_pattern(lines.text, mark)
-    sizes = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
-    blank = pc.equal(pc.binary_length(lines.text), 0).to_numpy(zero_copy_only=False)
-    wrong = (sizes != 2) & ~blank
-    if wrong.any():
-        number = int(wrong.argmax())
-        line = f"{lines.name}, line {lines.first + number}"
-        if sizes[number] == 1:
+    mark = "\t" if b"\t" in block.data else "|||"
+    data = np.frombuffer(block.data, np.uint8)
+    source, source_offsets, target, target_offsets, number, size = split_columns(data, block.starts, block.ends, mark)
+    if size != 2:
+        line = f"{name_of(None)}, line {block.first_line + number}"
+        if size == 1:
             raise CorpusError(f"{line}: it has no tab (or |||) between source and target; write one pair a line")
         name = "a tab" if mark == "\t" else "|||"
         raise CorpusError(
-            f"{line}: it has {sizes[number]} columns, separated by {name}, and not two, source and target; "
+            f"{line}: it has {size} columns, separated by {name}, and not two, source and target; "
             "select them first, for example with cut -f1,2"
         )
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    parts = fields.flatten()
-    columns = (parts.take(pa.array(starts + np.where(blank, 0, number))) for number in (0, 1))
-    source, target = (TextColumn.from_arrow(column.cast(pa.large_string())) for column in columns)
-    return source, target
+    return TextColumn(source, source_offsets), TextColumn(target, target_offsets)
 
 
 def _score_lines(values: Scores) -> pa.Array:

@@ -29,7 +29,7 @@ from nmt_prep.cleaning.decontamination.leaks import EvaluationSet, total_leaks
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.evaluation_sets import finder_of, leak_line, segments_for_stream
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.cli.text_filter import InputLines, input_lines, write_lines
+from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.corpora.scores import score_column
 from nmt_prep.errors import CleaningError, CorpusError, OutputError

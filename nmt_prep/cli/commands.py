@@ -1,4 +1,4 @@
-"""Commands by name. Each module that defines some is imported when one of them is needed, so that the others start fast."""
+"""Commands by name. A module that defines commands is imported when one of them is needed, so others start fast."""
 
 from __future__ import annotations
 

@@ -6,46 +6,26 @@ Errors in the text name its line and column.
 from __future__ import annotations
 
 import bisect
-import errno
 import json
-import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.table import Table
 
-from nmt_prep.cli.streams import READER_GONE
 from nmt_prep.cli.terminal import open_console
-from nmt_prep.columns import Ragged, joined_lines
-from nmt_prep.errors import CorpusError, EncodeError, InvalidTextError, OutputError, VocabularyError
-from nmt_prep.lines.blocks import Block, Fault, TextPolicy, iter_blocks, spans
+from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
+from nmt_prep.columns import Ragged
+from nmt_prep.errors import EncodeError, VocabularyError
 from nmt_prep.subwords import Tokenizer, load_tokenizer
 from nmt_prep.subwords.frame import Frame
 from nmt_prep.subwords.piece_text import PieceText, id_lines, id_rows
 from nmt_prep.subwords.tokenizer import IdLayout
 
-_STANDARD_INPUT = Path("/dev/stdin")
 _LONGEST = 10
 _ID, _PIECE = re.compile(r"\S+"), re.compile("[^ ]+")
-
-
-class InputLines(NamedTuple):
-    """Some lines of an input.
-
-    Attributes:
-        text: a ``large_string`` array.
-        first: number of the first line in the input, counted from 1.
-        name: name of the input, for messages.
-    """
-
-    text: pa.Array
-    first: int
-    name: str
 
 
 def encode_stream(vocab: Path, *, tag: str | None, as_pieces: bool, id_layout: IdLayout, threads: int | None) -> None:
@@ -141,43 +121,6 @@ def _coverage(tokenizer: Tokenizer, blocks: Iterator[InputLines]) -> Iterator[tu
     yield "pieces used", f"{len(used):,} of {len(tokenizer):,}"
 
 
-def write_lines(lines: pa.Array) -> None:
-    """Writes the lines of a ``large_string`` array to standard output. If its reader is gone, ends the program.
-
-    Raises:
-        OutputError: standard output cannot be written.
-    """
-    rest = joined_lines(lines)
-    try:
-        while rest:
-            rest = rest[os.write(1, rest) :]
-    except BrokenPipeError:
-        raise SystemExit(READER_GONE) from None
-    except OSError as error:
-        raise OutputError(f"cannot write to standard output: {error.strerror}") from error
-
-
-def input_lines(path: Path | None = None) -> Iterator[InputLines]:
-    """Yields the lines of a UTF-8 file, or of standard input, one block at a time.
-
-    Raises:
-        InvalidTextError: the bytes are not UTF-8.
-        OSError: it cannot be read.
-    """
-    name = "standard input" if path is None else str(path)
-    if path is None and sys.stdin is None:
-        raise OSError(errno.EBADF, "it is closed; give the text to read", name)
-    try:
-        for block in iter_blocks(path or _STANDARD_INPUT, TextPolicy(invalid="drop")):
-            if block.faults is not None:
-                raise _not_utf8(block, name)
-            yield InputLines(spans(block.data, block.starts, block.ends), block.first_line, name)
-    except CorpusError as error:
-        if isinstance(error.__cause__, OSError):  # its advice fits only the files of a run
-            raise OSError(error.__cause__.errno, error.__cause__.strerror, name) from None
-        raise
-
-
 def convert(work: Callable[[pa.Array], pa.Array], lines: InputLines, word: re.Pattern[str] | None = None) -> pa.Array:
     """Applies a function to lines; an error gets the place of the fault.
 
@@ -214,23 +157,3 @@ def _error_of(work: Callable[[pa.Array], pa.Array], line: str) -> EncodeError | 
     except EncodeError as error:
         return error
     return None
-
-
-def _not_utf8(block: Block, name: str) -> InvalidTextError:
-    """Returns the error to raise for the first line of a block that is not UTF-8."""
-    assert block.faults is not None
-    number = int((block.faults == Fault.INVALID_TEXT).argmax())
-    start = int(block.starts[number])
-    line = bytes(block.data[start:]).partition(b"\n")[0]
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        column = len(line[: error.start].decode("utf-8")) + 1
-        bad = line[error.start : error.end].hex(" ")
-        utf16 = block.first_line + number == 1 and error.start == 0 and line[:1] in (b"\xff", b"\xfe")
-        hint = " (it may be UTF-16)" if utf16 else ""
-        return InvalidTextError(
-            f"{name}, line {block.first_line + number}, column {column}: not UTF-8 ({bad}: {error.reason}){hint}; "
-            "convert the text to UTF-8 first, for example with iconv"
-        )
-    raise AssertionError("a line marked as not UTF-8 is valid UTF-8")

@@ -3,13 +3,14 @@ from __future__ import annotations
 import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from nmt_prep.cli import align_spool, align_stream
-from nmt_prep.cli.align_spool import Spool, text_batch
+from nmt_prep.cli.align_spool import Spool, copies_of
 from nmt_prep.columns import TextColumn
 from tests.align.corpus import SOURCE, TARGET
 from tests.cli.program import nmt_prep
@@ -176,10 +177,16 @@ def test_files_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_full_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    class Full(BytesIO):
+        def write(self, content: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(pa.ipc.RecordBatchFileWriter, "write_batch", full)
+    opened = Path.open
+
+    def open_full(path: Path, *options: Any, **named: Any) -> Any:
+        return Full() if path.name == "text" else opened(path, *options, **named)
+
+    monkeypatch.setattr(Path, "open", open_full)
     message = refused(TEXT)
     assert "No space left on device; set TMPDIR to a directory with enough space" in message
     assert "output_dir" not in message
@@ -190,5 +197,5 @@ def test_copies_are_counted_in_shares_of_the_keys(tmp_path: Path, monkeypatch: p
     with Spool(tmp_path / "text") as spool:
         for line in ("a", "b", "A!", "c", "a.", "c"):
             column = TextColumn.from_strings([line])
-            spool.write(text_batch(column, column))
-        assert spool.copies().tolist() == [3, 1, 3, 2, 3, 2]
+            spool.write((column.data, column.offsets, column.data, column.offsets))
+        assert copies_of(spool).tolist() == [3, 1, 3, 2, 3, 2]

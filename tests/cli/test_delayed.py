@@ -55,6 +55,24 @@ def test_help_loads_no_stage(command: str) -> None:
     assert not {*HEAVY, "nmt_prep.stages", "nmt_prep.subwords"} & set(loaded_by(_COMMAND, command, "--help"))
 
 
+def test_alignment_loads_numpy_and_no_other_heavy_library(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("a house\tein Haus\n" * 3)
+    program = f"import os\nos.dup2(os.open({str(text)!r}, os.O_RDONLY), 0)\n{_COMMAND}"
+    loaded = set(loaded_by(program, "align", "--quiet"))
+    assert {*HEAVY, "yaml"} & loaded == {"numpy"}
+    ours = {name.split(".")[1] for name in loaded if name.startswith("nmt_prep.")}
+    assert not {"config", "corpora", "pipeline", "sources", "stages", "subwords"} & ours
+
+
+@pytest.mark.parametrize("command", ["plan", "align", "encode"])
+def test_a_command_does_not_load_the_others(command: str) -> None:
+    loaded = loaded_by(_COMMAND, command, "--help")
+    modules = {"align": "alignment", "encode": "text", "plan": "runs"}
+    others = {"alignment", "runs", "init", "view"} - {modules[command]}
+    assert not {f"nmt_prep.cli.{name}" for name in others} & set(loaded)
+
+
 def test_stand_ins_become_the_libraries_when_they_are_used() -> None:
     program = """\
 import json, sys, threading

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep import digests
-from nmt_prep.corpora import Reader, chunks, open_corpus, reader_of, slices
+from nmt_prep.corpora import Reader, open_corpus, reader_of, slices
 from nmt_prep.corpora.slices import LineIndex, LineStart, count_range, cut, line_slice
 from nmt_prep.errors import CorpusError
+from nmt_prep.lines import chunks
 from nmt_prep.lines.chunks import one_byte_newlines
 from tests.corpora.builders import LANGUAGES, corpus, write
 

@@ -289,3 +289,19 @@ def grown(links: set[tuple[int, int]], union: set[tuple[int, int]]) -> set[tuple
                 if near in union - links and any(free(near, links)):
                     links, more = links | {near}, True
     return links
+
+
+def columns(lines: Sequence[str], mark: str) -> tuple[list[tuple[str, str]], tuple[int, int] | None]:
+    """Returns the sides of lines up to the first one that has not two, and the number and size of that one."""
+    pairs: list[tuple[str, str]] = []
+    for number, line in enumerate(lines):
+        fields = line.split(mark) if line else ["", ""]
+        if len(fields) != 2:
+            return pairs, (number, len(fields))
+        pairs.append((fields[0], fields[1]))
+    return pairs, None
+
+
+def link_text(links: Sequence[tuple[int, int]]) -> str:
+    """Returns the links of a pair as text."""
+    return " ".join(f"{source}-{target}" for source, target in links)

@@ -1,9 +1,13 @@
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,6 +17,7 @@
 #include "align/links.h"
 #include "align/piece_links.h"
 #include "align/score.h"
+#include "align/text.h"
 #include "align/vocabulary.h"
 #include "align/words.h"
 #include "text.h"
@@ -33,6 +38,16 @@ NumpyArray<T> copied(const std::vector<T>& values) {
     auto copy = std::make_unique_for_overwrite<T[]>(values.size());
     std::ranges::copy(values, copy.get());
     return own_by_numpy(std::move(copy), values.size());
+}
+
+// The values of a vector without a copy.
+template <class T>
+NumpyArray<T> moved(std::vector<T>&& values) {
+    auto held = std::make_unique<std::vector<T>>(std::move(values));
+    T* const data = held->data();
+    const std::size_t size = held->size();
+    nb::capsule owner(held.release(), [](void* vector) noexcept { delete static_cast<std::vector<T>*>(vector); });
+    return NumpyArray<T>(data, {size}, owner);
 }
 
 void require(bool good, const char* message) {
@@ -81,6 +96,38 @@ auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
     return std::tuple(copied(begins), copied(ends), copied(words));
 }
 
+// Returns both columns of lines, and the first line with another number of columns and that number, or the number of
+// lines and 2.
+auto split_columns(const ByteArray& data, const Int64Array& starts, const Int64Array& ends, const std::string& mark) {
+    require(starts.size() == ends.size() && !mark.empty(), "there must be an end for each start, and a mark");
+    for (std::size_t i = 0; i < starts.size(); ++i)
+        require(starts.data()[i] >= 0 && starts.data()[i] <= ends.data()[i] &&
+                    std::cmp_less_equal(ends.data()[i], data.size()),
+                "a line is outside of the data");
+    align::OwnedText source;
+    align::OwnedText target;
+    std::optional<align::UnevenLine> uneven;
+    {
+        const nb::gil_scoped_release unlocked;
+        uneven = align::split_columns({data.data(), starts.data(), ends.data(), starts.size()}, mark, source, target);
+    }
+    const align::UnevenLine wrong = uneven.value_or(align::UnevenLine{starts.size(), 2});
+    return std::tuple(moved(std::move(source.data)), moved(std::move(source.offsets)), moved(std::move(target.data)),
+                      moved(std::move(target.offsets)), wrong.line, wrong.columns);
+}
+
+// Returns the text of the links of each pair, and its offsets.
+auto link_lines(const Int32Array& links, const Int64Array& offsets, const std::string& end, std::size_t threads) {
+    require(links.size() % 2 == 0 && offsets.size() > 0, "links have two words each, and pairs have offsets");
+    check_rows(offsets.data(), offsets.size(), links.size() / 2);
+    align::OwnedText text;
+    {
+        const nb::gil_scoped_release unlocked;
+        text = align::link_lines({links.data(), offsets.data(), offsets.size() - 1}, end, threads);
+    }
+    return std::tuple(moved(std::move(text.data)), moved(std::move(text.offsets)));
+}
+
 using SpanArrays = std::tuple<Int32Array, Int32Array, Int64Array>;  // begins, ends, offsets of lines
 
 align::Stretches stretches(const SpanArrays& arrays) {
@@ -109,7 +156,7 @@ auto encode_words(const align::Vocabulary& vocabulary, const ByteArray& data, co
         const nb::gil_scoped_release unlocked;
         lines = align::encode_words(text, {spaces, stem}, vocabulary, threads);
     }
-    return std::tuple(copied(lines.numbers), copied(lines.offsets));
+    return std::tuple(moved(std::move(lines.numbers)), moved(std::move(lines.offsets)));
 }
 
 // The four arrays of pairs of lines, checked.
@@ -146,16 +193,14 @@ struct HeldPairs {
 
 using CellArrays = std::tuple<NumpyArray<std::int64_t>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>>;
 
-CellArrays cell_arrays(const align::CellCounts& cells) {
-    return {copied(cells.offsets), copied(cells.targets), copied(cells.counts)};
+CellArrays cell_arrays(align::CellCounts&& cells) {
+    return {moved(std::move(cells.offsets)), moved(std::move(cells.targets)), moved(std::move(cells.counts))};
 }
 
-align::CellCounts cells_of(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts) {
+align::CellRows cells_of(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts) {
     require(targets.size() == counts.size(), "there must be a count for each cell");
     check_rows(offsets.data(), offsets.size(), targets.size());
-    return {{offsets.data(), offsets.data() + offsets.size()},
-            {targets.data(), targets.data() + targets.size()},
-            {counts.data(), counts.data() + counts.size()}};
+    return {{offsets.data(), offsets.size()}, {targets.data(), targets.size()}, {counts.data(), counts.size()}};
 }
 
 CellArrays count_cells(const HeldPairs& pairs, std::uint64_t share, bool all, std::size_t rows, std::size_t columns,
@@ -166,15 +211,21 @@ CellArrays count_cells(const HeldPairs& pairs, std::uint64_t share, bool all, st
         const nb::gil_scoped_release unlocked;
         cells = align::count_cells(pairs.view(), {share, all}, rows, columns, steepness, threads);
     }
-    return cell_arrays(cells);
+    return cell_arrays(std::move(cells));
 }
 
 CellArrays add_cells(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
-                     const Int64Array& other_offsets, const Int32Array& other_targets, const Int64Array& other_counts) {
+                     const Int64Array& other_offsets, const Int32Array& other_targets, const Int64Array& other_counts,
+                     std::size_t threads) {
     require(offsets.size() == other_offsets.size(), "the cells have different numbers of rows");
-    const align::CellCounts first = cells_of(offsets, targets, counts);
-    const align::CellCounts second = cells_of(other_offsets, other_targets, other_counts);
-    return cell_arrays(align::add_cells(first, second));
+    const align::CellRows first = cells_of(offsets, targets, counts);
+    const align::CellRows second = cells_of(other_offsets, other_targets, other_counts);
+    align::CellCounts sum;
+    {
+        const nb::gil_scoped_release unlocked;
+        sum = align::add_cells(first, second, threads);
+    }
+    return cell_arrays(std::move(sum));
 }
 
 CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
@@ -182,10 +233,10 @@ CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, con
     return cell_arrays(align::prune_cells(cells_of(offsets, targets, counts), least));
 }
 
-align::Table* new_table(const Int64Array& offsets, const Int32Array& targets) {
+align::Table* new_table(const Int64Array& offsets, const Int32Array& targets, std::size_t threads) {
     check_rows(offsets.data(), offsets.size(), targets.size());
-    return new align::Table(
-        {{offsets.data(), offsets.data() + offsets.size()}, {targets.data(), targets.data() + targets.size()}, {}});
+    const nb::gil_scoped_release unlocked;
+    return new align::Table({{offsets.data(), offsets.size()}, {targets.data(), targets.size()}, {}}, threads);
 }
 
 align::Table* restored_table(const Int64Array& first, const ByteArray& slots) {
@@ -199,6 +250,19 @@ align::Table* restored_table(const Int64Array& first, const ByteArray& slots) {
     }
 }
 
+// Returns a table of the cells whose counts reach a limit, and both counts of its slots.
+auto reduced(const align::Table& table, const Int64Array& counts, std::int64_t least, const Int64Array& others,
+             std::size_t threads) {
+    require(counts.size() == table.slots().size() && others.size() == counts.size(),
+            "there must be a count for each slot");
+    std::unique_ptr<align::Table::Reduced> result;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = std::make_unique<align::Table::Reduced>(table.reduced(counts.data(), least, others.data(), threads));
+    }
+    return std::tuple(std::move(result->table), moved(std::move(result->counts)), moved(std::move(result->others)));
+}
+
 // Throws ValueError unless the target words of a table are below the size of their vocabulary.
 void check_targets(const align::Table& table, std::size_t columns) {
     for (const align::Cell& cell : table.slots())
@@ -210,17 +274,24 @@ class Aligner {
    public:
     Aligner(const align::Table& table, const FloatArray& source_shares, const FloatArray& target_shares,
             const FloatArray& forward, const FloatArray& backward, float null, float floor, double steepness)
-        : filter_(table), source_shares_(source_shares), target_shares_(target_shares) {
+        : source_shares_(source_shares), target_shares_(target_shares) {
         require(source_shares.size() == table.rows(), "there must be a share for each source word");
         require(forward.size() == align::kJumps + 1 && backward.size() == align::kJumps + 1,
                 "there must be a weight for each jump");
         check_targets(table, target_shares.size());
         parameters_ = {
-            &table, &filter_, source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null,
+            &table, nullptr,  source_shares_.data(), target_shares_.data(), jumps(forward), jumps(backward), null,
             floor,  steepness};
     }
 
-    const align::Parameters& parameters() const { return parameters_; }
+    // Makes the filter of the cells when it is first called, without the GIL.
+    const align::Parameters& parameters(std::size_t threads) const {
+        std::call_once(filtered_, [&] {
+            filter_ = std::make_unique<const align::CellFilter>(*parameters_.table, nullptr, threads);
+            parameters_.filter = filter_.get();
+        });
+        return parameters_;
+    }
     void check(const HeldPairs& pairs) const { pairs.check_words(source_shares_.size(), target_shares_.size()); }
     std::size_t slots() const { return parameters_.table->slots().size(); }
     std::size_t columns() const { return target_shares_.size(); }
@@ -233,9 +304,10 @@ class Aligner {
         return jumps;
     }
 
-    align::CellFilter filter_;
     FloatArray source_shares_, target_shares_;
-    align::Parameters parameters_{};
+    mutable std::once_flag filtered_;
+    mutable std::unique_ptr<const align::CellFilter> filter_;
+    mutable align::Parameters parameters_{};
 };
 
 auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Counts& counts, std::size_t threads) {
@@ -245,8 +317,8 @@ auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Co
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        align::expect(pairs.view(), aligner.parameters(), jumps ? align::Step::kByJumps : align::Step::kNearDiagonal,
-                      expected, threads, poll);
+        align::expect(pairs.view(), aligner.parameters(threads),
+                      jumps ? align::Step::kByJumps : align::Step::kNearDiagonal, expected, threads, poll);
     }
     return std::tuple(copied(std::vector(expected.forward.begin(), expected.forward.end())),
                       copied(std::vector(expected.backward.begin(), expected.backward.end())));
@@ -260,8 +332,8 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::siz
     SignalPoll poll;
     {
         const nb::gil_scoped_release unlocked;
-        result =
-            align::link(pairs.view(), aligner.parameters(), static_cast<align::Symmetrization>(how), threads, poll);
+        result = align::link(pairs.view(), aligner.parameters(threads), static_cast<align::Symmetrization>(how),
+                             threads, poll);
     }
     auto links = std::make_unique_for_overwrite<std::int32_t[]>(2 * result.links.size());
     for (std::size_t i = 0; i < result.links.size(); ++i) {
@@ -298,7 +370,7 @@ auto score(const Aligner& aligner, const HeldPairs& pairs, const HeldEvidence& h
     {
         const nb::gil_scoped_release unlocked;
         const align::Evidence evidence{held.counts.data(), held.filter.get(), &held.totals, pseudo, mix, floor};
-        align::score(view, aligner.parameters(), evidence, own.data(), scores.get(), threads, poll);
+        align::score(view, aligner.parameters(threads), evidence, own.data(), scores.get(), threads, poll);
     }
     return own_by_numpy(std::move(scores), view.size);
 }
@@ -323,6 +395,8 @@ void bind_align(nb::module_& module) {
     module.def("count_words", count_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
                nb::arg("threads"));
     module.def("word_spans", word_spans, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"));
+    module.def("split_columns", split_columns, nb::arg("data"), nb::arg("starts"), nb::arg("ends"), nb::arg("mark"));
+    module.def("link_lines", link_lines, nb::arg("links"), nb::arg("offsets"), nb::arg("end"), nb::arg("threads"));
     module.def("piece_links", link_pieces, nb::arg("links"), nb::arg("offsets"), nb::arg("source_words"),
                nb::arg("target_words"), nb::arg("source_pieces"), nb::arg("target_pieces"));
     nb::class_<align::Vocabulary>(module, "WordNumbers")
@@ -339,7 +413,8 @@ void bind_align(nb::module_& module) {
     module.def("add_cells", add_cells);
     module.def("prune_cells", prune_cells);
     nb::class_<align::Table>(module, "LexicalTable")
-        .def(nb::new_(&new_table), nb::arg("offsets"), nb::arg("targets"))
+        .def(nb::new_(&new_table), nb::arg("offsets"), nb::arg("targets"), nb::arg("threads") = 1)
+        .def("copy", [](const align::Table& table) { return new align::Table(table); })
         .def_static("restored", &restored_table, nb::arg("first"), nb::arg("slots"))
         .def("first", [](const align::Table& table) { return copied(table.first()); })
         .def("slots",
@@ -360,19 +435,26 @@ void bind_align(nb::module_& module) {
         .def(
             "placed",
             [](const align::Table& table, const Int64Array& offsets, const Int32Array& targets,
-               const Int64Array& counts) {
+               const Int64Array& counts, std::size_t threads) {
                 require(offsets.size() == table.rows() + 1, "the cells and the table have different numbers of rows");
-                return copied(table.placed(cells_of(offsets, targets, counts)));
+                const align::CellRows rows = cells_of(offsets, targets, counts);
+                std::vector<std::int64_t> placed;
+                {
+                    const nb::gil_scoped_release unlocked;
+                    placed = table.placed(rows, threads);
+                }
+                return moved(std::move(placed));
             },
-            nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"))
+            nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"), nb::arg("threads") = 1)
+        .def("reduced", reduced, nb::arg("counts"), nb::arg("least"), nb::arg("others"), nb::arg("threads"))
         .def(
             "reestimate",
-            [](align::Table& table, std::size_t columns, const Int64Array& counts) {
+            [](align::Table& table, std::size_t columns, const Int64Array& counts, std::size_t threads) {
                 require(counts.size() == table.slots().size(), "there must be a count for each slot");
                 const nb::gil_scoped_release unlocked;
-                align::reestimate(table, columns, counts.data());
+                align::reestimate(table, columns, counts.data(), threads);
             },
-            nb::arg("columns"), nb::arg("counts"));
+            nb::arg("columns"), nb::arg("counts"), nb::arg("threads") = 1);
     nb::class_<HeldEvidence>(module, "LinkEvidence")
         .def(nb::init<const align::Table&, std::size_t, const Int64Array&>(), nb::arg("table"), nb::arg("columns"),
              nb::arg("counts"));

@@ -20,7 +20,7 @@ import pyarrow as pa
 from _nmt_prep_core import line_keys, pair_keys
 
 from nmt_prep.columns import TextColumn
-from nmt_prep.sides import SIDES, Side
+from nmt_prep.sides import SIDES
 
 KeyKind: TypeAlias = Literal["exact", "normalized"]
 Compared: TypeAlias = Literal["pair", "source", "target"]
@@ -43,10 +43,15 @@ def keys_of(pairs: pa.RecordBatch, compared: Sequence[Compared], kind: KeyKind) 
     Raises:
         InvalidTextError: a line is not UTF-8.
     """
-    sides = {side: _line_keys(pairs, side, kind) for side in SIDES if {side, "pair"} & {*compared}}
+    columns = {side: TextColumn.from_arrow(pairs.column(side)) for side in SIDES if {side, "pair"} & {*compared}}
+    sides = {side: _line_keys(lines, kind) for side, lines in columns.items()}
     return {what: pair_keys(*sides.values()) if what == "pair" else sides[what] for what in compared}
 
 
-def _line_keys(pairs: pa.RecordBatch, side: Side, kind: KeyKind) -> Keys:
-    column = TextColumn.from_arrow(pairs.column(side))
-    return line_keys(column.data, column.offsets, kind == "normalized")
+def keys_of_pairs(source: TextColumn, target: TextColumn, kind: KeyKind) -> Keys:
+    """Returns the keys of pairs by the text of both sides; see :func:`keys_of`."""
+    return pair_keys(_line_keys(source, kind), _line_keys(target, kind))
+
+
+def _line_keys(lines: TextColumn, kind: KeyKind) -> Keys:
+    return line_keys(lines.data, lines.offsets, kind == "normalized")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "align/numbers.h"
+#include "align/row_runs.h"
 #include "align/vocabulary.h"
 #include "clean/keys.h"
 #include "text/parallel.h"
@@ -109,6 +110,44 @@ std::int64_t weighted(float weight, const Pair& pair) {
     return static_cast<std::int64_t>(weight / longer * static_cast<float>(kOne)) + 1;
 }
 
+// Appends the sums of a row of two sets of cells.
+void add_row(const CellRows& first, const CellRows& second, std::size_t row, CellCounts& sum) {
+    auto a = static_cast<std::size_t>(first.offsets[row]);
+    auto b = static_cast<std::size_t>(second.offsets[row]);
+    const auto a_end = static_cast<std::size_t>(first.offsets[row + 1]);
+    const auto b_end = static_cast<std::size_t>(second.offsets[row + 1]);
+    while (a < a_end || b < b_end) {
+        const bool take_a = a < a_end && (b == b_end || first.targets[a] <= second.targets[b]);
+        const bool take_b = b < b_end && (a == a_end || second.targets[b] <= first.targets[a]);
+        sum.targets.push_back(take_a ? first.targets[a] : second.targets[b]);
+        sum.counts.push_back((take_a ? first.counts[a] : 0) + (take_b ? second.counts[b] : 0));
+        a += take_a ? 1 : 0;
+        b += take_b ? 1 : 0;
+    }
+    sum.offsets.push_back(static_cast<std::int64_t>(sum.targets.size()));
+}
+
+// Joins runs of rows, which have the ends of their rows as offsets, and empties them.
+CellCounts joined(std::vector<CellCounts>& runs, std::size_t threads) {
+    std::vector<std::size_t> rows{1};
+    std::vector<std::size_t> cells{0};
+    for (const CellCounts& run : runs) {
+        rows.push_back(rows.back() + run.offsets.size());
+        cells.push_back(cells.back() + run.targets.size());
+    }
+    CellCounts all{std::vector<std::int64_t>(rows.back()), std::vector<std::int32_t>(cells.back()),
+                   std::vector<std::int64_t>(cells.back())};
+    parallel_for(runs.size(), threads, [&](std::size_t at, std::size_t) {
+        CellCounts& run = runs[at];
+        std::ranges::transform(run.offsets, all.offsets.data() + rows[at],
+                               [&](std::int64_t end) { return end + static_cast<std::int64_t>(cells[at]); });
+        std::ranges::copy(run.targets, all.targets.data() + cells[at]);
+        std::ranges::copy(run.counts, all.counts.data() + cells[at]);
+        run = {};
+    });
+    return all;
+}
+
 }  // namespace
 
 bool Sample::has(const Pair& pair) const {
@@ -154,43 +193,23 @@ CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std:
         }
     });
 
-    CellCounts joined;
-    joined.offsets.push_back(0);
-    for (CellCounts& run : runs) {
-        const auto before = static_cast<std::int64_t>(joined.targets.size());
-        for (const std::int64_t end : run.offsets) joined.offsets.push_back(before + end);
-        joined.targets.insert(joined.targets.end(), run.targets.begin(), run.targets.end());
-        joined.counts.insert(joined.counts.end(), run.counts.begin(), run.counts.end());
-        run = {};
-    }
-    return joined;
+    return joined(runs, threads);
 }
 
-CellCounts add_cells(const CellCounts& first, const CellCounts& second) {
-    CellCounts sum;
-    sum.offsets.push_back(0);
-    for (std::size_t row = 0; row + 1 < first.offsets.size(); ++row) {
-        auto a = static_cast<std::size_t>(first.offsets[row]);
-        auto b = static_cast<std::size_t>(second.offsets[row]);
-        const auto a_end = static_cast<std::size_t>(first.offsets[row + 1]);
-        const auto b_end = static_cast<std::size_t>(second.offsets[row + 1]);
-        while (a < a_end || b < b_end) {
-            const bool take_a = a < a_end && (b == b_end || first.targets[a] <= second.targets[b]);
-            const bool take_b = b < b_end && (a == a_end || second.targets[b] <= first.targets[a]);
-            sum.targets.push_back(take_a ? first.targets[a] : second.targets[b]);
-            sum.counts.push_back((take_a ? first.counts[a] : 0) + (take_b ? second.counts[b] : 0));
-            a += take_a ? 1 : 0;
-            b += take_b ? 1 : 0;
-        }
-        sum.offsets.push_back(static_cast<std::int64_t>(sum.targets.size()));
-    }
-    return sum;
+CellCounts add_cells(const CellRows& first, const CellRows& second, std::size_t threads) {
+    constexpr std::int64_t kRunCells = std::int64_t{1} << 15;
+    const std::vector<std::size_t> bounds = row_runs(first.offsets, kRunCells);
+    std::vector<CellCounts> runs(bounds.size() - 1);
+    parallel_for(runs.size(), threads, [&](std::size_t run, std::size_t) {
+        for (std::size_t row = bounds[run]; row < bounds[run + 1]; ++row) add_row(first, second, row, runs[run]);
+    });
+    return joined(runs, threads);
 }
 
-CellCounts prune_cells(const CellCounts& cells, std::int64_t least) {
+CellCounts prune_cells(const CellRows& cells, std::int64_t least) {
     CellCounts kept;
     kept.offsets.push_back(0);
-    for (std::size_t row = 0; row + 1 < cells.offsets.size(); ++row) {
+    for (std::size_t row = 0; row < cells.rows(); ++row) {
         for (auto at = static_cast<std::size_t>(cells.offsets[row]); std::cmp_less(at, cells.offsets[row + 1]); ++at) {
             if (cells.counts[at] < least) continue;
             kept.targets.push_back(cells.targets[at]);

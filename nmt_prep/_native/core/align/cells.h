@@ -23,9 +23,9 @@ CellCounts count_cells(const Pairs& pairs, Sample sample, std::size_t rows, std:
                        std::size_t threads);
 
 // Adds two sets of cells of the same rows.
-CellCounts add_cells(const CellCounts& first, const CellCounts& second);
+CellCounts add_cells(const CellRows& first, const CellRows& second, std::size_t threads = 1);
 
 // Keeps cells whose counts reach a limit.
-CellCounts prune_cells(const CellCounts& cells, std::int64_t least);
+CellCounts prune_cells(const CellRows& cells, std::int64_t least);
 
 }  // namespace nmt_prep::align

@@ -6,6 +6,7 @@
 
 #include "align/diagonal.h"
 #include "align/lattice.h"
+#include "align/row_runs.h"
 #include "align/sums.h"
 #include "text/parallel.h"
 
@@ -70,21 +71,26 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
         expect_by_jumps(pairs, parameters, expected, threads, poll);
 }
 
-Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts) {
+Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads) {
     Totals totals{std::vector<std::int64_t>(table.rows()), std::vector<std::int64_t>(columns)};
-    for (std::size_t row = 0; row < table.rows(); ++row) {
+    std::vector<std::vector<std::int64_t>> parts(std::max<std::size_t>(threads, 1));  // of the columns; on each thread
+    for_each_row(table.first(), threads, [&](std::size_t row, std::size_t thread) {
+        std::vector<std::int64_t>& sums = parts[thread];
+        sums.resize(columns);
         for (auto at = static_cast<std::size_t>(table.first()[row]); std::cmp_less(at, table.first()[row + 1]); ++at) {
             const std::int32_t target = table.slots()[at].target;
             if (target == kFree) continue;
             totals.rows[row] += counts[at];
-            totals.columns[static_cast<std::size_t>(target)] += counts[at];
+            sums[static_cast<std::size_t>(target)] += counts[at];
         }
-    }
+    });
+    for (const std::vector<std::int64_t>& sums : parts)
+        for (std::size_t column = 0; column < sums.size(); ++column) totals.columns[column] += sums[column];
     return totals;
 }
 
-void reestimate(Table& table, std::size_t columns, const std::int64_t* counts) {
-    const Totals totals = totals_of(table, columns, counts);
+void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads) {
+    const Totals totals = totals_of(table, columns, counts, threads);
     const auto inverses = [&](const std::vector<std::int64_t>& sums) {
         std::vector<double> inverse(sums.size());
         for (std::size_t i = 0; i < sums.size(); ++i) inverse[i] = sums[i] == 0 ? 0 : 1 / static_cast<double>(sums[i]);
@@ -92,7 +98,7 @@ void reestimate(Table& table, std::size_t columns, const std::int64_t* counts) {
     };
     const std::vector<double> rows = inverses(totals.rows);
     const std::vector<double> of_columns = inverses(totals.columns);
-    for (std::size_t row = 0; row < table.rows(); ++row) {
+    for_each_row(table.first(), threads, [&](std::size_t row, std::size_t) {
         for (auto at = static_cast<std::size_t>(table.first()[row]); std::cmp_less(at, table.first()[row + 1]); ++at) {
             Cell& cell = table.slots()[at];
             if (cell.target == kFree) continue;
@@ -100,7 +106,7 @@ void reestimate(Table& table, std::size_t columns, const std::int64_t* counts) {
             cell.forward = static_cast<float>(share * rows[row]);
             cell.backward = static_cast<float>(share * of_columns[static_cast<std::size_t>(cell.target)]);
         }
-    }
+    });
 }
 
 }  // namespace nmt_prep::align

@@ -28,12 +28,12 @@ void expect(const Pairs& pairs, const Parameters& parameters, Step step, Expecte
             const Poll& poll);
 
 // Sets the probabilities of a table from counts of its slots.
-void reestimate(Table& table, std::size_t columns, const std::int64_t* counts);
+void reestimate(Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads = 1);
 
 // Totals of the counts of rows and columns of a table.
 struct Totals {
     std::vector<std::int64_t> rows, columns;
 };
-Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts);
+Totals totals_of(const Table& table, std::size_t columns, const std::int64_t* counts, std::size_t threads = 1);
 
 }  // namespace nmt_prep::align

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "align/row_runs.h"
+
 namespace nmt_prep::align {
 namespace {
 
@@ -12,28 +14,31 @@ constexpr std::uint64_t kMostBits = std::uint64_t{1} << 31;
 
 }  // namespace
 
-CellFilter::CellFilter(const Table& table, const std::int64_t* counts) : rows_(table.rows()) {
+CellFilter::CellFilter(const Table& table, const std::int64_t* counts, std::size_t threads) : rows_(table.rows()) {
     const auto for_each_cell = [&](std::size_t row, auto&& body) {
         for (std::int64_t at = table.first()[row]; at < table.first()[row + 1]; ++at) {
             const std::int32_t target = table.slots()[static_cast<std::size_t>(at)].target;
             if (target != kFree && (counts == nullptr || counts[at] > 0)) body(target);
         }
     };
-    std::size_t words = 0;
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for_each_row(table.first(), threads, [&](std::size_t row, std::size_t) {
         std::uint64_t cells = 0;
         for_each_cell(row, [&](std::int32_t) { ++cells; });
         const std::uint64_t bits = std::clamp(std::bit_ceil(kBitsPerCell * cells), kLeastBits, kMostBits);
-        rows_[row] = {words, cells == 0 ? 0 : 32 - static_cast<std::uint32_t>(std::countr_zero(bits))};
-        if (cells != 0) words += bits / 64;
+        rows_[row].shift = cells == 0 ? 0 : 32 - static_cast<std::uint32_t>(std::countr_zero(bits));
+    });
+    std::size_t words = 0;
+    for (Row& row : rows_) {
+        row.first = words;
+        if (row.shift != 0) words += (std::size_t{1} << (32 - row.shift)) / 64;
     }
     bits_.resize(words);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
+    for_each_row(table.first(), threads, [&](std::size_t row, std::size_t) {
         for_each_cell(row, [&](std::int32_t target) {
             const std::uint32_t bit = mix(target) >> rows_[row].shift;
             bits_[rows_[row].first + (bit >> 6)] |= std::uint64_t{1} << (bit & 63);
         });
-    }
+    });
 }
 
 }  // namespace nmt_prep::align

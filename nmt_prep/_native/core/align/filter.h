@@ -13,7 +13,7 @@ namespace nmt_prep::align {
 class CellFilter {
    public:
     // For the cells of a table; with counts of its slots, for those whose counts are positive.
-    explicit CellFilter(const Table& table, const std::int64_t* counts = nullptr);
+    explicit CellFilter(const Table& table, const std::int64_t* counts = nullptr, std::size_t threads = 1);
 
     // Writes the places of the words that may have a cell in a row, in ascending order; returns their number.
     // `mixed` are the words, from mix(); `places` has room for all.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "text/huge_pages.h"
@@ -20,11 +21,21 @@ struct Cell {
 };
 inline constexpr std::int32_t kFree = -1;
 
-// Rows of cells: row i has targets[offsets[i], offsets[i + 1]), which ascend, and their counts.
+// Borrowed rows of cells: row i has targets[offsets[i], offsets[i + 1]), which ascend, and their counts.
+struct CellRows {
+    std::span<const std::int64_t> offsets;
+    std::span<const std::int32_t> targets;
+    std::span<const std::int64_t> counts;
+
+    std::size_t rows() const { return offsets.size() - 1; }
+};
+
 struct CellCounts {
     std::vector<std::int64_t> offsets;
     std::vector<std::int32_t> targets;
     std::vector<std::int64_t> counts;
+
+    CellRows view() const { return {offsets, targets, counts}; }
 };
 
 // A row for each source word; a row is a table with open addressing, of a power of two of slots. Where a cell is
@@ -33,8 +44,8 @@ class Table {
    public:
     static constexpr std::int64_t kNone = -1;
 
-    // Lays out the cells of rows; probabilities are 0.
-    explicit Table(const CellCounts& rows);
+    // Lays out the cells of rows; probabilities are 0. Counts are not needed.
+    explicit Table(const CellRows& rows, std::size_t threads = 1);
     // Takes over a layout: the slots of row i are [first[i], first[i + 1]).
     // Throws std::invalid_argument unless rows have a power of two of slots, and free ones.
     Table(std::vector<std::int64_t> first, LargeVector<Cell> slots);
@@ -45,10 +56,15 @@ class Table {
     LargeVector<Cell>& slots() { return slots_; }
 
     // Counts of cells in the order of the slots; those of cells that the table lacks are left out.
-    std::vector<std::int64_t> placed(const CellCounts& rows) const;
+    std::vector<std::int64_t> placed(const CellRows& rows, std::size_t threads = 1) const;
 
     // The cells whose counts, given in the order of the slots, reach a limit.
     CellCounts rows_of(const std::int64_t* counts, std::int64_t least) const;
+
+    // A table of the cells whose counts reach a limit, and what these cells have of the counts and of other ones.
+    struct Reduced;
+    Reduced reduced(const std::int64_t* counts, std::int64_t least, const std::int64_t* others,
+                    std::size_t threads) const;
 
     // The slots of a source word, prepared for searches.
     struct Row {
@@ -74,6 +90,16 @@ class Table {
     static bool empty(Row row) { return row.mask == 0xFFFFFFFF; }
 
    private:
+    // Slots without cells: of rows with these numbers of cells.
+    Table(const std::vector<std::int64_t>& cells, std::size_t threads);
+
+    // Puts a cell that is not in a row into it; returns its slot.
+    std::int64_t insert(Row row, std::int32_t target) {
+        std::uint32_t at = start(target) & row.mask;
+        while (slots_[static_cast<std::size_t>(row.first + at)].target != kFree) at = (at + 1) & row.mask;
+        slots_[static_cast<std::size_t>(row.first + at)].target = target;
+        return row.first + at;
+    }
     static std::uint32_t start(std::int32_t target) {
         const std::uint32_t mixed = static_cast<std::uint32_t>(target) * 2654435769u;
         return mixed ^ mixed >> 15;
@@ -81,6 +107,11 @@ class Table {
 
     std::vector<std::int64_t> first_;
     LargeVector<Cell> slots_;
+};
+
+struct Table::Reduced {
+    Table table;
+    std::vector<std::int64_t> counts, others;  // in the order of its slots
 };
 
 }  // namespace nmt_prep::align

@@ -1,0 +1,54 @@
+// Pairs of lines as text: their columns, and their links.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "text/batch.h"
+
+namespace nmt_prep::align {
+
+// Lines one after another: line i is [offsets[i], offsets[i + 1]).
+struct OwnedText {
+    std::vector<std::uint8_t> data;
+    std::vector<std::int64_t> offsets{0};
+};
+
+// A line that has not two columns.
+struct UnevenLine {
+    std::size_t line;
+    std::size_t columns;
+};
+
+// Borrowed lines with gaps: line i is data[starts[i], ends[i]).
+struct SpacedLines {
+    const std::uint8_t* data;
+    const std::int64_t* starts;
+    const std::int64_t* ends;
+    std::size_t size;
+
+    std::string_view operator[](std::size_t i) const {
+        return {reinterpret_cast<const char*>(data) + starts[i], static_cast<std::size_t>(ends[i] - starts[i])};
+    }
+};
+
+// Appends the two columns of each line, which a mark separates, to source and target; an empty line has empty ones.
+// Returns the first line that has more columns or fewer, and stops there.
+std::optional<UnevenLine> split_columns(const SpacedLines& lines, std::string_view mark, OwnedText& source,
+                                        OwnedText& target);
+
+// Borrowed links of pairs, as numbers of source and target words in turn: those of pair i are [offsets[i],
+// offsets[i + 1]).
+struct LinkRows {
+    const std::int32_t* links;
+    const std::int64_t* offsets;
+    std::size_t pairs;
+};
+
+// The links of each pair as text such as "0-0 1-2", followed by `end`.
+OwnedText link_lines(const LinkRows& rows, std::string_view end, std::size_t threads);
+
+}  // namespace nmt_prep::align

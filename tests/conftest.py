@@ -15,12 +15,18 @@ import pytest
 from hypothesis import settings
 
 # The time that an example takes depends on the machine. Continuous integration takes the same examples each time, so
-# that a change is judged by what it changes; other runs look for new ones.
-settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
+# that a change is judged by what it changes; other runs look for new ones. scripts/check --full takes more of them.
+settings.register_profile("full", deadline=None, derandomize="CI" in os.environ, max_examples=100)
+settings.register_profile("suite", settings.get_profile("full"), max_examples=30)
 settings.load_profile("suite")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
+
+
+def examples(number: int) -> int:
+    """Returns the number of examples of a test that takes ``number`` with the profile "full"."""
+    return max(min(number, 5), number * settings().max_examples // 100)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.config import ExtractSettings as Limits
 from tests.archives.builders import PACKERS, TEXT, extract, tar_of, zip_of
+from tests.conftest import examples
 from tests.corpora.fuzzing import mutated, survives
 
 ENTRIES = [("d/a.en", TEXT[:3000]), ("d/" + "x" * 150, b"long name"), ("d/b.en", b"one\ntwo\n"), ("e", b"")]
@@ -36,7 +37,7 @@ def check(directory: Path, sample: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(seed=st.integers(0, 2**32))
 def test_archives_survive(tmp_path_factory: pytest.TempPathFactory, sample: str, seed: int) -> None:
     check(tmp_path_factory.getbasetemp(), sample, seed)

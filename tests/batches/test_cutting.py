@@ -10,6 +10,7 @@ from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.plan import BatchPlan
 from nmt_prep.batches.rules import BatchRule, Buckets, fixed_buckets
 from nmt_prep.records import DatasetInfo
+from tests.conftest import examples
 from tests.reference.batching import token_batch_sizes
 
 Lengths = list[tuple[int, int]]
@@ -109,7 +110,7 @@ def test_rows_packed_in_records_drop_pairs_that_are_too_long() -> None:
     assert cut(lengths, rule, None, done=1, rows=[2, 1, 1]).pairs.tolist() == [3]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), max_size=60),
     st.lists(st.integers(1, 29), max_size=4).map(lambda limits: (*sorted(set(limits)), 30)),

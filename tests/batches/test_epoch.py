@@ -16,6 +16,7 @@ from nmt_prep.batches.rules import BatchRule
 from nmt_prep.batches.vectors import Int64s
 from nmt_prep.errors import ArgumentError, ConfigError
 from nmt_prep.records import CorpusInfo, DatasetInfo, ShardIndex
+from tests.conftest import examples
 from tests.guard import must_end
 
 INFO = DatasetInfo.model_construct()
@@ -59,7 +60,7 @@ def pairs_of(order: EpochOrder) -> list[tuple[int, int]]:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.integers(0, 1500), min_size=1, max_size=4), st.integers(1, 8), st.integers(0, 3), st.integers(200, 3000)
 )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_prep.batches.rules import BatchRule, best_limits, fixed_buckets, t2t_buckets
+from tests.conftest import examples
 from tests.reference.batching import token_batch_sizes
 
 HISTOGRAMS = st.dictionaries(st.integers(1, 40), st.integers(1, 9), min_size=1, max_size=8).map(
@@ -55,7 +56,7 @@ def test_batches_of_a_sorted_window_are_counted(lengths: list[int], tokens: int)
     assert rule.count(rule.admitted(np.array(lengths, np.int64))) == len(sizes)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=20), st.sampled_from(["drop", "truncate"]))
 def test_too_long_pairs_are_left_out_or_truncated(pairs: list[tuple[int, int]], too_long: str) -> None:
     rule = BatchRule(10, max_length=5, too_long=too_long)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nmt_prep.cleaning.fixes import FIXES, UNICODE_VERSION, Fixed, Fixer, FixSpec, parse_fixes
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
+from tests.conftest import examples
 from tests.reference import fixes as reference
 
 MULTI30K = Path(__file__).parents[3] / "shared" / "corpora" / "multi30k-ende"
@@ -167,7 +168,7 @@ LINES = st.lists(st.lists(ODD | st.characters(exclude_categories=["Cs"], exclude
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE_VERSION, reason="this Python has another Unicode version")
 @pytest.mark.parametrize("name", PLAIN)
 @given(lines=LINES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_core_gives_the_same_as_the_python_twin(name: str, lines: list[str]) -> None:
     spec, plain = PLAIN[name]
     result = Fixer([spec], "fr").apply(pa.array(lines, pa.large_string()))
@@ -189,7 +190,7 @@ def test_normal_form_of_every_character() -> None:
 # Entities are replaced once, by design: "&amp;amp;" stands for "&amp;". Moses' substitutions make each other possible.
 @pytest.mark.parametrize("name", [name for name in FIXES if name not in {"html_entities", "punctuation"}])
 @given(lines=LINES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_fixing_twice_is_fixing_once(name: str, lines: list[str]) -> None:
     once = fixed([name], *lines)
     assert fixed([name], *once) == once
@@ -200,7 +201,7 @@ PIECES = [*"aZ1 .,\"'`()%:;!?<„“”–—´‘’‚…«»\u00a0º\t\r\x1c\
 
 @pytest.mark.parametrize("language", ["en", "de", "cs", "fr", "es", "ru"])
 @given(pieces=st.lists(st.lists(st.sampled_from(PIECES)).map("".join), max_size=20))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_punctuation_equals_sacremoses(language: str, pieces: list[str]) -> None:
     sacremoses = pytest.importorskip("sacremoses")
     normalizer = sacremoses.MosesPunctNormalizer(language)

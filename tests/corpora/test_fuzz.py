@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import examples
 from tests.corpora.builders import faults_of, reader
 from tests.corpora.fuzzing import mutated, survives
 from tests.corpora.test_alignment import packed
@@ -72,7 +73,7 @@ def check(directory: Path, sample: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(seed=st.integers(0, 2**32))
 def test_readers_survive(tmp_path_factory: pytest.TempPathFactory, sample: str, seed: int) -> None:
     check(tmp_path_factory.getbasetemp(), sample, seed)

@@ -14,6 +14,7 @@ from nmt_prep.corpora import open_corpus
 from nmt_prep.errors import InvalidTextError
 from nmt_prep.lines import chunks
 from nmt_prep.lines.blocks import Fault
+from tests.conftest import examples
 from tests.corpora.builders import LANGUAGES, corpus, faults_of, pairs_of, reader
 
 
@@ -90,7 +91,7 @@ def test_invalid_lines_are_dropped_on_both_sides(
     assert [array.to_pylist() for array in opened.lines("source")] == [["中", "last"]] or block == 4
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     lengths=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=12),
     limit=st.integers(1, 20),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nmt_prep.corpora import sampling
 from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.errors import CorpusError
+from tests.conftest import examples
 from tests.corpora.builders import reader
 from tests.reference.sampling import sample
 
@@ -50,7 +51,7 @@ def test_literal_lines(tmp_path: Path, content: bytes, stride: int, budget: int,
     assert taken([tmp_path / "a"], stride, budget) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     texts=st.lists(
         st.text(st.sampled_from("ab \n\n\n\r中é\ufeff\u2028\u3000\x1f"), max_size=80), min_size=1, max_size=2

@@ -20,6 +20,7 @@ from nmt_prep.corpora.slices import LineIndex, LineStart, count_range, cut, line
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines import chunks
 from nmt_prep.lines.chunks import one_byte_newlines
+from tests.conftest import examples
 from tests.corpora.builders import LANGUAGES, corpus, write
 
 MARK = codecs.BOM_UTF8
@@ -107,7 +108,7 @@ def joined(lines: list[bytes], ended: bool, mark: bool) -> bytes:
     return MARK * mark + (text if ended else text[:-1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     pairs=st.lists(st.tuples(LINE, CLEAN), max_size=14),
     ended=st.tuples(st.booleans(), st.booleans()),
@@ -139,7 +140,7 @@ def test_plain(
             assert_same(whole, sliced)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     kind=st.sampled_from(["tsv", "csv", "jsonl"]),
     rows=st.lists(st.lists(LINE, min_size=2, max_size=3), max_size=12),

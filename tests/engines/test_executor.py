@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 import nmt_prep
+from nmt_prep.checks import load_config
 from nmt_prep.engines.executor import ExecutorEngine
 from nmt_prep.errors import CorpusError, EngineError, OutputError, RecordsError
 from nmt_prep.progress import Fields, Listener, Meter, Progress
-from tests.corpus import corpus_config, tree, write_corpus
+from tests.conftest import REPOSITORY
+from tests.corpus import tree
 from tests.engines.numbers import (
     always_fails,
     bad_data,
@@ -166,8 +168,11 @@ def test_dead_workers_are_reported_and_nothing_hangs() -> None:
 
 
 def test_processes_give_the_same_bytes_as_threads(tmp_path: Path) -> None:
-    write_corpus(tmp_path)
-    nmt_prep.run(corpus_config(tmp_path / "threads"), base_dir=tmp_path, workers=2)
+    path = REPOSITORY / "configs" / "toy-clean.yaml"
+    threads, spawned = (
+        load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"]) for name in ("threads", "spawned")
+    )
+    nmt_prep.run(threads, base_dir=path.parent, workers=2)
     with processes(2) as executor:
-        nmt_prep.run(corpus_config(tmp_path / "processes"), base_dir=tmp_path, executor=executor)
-    assert tree(tmp_path / "processes") == tree(tmp_path / "threads")
+        nmt_prep.run(spawned, base_dir=path.parent, executor=executor)
+    assert tree(spawned.run_dir) == tree(threads.run_dir)

@@ -17,6 +17,7 @@ from nmt_prep.config import Languages
 from nmt_prep.health import pairs
 from nmt_prep.health.pairs import PairFacts, PairObserver, SideFacts
 from nmt_prep.sides import Side
+from tests.conftest import examples
 from tests.reference import health as reference
 
 EN_DE = Languages(source="en", target="de")
@@ -58,7 +59,7 @@ def test_values_of_hashes_do_not_change() -> None:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(1, 5), st.lists(st.integers(0, 12) | st.integers(0, 2**64 - 1), max_size=200), st.integers(0, 30))
 def test_frequent_hashes(kept: int, stream: list[int], least: int) -> None:
     native, twin = FrequentHashes(kept), reference.FrequentHashes(kept)
@@ -88,7 +89,7 @@ def test_a_frequent_line_of_a_long_side_is_found() -> None:
     assert facts.lines == 60_000
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=60), min_size=1, max_size=5))
 def test_slices_add_up_to_all_lines_that_can_be_frequent(slices: list[list[str]]) -> None:
     parts = [observed(part, part).sides["source"] for part in slices]

@@ -19,6 +19,7 @@ from nmt_prep.errors import NmtPrepError
 from nmt_prep.input import make_dataset, too_long_pairs
 from nmt_prep.input.tensors import pack_rows
 from nmt_prep.records import iter_records
+from tests.conftest import examples
 
 pytestmark = pytest.mark.tensorflow
 
@@ -194,7 +195,7 @@ def test_buckets_keep_to_the_limit(encode_run: EncodeRun, bucketing: str) -> Non
     assert all_pairs(batches) == expected(make_pairs(1500))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
 def test_packing_in_the_graph_equals_that_of_the_plan(pairs: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))

@@ -17,6 +17,7 @@ from nmt_prep.batches.rules import BatchRule, Buckets
 from nmt_prep.batches.splitting import Split
 from nmt_prep.input import tensors
 from nmt_prep.records import DatasetInfo, ShardIndex
+from tests.conftest import examples
 
 pytestmark = pytest.mark.tensorflow
 
@@ -72,7 +73,7 @@ LIMITS = st.sets(st.integers(1, 29), max_size=4).map(lambda limits: (*sorted(lim
 
 
 @pytest.mark.parametrize("case", range(7))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     pairs=PAIRS,
     limits=LIMITS,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines import chunks as module
 from nmt_prep.lines.blocks import AS_IS, TextPolicy, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
+from tests.conftest import examples
 from tests.reference import corpora as reference
 
 SEPARATORS = ["\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\0"]
@@ -54,7 +55,7 @@ def test_only_newline_ends_a_line(tmp_path: Path, separator: str) -> None:
         assert read(path) == (expected if expected[-1] else expected[:-1])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     text=st.text(st.sampled_from("ab\n\r\x85\u2028é中𠮷\0"), max_size=60),
     block=st.integers(1, 12),

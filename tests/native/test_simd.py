@@ -23,13 +23,14 @@ from hypothesis import strategies as st
 
 from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from tests.conftest import examples
 from tests.reference import byte_bpe, fixes, near, records, t2t
 from tests.reference.utf8 import first_invalid
 
 LEVELS = ["scalar", "sse4.2", "avx2"]
 # Long enough for blocks of 64 bytes and what is left after them.
 TEXT = st.text(st.sampled_from("aZ09 _'-\u00a0éñЖп中国日本。가😀\U0010ffff"), max_size=150)
-each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+each_level = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 
 
 @pytest.fixture(params=LEVELS, autouse=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nmt_prep.errors import RecordsError
 from nmt_prep.records import GlobalShuffle, Layout, ShardIndex, ShardPlan, SpillWriter, read_shard, write_shard
 from nmt_prep.records.reader import read_span
+from tests.conftest import examples
 from tests.records.conftest import SEED, Pairs, columns
 from tests.reference import chunks as reference
 from tests.reference import row_packing
@@ -43,14 +44,14 @@ def in_order(pairs: Pairs) -> tuple[Pairs, list[int]]:
     return [pairs[row] for row in rows], [int(row >= len(pairs) // 2) for row in rows]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(LENGTHS, st.integers(1, 40))
 def test_packing_equals_the_reference(lengths: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in lengths], np.int32) for side in (0, 1))
     assert pack_best_fit(source, target, length).tolist() == reference.pack_best_fit(lengths, length)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=80), st.integers(20, 60))
 def test_packing_in_rounds_equals_the_reference(lengths: list[tuple[int, int]], length: int) -> None:
     source, target = (np.array([pair[side] for pair in lengths], np.int32) for side in (0, 1))

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -207,20 +205,6 @@ def small_parts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(slices, "SLICE_BYTES", 4096)
     patch.setattr(slices, "COUNT_BYTES", 6144)
     patch.setattr(digests, "STEP_BYTES", 1024)
-
-
-def test_processes_give_the_same_bytes(tmp_path: Path) -> None:
-    path = REPOSITORY / "configs" / "toy-clean.yaml"
-    trees = []
-    for name, workers in (("threads", None), ("processes", 2)):
-        config = load_config(path, [f"output_dir={tmp_path / name}", "clean.rejects=sample"])
-        spawn = multiprocessing.get_context("spawn")
-        executor = None if workers is None else ProcessPoolExecutor(workers, mp_context=spawn)
-        nmt_prep.run(config, base_dir=path.parent, until="sample", executor=executor)
-        if executor is not None:
-            executor.shutdown()
-        trees.append(tree(config.run_dir))
-    assert trees[0] == trees[1]
 
 
 @pytest.mark.parametrize("rejects", ["sample", "all"])

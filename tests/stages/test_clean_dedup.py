@@ -21,6 +21,7 @@ from nmt_prep.pipeline.drivers import RoundState, Share
 from nmt_prep.stages import clean_dedup_tasks
 from nmt_prep.stages.clean_dedup_tasks import PlanTask, plan_ranges
 from nmt_prep.stages.clean_tasks import CorpusTask, PartFiles, PartOutput
+from tests.conftest import examples
 from tests.corpus import tree
 from tests.reference.dedup import Row, deduplicated
 from tests.stages.runs import config_of, manifest, run
@@ -202,7 +203,7 @@ def test_off_in_yaml_is_false(tmp_path: Path) -> None:
 def test_shares_workers_and_ranges_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 300)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
-    pairs = [(f"source {'x' * (n % 40)}", f"target {'y' * (n % 59)}") for n in range(400)]
+    pairs = [(f"source {'x' * (n % 7)}", f"target {'y' * (n % 11)}") for n in range(80)]
     corpora = [write(tmp_path, "a", pairs), write(tmp_path, "b", pairs[::-1])]
     dedup = {"pair": "normalized", "max_targets_per_source": 8, "max_sources_per_target": 4}
     trees = []
@@ -238,7 +239,7 @@ ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "-0.0", "0.5",
 LIMITS = st.none() | st.integers(1, 3)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(ROWS, min_size=1, max_size=3),
     st.sampled_from(["off", "exact", "normalized"]),

@@ -21,6 +21,7 @@ from nmt_prep.reporting.sections import overlap
 from nmt_prep.stages import clean_near
 from nmt_prep.stages import clean_near_tasks as tasks
 from nmt_prep.stages.clean import Clean
+from tests.conftest import examples
 from tests.reference.dedup import Row, deduplicated
 from tests.reference.near import near_duplicates
 from tests.stages.runs import config_of, manifest, run
@@ -110,8 +111,8 @@ def test_monolingual_lines_are_compared_with_one_another(tmp_path: Path) -> None
 def test_shares_workers_ranges_and_pieces_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 2000)
     monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 500)
-    pairs = variants(150)
-    corpora = [write(tmp_path, "a", pairs[:80]), write(tmp_path, "b", pairs[80:])]
+    pairs = variants(80)
+    corpora = [write(tmp_path, "a", pairs[:50]), write(tmp_path, "b", pairs[50:])]
     dedup = {"max_targets_per_source": 8, "near": {"similarity": 0.6}}
     trees = []
     for number, workers in enumerate((1, 2)):
@@ -198,7 +199,7 @@ ROWS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["", "0", "0.5", "2"])),
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(ROWS, min_size=1, max_size=3),
     st.sampled_from([0.5, 0.6, 0.75, 1.0]),

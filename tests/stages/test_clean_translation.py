@@ -100,12 +100,12 @@ def test_repeated_pairs_do_not_vouch_for_themselves(tmp_path: Path) -> None:
 
 
 def test_shares_workers_and_parts_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = PAIRS[:700]
-    monkeypatch.setattr(clean_translation, "LEAST_PAIRS", 500)
-    monkeypatch.setattr(alignment, "SHARD_PAIRS", 200)
-    monkeypatch.setattr(parts, "PART_BYTES", 10_000)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 5_000)
-    corpora = [write(tmp_path, "a", pairs[:400]), write(tmp_path, "b", pairs[400:])]
+    pairs = PAIRS[:350]
+    monkeypatch.setattr(clean_translation, "LEAST_PAIRS", 250)
+    monkeypatch.setattr(alignment, "SHARD_PAIRS", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", 5_000)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 2_500)
+    corpora = [write(tmp_path, "a", pairs[:200]), write(tmp_path, "b", pairs[200:])]
     trees = []
     for number, (workers, memory) in enumerate(((1, "256MB"), (3, "2GB"))):
         engine = {"memory": memory}

@@ -235,16 +235,19 @@ def test_vanished_objects_are_sent_again_with_force(scene: Scene) -> None:
     assert_published(scene)
 
 
-@pytest.mark.parametrize("older", [None, 2])
+@pytest.mark.parametrize(
+    ("older", "step"),
+    [(None, 4), (2, 3), pytest.param(None, 1, marks=pytest.mark.slow), pytest.param(2, 1, marks=pytest.mark.slow)],
+)
 def test_after_a_kill_at_any_request_it_resumes_and_readers_never_miss_a_file(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, older: int | None
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, older: int | None, step: int
 ) -> None:
     if older is not None:
         scene.run(shards=older)
     saved, run_before = dict(scene.system.store), scene.place / "before"
     shutil.copytree(scene.output, run_before)
     last = 0
-    for number in range(1, 100):
+    for number in range(1, 100, step):
         scene.system.store.clear()
         scene.system.store.update(saved)
         shutil.rmtree(scene.output)

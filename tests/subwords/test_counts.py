@@ -17,6 +17,7 @@ from nmt_prep.subwords.byte_bpe.pretokenization import Pretokenization
 from nmt_prep.subwords.byte_bpe.training import PretokenCounts
 from nmt_prep.subwords.counts import CountColumns, read_counts, sizes_apart, write_counts
 from nmt_prep.subwords.t2t.training import TokenCounts
+from tests.conftest import examples
 from tests.reference import byte_bpe as byte_bpe_reference
 from tests.reference import t2t as t2t_reference
 
@@ -46,7 +47,7 @@ def test_columns() -> None:
     assert as_dict(PretokenCounts().columns()) == as_dict(TokenCounts().columns()) == {}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     lines=st.lists(st.text("ab ,中🙂2", max_size=12), max_size=12), cut=st.integers(0, 12), threads=st.integers(1, 3)
 )

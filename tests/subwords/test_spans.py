@@ -16,6 +16,7 @@ from nmt_prep.subwords.byte_bpe import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece import SentencePieceTokenizer
 from nmt_prep.subwords.t2t import T2TTokenizer
 from nmt_prep.subwords.tokenizer import Tokenizer
+from tests.conftest import examples
 
 LINES = ["The café_bar, \\ and 3 naïve cooks.", "the end  of 12 days", "東京は夜の七時、ﬁn…", "½ﬁ"] * 20
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -98,7 +99,7 @@ def test_lines_that_are_not_those_of_the_ids() -> None:
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(lines=st.lists(TEXT, max_size=4))
 def test_spans_are_those_of_the_library(name: str, lines: list[str]) -> None:
     """The library gives a character to its last piece only, and removed characters to the piece before them."""

@@ -11,6 +11,7 @@ from nmt_prep.cleaning.dedup.drops import DropWriter, PartDrops
 from nmt_prep.cleaning.dedup.grouped import GroupedWriter
 from nmt_prep.cleaning.dedup.records import Comparison, Records
 from nmt_prep.cleaning.dedup.spill import SpilledRange, spill_path
+from tests.conftest import examples
 
 
 def table(*rows: tuple[int, ...]) -> Records:
@@ -105,7 +106,7 @@ def test_arguments_of_finding_drops_are_checked() -> None:
         drops_among(table((1, 2, 3)), 0, table((1, 2, 3)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=30), min_size=1, max_size=4),
     st.integers(1, 4),

@@ -12,6 +12,7 @@ from nmt_prep.cleaning.dedup import near
 from nmt_prep.cleaning.dedup.near import Bands
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import InvalidTextError
+from tests.conftest import examples
 from tests.reference import near as reference
 
 LINES = st.lists(
@@ -31,7 +32,7 @@ def columns(*sides: list[str]) -> list[np.ndarray]:
 
 @given(LINES)
 @example(["ば" * 3, "ハ゜ー", "か\u3099か", "\u3099a", "\u0301x", "ーー"])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_bands_are_those_of_the_twin(lines: list[str]) -> None:
     found = band_hashes(*columns(lines, lines[::-1]), 3, 2)
     assert found.tolist() == [reference.band_hashes(*pair, 3, 2) for pair in zip(lines, lines[::-1], strict=True)]
@@ -73,7 +74,7 @@ def test_similarity_of_both_sides_must_reach_the_limit() -> None:
 
 
 @given(LINES, LINES, st.sampled_from([0.01, 0.25, 1 / 3, 0.5, 0.6, 0.75, 0.8, 1.0]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_first_similar_candidate_of_each_pair_is_verified(
     first: list[str], second: list[str], limit: float
 ) -> None:
@@ -103,7 +104,7 @@ RECORDS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0
 
 
 @given(RECORDS, st.integers(1, 4), st.integers(1, 10))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_edges_lead_to_the_best_of_a_bucket(rows: list[tuple[int, int, int]], cap: int, limit: int) -> None:
     records = np.array(rows, np.uint64)
     expected, full = set(), 0
@@ -126,7 +127,7 @@ def test_edges_lead_to_the_best_of_a_bucket(rows: list[tuple[int, int, int]], ca
 
 
 @given(RECORDS, st.integers(1, 4), st.integers(1, 10), st.integers(0, 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_number_of_comparisons_does_not_depend_on_ranges(
     rows: list[tuple[int, int, int]], cap: int, limit: int, split: int
 ) -> None:

@@ -16,6 +16,7 @@ from nmt_prep.cleaning.languages.fasttext import FastTextIdentifier
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CleaningError
 from tests.cleaning.languages.models import KINDS, LINES, LOSSES, best, byte_column, model, trained, written
+from tests.conftest import examples
 from tests.reference import fasttext as twin
 
 TEXTS = [line for _, line in LINES] + [
@@ -94,7 +95,7 @@ def test_same_as_fasttext(loss: str, kind: str, dim: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("loss", "kind", "word_ngrams"), SEVERAL)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=random_lines)
 def test_lines_of_any_bytes_are_judged(
     loss: str, kind: str, word_ngrams: int, lines: list[bytes], tmp_path: Path
@@ -191,7 +192,7 @@ def test_a_file_that_is_cut_short(kind: str, tmp_path: Path) -> None:
         assert failure(data[:size], tmp_path) == "the language model PATH is cut short"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_an_error_or_a_model(data: st.DataObject, tmp_path: Path) -> None:
     content = bytearray(

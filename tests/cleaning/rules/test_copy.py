@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
+from tests.conftest import examples
 from tests.reference import cleaning as reference
 
 PARTS = ["abc", "Straße", "STRASSE", "ſ"]
@@ -49,7 +50,7 @@ def test_values_are_those_of_the_twin(batch: list[tuple[str, str]]) -> None:
     ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(*[st.text("abcd", min_size=60, max_size=300)] * 2), max_size=2))
 def test_long_texts(batch: list[tuple[str, str]]) -> None:
     assert values(rule_of("copy", {"measure": "substring"}), *batch) == [

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
+from tests.conftest import examples
 from tests.reference import cleaning as reference
 
 PARTS = [
@@ -55,7 +56,7 @@ PARSER_HAS_CHANGED = bool(reference.html_tags("<b><![foo]>"))
 
 
 @pytest.mark.skipif(PARSER_HAS_CHANGED, reason="newer releases of Python parse comments and the like in other ways")
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.lists(st.one_of(lines(PARTS, 20), st.lists(st.sampled_from(PARTS), max_size=20).map("".join)), max_size=4))
 def test_values_are_those_of_the_twin(batch: list[str]) -> None:
     expected = [[float(bool(reference.html_tags(line)))] * 2 for line in batch]

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
+from tests.conftest import examples
 from tests.reference import cleaning as reference
 
 PARTS = [
@@ -58,7 +59,7 @@ def test_decisions() -> None:
     assert decisions("numbers", {"small": 0}, ("2 men", "zwei Männer"), ("0", "null")) == [False, True]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(BATCH, st.integers(0, 120))
 def test_values_are_those_of_the_twin(batch: list[tuple[str, str]], small: int) -> None:
     expected = [[reference.number_similarity(*pair, small)] for pair in batch]

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.piece_text import PieceText
+from tests.conftest import examples
 from tests.subwords.byte_bpe.models import MODELS, model_file
 from tests.subwords.byte_bpe.samples import LINES
 
@@ -73,7 +74,7 @@ def loaded(name: str) -> tuple[ByteBPETokenizer, ByteBPETokenizer, Tokenizer, To
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(text=TEXTS)
 def test_ids(name: str, text: str) -> None:
     ours, again, theirs, saved = loaded(name)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from nmt_prep.subwords.byte_bpe.pretokenization import GPT2_PATTERN
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, examples
 from tests.reference import byte_bpe as reference
 from tests.subwords.byte_bpe.models import CL100K_IN_JSON, DEEPSEEK_V3, KIMI_K2, O200K, RANKS_PATTERNS
 
@@ -218,7 +218,7 @@ TEXTS = [
 ]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(EXPRESSIONS)
 def test_random_expressions_in_tokenizers(pattern: str) -> None:
     how = splitter(pattern, tiktoken=False)
@@ -235,7 +235,7 @@ def short_texts() -> dict[bytes, int]:
     return {token: i for i, token in enumerate([*(bytes([byte]) for byte in range(256)), *map(str.encode, texts)])}
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(EXPRESSIONS)
 def test_random_expressions_in_tiktoken(pattern: str) -> None:
     how = splitter(pattern)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from tests.conftest import examples
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED
 from tests.subwords.sentencepiece.models import BPE, BYTES, UNIGRAM, UNK, library, model_file
@@ -40,7 +41,7 @@ def models(draw: st.DrawFn, types: tuple[int, ...]) -> bytes:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=6))
 def test_native_core_and_library_agree(file: bytes, lines: list[str]) -> None:
     tokenizer = SentencePieceTokenizer(file)
@@ -61,14 +62,14 @@ def models_of_runs(draw: st.DrawFn) -> bytes:
     return model_file([UNK, ("い", draw(scores), NORMAL), ("1", -3.0, NORMAL), *pieces], UNIGRAM)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(models_of_runs(), st.lists(st.text(st.sampled_from("あいあい1 う"), max_size=60), max_size=8))
 def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> None:
     tokenizer = SentencePieceTokenizer(file)
     assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(models((NORMAL, USER_DEFINED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=4))
 @example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)], dummy_prefix=False), ["aaaaa", "aaa"])
 def test_native_core_and_twin_agree(file: bytes, lines: list[str]) -> None:
@@ -76,7 +77,7 @@ def test_native_core_and_twin_agree(file: bytes, lines: list[str]) -> None:
     assert SentencePieceTokenizer(file).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     models((NORMAL, USER_DEFINED, CONTROL)),
     st.lists(st.one_of(texts, ties), max_size=4),
@@ -92,7 +93,7 @@ def test_samples_equal_those_of_the_twin(file: bytes, lines: list[str], strength
     assert rows == [twin.sample(line, seed, number, **options) for number, line in enumerate(lines + lines)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     models_of_runs(), st.text(st.sampled_from("あい1"), min_size=60, max_size=400), st.sampled_from([0.2, 5.0, 200.0])
 )
@@ -101,7 +102,7 @@ def test_samples_of_long_runs_equal_those_of_the_twin(file: bytes, line: str, al
     assert SentencePieceTokenizer(file).encode(line, alpha=alpha, seed=1) == twin.sample(line, 1, 0, alpha=alpha)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(models((NORMAL, USER_DEFINED, UNUSED, CONTROL)), st.data())
 def test_any_ids_decode_as_in_the_library(file: bytes, data: st.DataObject) -> None:
     tokenizer = SentencePieceTokenizer(file)
@@ -113,7 +114,7 @@ RULES = [0x18000, 0x961, 0x19462, 0x80000001, 0x563, 0x80000003, 0x5A9, 0x800000
 """The first units of a table: a becomes b, bc becomes de, é becomes e and U+0301, U+1F600 nothing."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.dictionaries(st.integers(0, 20), st.tuples(st.integers(0, 31), st.booleans()), max_size=2))
 def test_tables_that_the_library_refuses_are_refused(flips: dict[int, tuple[int, bool]]) -> None:
     units = RULES + [i ^ 1 for i in range(len(RULES), 256)]

@@ -14,6 +14,7 @@ from nmt_prep.columns import Ragged
 from nmt_prep.errors import EncodeError
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
+from tests.conftest import examples
 from tests.reference import t2t as reference
 
 ALPHABETS = ["ab", "ab ", "ab_\\u;09 ", "中文字。 ", "ab\né😀 ", "a_", "\u0301 x", "a\x00\u2028 _"]
@@ -37,7 +38,7 @@ reserved_tokens = st.lists(
 )
 @example(lines=["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"], size=40, max_subtoken_length=None, reserved=[], threads=1)
 @example(lines=["ab"] * 3 + ["xab"] * 2, size=60, max_subtoken_length=2, reserved=["ab", "b"], threads=1)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_training(
     lines: list[str], size: int, max_subtoken_length: int | None, reserved: list[str], threads: int
 ) -> None:
@@ -53,7 +54,7 @@ def test_training(
     max_subtoken_length=st.none() | st.integers(1, 6),
     excess=st.integers(0, 4),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_training_with_large_counts(
     counts: dict[str, int], min_count: int, max_subtoken_length: int | None, excess: int
 ) -> None:
@@ -67,7 +68,7 @@ def test_training_with_large_counts(
     min_counts=st.lists(st.integers(1, 60), min_size=1, max_size=4),
     max_depth=st.just(-1) | st.integers(0, 5),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], max_depth: int) -> None:
     trainer = T2TTrainer(TokenCounts(counts).native, ["<pad>", "<EOS>"], max_depth)
     for min_count in min_counts:
@@ -76,7 +77,7 @@ def test_upper_bound_of_pieces(counts: dict[str, int], min_counts: list[int], ma
 
 
 @given(lines=st.lists(any_text | st.text("ab _中。\n", max_size=20), max_size=6), threads=st.integers(1, 3))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_counting(lines: list[str], threads: int) -> None:
     counts = TokenCounts()
     counts.add(lines[:2], threads)
@@ -88,7 +89,7 @@ vocabularies = st.lists(st.text("ab_\\u;0123456789中。é😀 '\n", max_size=6)
 
 
 @given(pieces=vocabularies, lines=st.lists(any_text | st.text("ab_\\;1中。 é😀\n", max_size=30), max_size=6))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_encoding(pieces: list[str], lines: list[str]) -> None:
     assume(any(pieces))
     twin = reference.Vocabulary(pieces)
@@ -109,7 +110,7 @@ def test_encoding(pieces: list[str], lines: list[str]) -> None:
     lines=st.lists(st.text("ab_ 中\U0010fffe", max_size=80), min_size=1, max_size=6),
     threads=st.integers(1, 3),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_round_trip(pieces: list[str], long_pieces: list[str], lines: list[str], threads: int) -> None:
     pieces += long_pieces
     lines += [piece[cut:] + "ab" + piece for piece in long_pieces for cut in (0, 1)]
@@ -121,7 +122,7 @@ def test_round_trip(pieces: list[str], long_pieces: list[str], lines: list[str],
 
 
 @given(pieces=vocabularies, rows=st.lists(st.lists(st.integers(-2, 32), max_size=12), max_size=6))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_decoding(pieces: list[str], rows: list[list[int]]) -> None:
     assume(any(pieces))
     twin = reference.Vocabulary(pieces)
@@ -132,7 +133,7 @@ def test_decoding(pieces: list[str], rows: list[list[int]]) -> None:
 
 
 @given(content=st.lists(st.text("ab'\" \u3000\x0b\x1c\u2028\r\n", max_size=8), max_size=10))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_loading(new_directory: Callable[[], Path], content: list[str]) -> None:
     data = "\n".join(["'<pad>_'", '"<EOS>_"', *content]).encode()
     path = new_directory() / "v.subwords"
@@ -141,7 +142,7 @@ def test_loading(new_directory: Callable[[], Path], content: list[str]) -> None:
 
 
 @given(lines=lines_of_one_alphabet)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_saving(new_directory: Callable[[], Path], lines: list[str]) -> None:
     assume(any(lines))
     tokenizer = T2TTokenizer.train(lines, 50)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from nmt_prep.subwords.t2t.training import TokenCounts
+from tests.conftest import examples
 
 pytestmark = [
     pytest.mark.tensorflow,
@@ -23,7 +24,9 @@ pytestmark = [
 texts = st.text("ab_\\u;09 中。é😀\n\u0301", max_size=25) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=12
 )
-relaxed = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(
+    deadline=None, max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,11 @@ def examples(number: int) -> int:
     return max(min(number, 5), number * settings().max_examples // 100)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begins with the longest tests, so that all workers end at the same time."""
+    items.sort(key=lambda item: item.path.name not in {"test_kill.py", "test_faults.py"})
+
+
 @pytest.fixture(scope="session")
 def new_directory(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
     """Returns a function that makes an empty directory at each call, for a test with many examples.

@@ -153,7 +153,9 @@ def test_ctrl_c_keeps_partial_files(server: WebServer, tmp_path: Path) -> None:
     assert partial.stat().st_size == 5000
 
 
-@pytest.mark.parametrize("point", ["handshake", "head", "page", "body", "retry"])
+@pytest.mark.parametrize(
+    "point", ["handshake", "head", "retry", *(pytest.param(each, marks=pytest.mark.slow) for each in ["page", "body"])]
+)
 def test_ctrl_c_does_not_wait_for_a_server(tmp_path: Path, point: str) -> None:
     with stalling(point) as server:
         scheme = "https" if point == "handshake" else "http"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 import nmt_prep
 from nmt_prep.cli.preview import batch_preview
 from nmt_prep.subwords import load_tokenizer
-from tests.corpus import corpus_config, write_corpus
+from tests.corpus import corpus_config
 
 SENTENCEPIECE = {"kind": "sentencepiece", "size": 60, "model_type": "bpe", "shared": True}
 
@@ -46,19 +44,3 @@ def test_preview_of_every_layout(tmp_path: Path, layout: str) -> None:
     head, ids, source, _, target, *_ = batch_preview(config).splitlines()
     assert head == f"a batch: source [20, {len(ids.split()[2:])}], target [20, 2], int32"
     assert (source, target) == ("  source:     the cat", "  target:     猫")
-
-
-def test_tensorflow_is_not_loaded(tmp_path: Path) -> None:
-    write_corpus(tmp_path)
-    code = (
-        "import sys, pathlib, nmt_prep\n"
-        "from nmt_prep.cli.preview import batch_preview\n"
-        "from tests.corpus import corpus_config\n"
-        "place = pathlib.Path(sys.argv[1])\n"
-        "config = corpus_config(place / 'run')\n"
-        "nmt_prep.run(config, base_dir=place)\n"
-        "assert batch_preview(config).startswith('a batch: ')\n"
-        "assert 'tensorflow' not in sys.modules\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr

@@ -67,12 +67,11 @@ def test_sos_comes_from_the_vocabulary_or_the_argument(write_run: WriteRun) -> N
     assert batch.target_input.numpy().tolist() == [[2, 4]]
 
 
-@pytest.mark.parametrize("num_shards", [3])
-def test_an_epoch_gives_every_pair_once_to_one_worker(write_run: WriteRun, num_shards: int) -> None:
+def test_an_epoch_gives_every_pair_once_to_one_worker(write_run: WriteRun) -> None:
     run = write_run(SHARDS)
     parts = [
-        pairs_of(make_dataset(run, "train", batch_tokens=60, seed=5, epoch=2, num_shards=num_shards, shard_index=index))
-        for index in range(num_shards)
+        pairs_of(make_dataset(run, "train", batch_tokens=60, seed=5, epoch=2, num_shards=2, shard_index=index))
+        for index in range(2)
     ]
     assert counted([pair for part in parts for pair in part]) == counted(PAIRS)
     sizes = [len(part) for part in parts]
@@ -81,8 +80,8 @@ def test_an_epoch_gives_every_pair_once_to_one_worker(write_run: WriteRun, num_s
 
 def test_some_workers_get_nothing_if_there_are_more_workers_than_pairs(write_run: WriteRun) -> None:
     run = write_run([[([5, EOS], [4, EOS])]])
-    sizes = [len(pairs_of(make_dataset(run, "train", num_shards=3, shard_index=index))) for index in range(3)]
-    assert sorted(sizes) == [0, 0, 1]
+    sizes = [len(pairs_of(make_dataset(run, "train", num_shards=2, shard_index=index))) for index in range(2)]
+    assert sorted(sizes) == [0, 1]
 
 
 def test_batches_are_a_function_of_the_arguments(write_run: WriteRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +112,6 @@ def test_pairs_longer_than_max_length_are_left_out(write_run: WriteRun) -> None:
     assert counted(pairs_of(make_dataset(run, "train", max_length=6))) == counted(fitting)
     assert 0 < len(fitting) < len(PAIRS)
     assert list(make_dataset(run, "train", max_length=1)) == []
-    assert counted(pairs_of(make_dataset(run, "train", max_length=None))) == counted(PAIRS)
 
 
 def test_a_tensorflow_1_graph_gets_tensors_and_their_initializer(write_run: WriteRun) -> None:

@@ -177,7 +177,7 @@ def test_no_remaining_pair_gives_no_batch() -> None:
     assert list(published(([], []))) == []
 
 
-@pytest.mark.parametrize("num_buckets", [0, 1])
+@pytest.mark.parametrize("num_buckets", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_without_buckets_batches_follow_the_shuffle(num_buckets: int) -> None:
     texts = ["a", "a a a", "a", "a a a"], ["b"] * 4
     vocabulary = table()

@@ -86,7 +86,7 @@ def check_drawn_training(data: st.DataObject) -> None:
     )
 
 
-@examples(8)
+@examples(3)
 @given(st.data())
 def test_training_batches(data: st.DataObject) -> None:
     check_drawn_training(data)
@@ -99,13 +99,13 @@ def test_training_batches_of_more_examples(data: st.DataObject) -> None:
     check_drawn_training(data)
 
 
-@pytest.mark.parametrize("num_buckets", [1, 5])
+@pytest.mark.parametrize("num_buckets", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_buckets: int) -> None:
     monkeypatch.setattr("nmt_prep.input.iterator._PAIRS_PER_BLOCK", 1)
     compare_training(corpus(1, pairs=500, longest=40), epochs=2, batch_size=3, random_seed=3, num_buckets=num_buckets)
 
 
-@examples(6)
+@examples(3)
 @given(
     seed=st.integers(0, 2**32),
     pairs=st.integers(0, 40),

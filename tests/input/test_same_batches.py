@@ -78,7 +78,6 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("example", {}),
     ("example", {"batch_tokens": 300, "num_shards": 3, "shard_index": 1, "equal_batches": True, "skip_batches": 4}),
     ("example", {"packed": True, "max_length": 25, "corpus_ids": True, **ROWS}),
-    ("example", {"num_shards": 3, "shard_index": 2, "equal_batches": "split", "batch_size": 9, "corpus_ids": True}),
     ("chunk", {"shuffle": False, "max_length": None}),
     ("chunk", {"batch_size": 7, "drop_remainder": True, "seed": 2**62, "epoch": 3}),
     ("chunk", {"bucketing": "optimal", "num_buckets": 4, "max_length": 15, "too_long": "truncate", "seed": -1}),
@@ -86,16 +85,23 @@ GRID: list[tuple[str, dict[str, Any]]] = [
     ("chunk", {"pad_to": [8, 24], "batch_size": 16, "drop_remainder": True}),
     ("chunk", {"weights": {"a": 0.3, "b": 2.5}, "batch_tokens": 300, "epoch": 2, "skip_batches": 11}),
     ("chunk", {"temperature": 5, "num_shards": 2, "too_long": "truncate", "max_length": 9, "batch_size": 30}),
-    ("chunk", {"packed": True, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
     ("chunk", {"num_shards": 2, "equal_batches": "split", "batch_tokens": 90, "skip_batches": 3, "corpus_ids": True}),
     ("packed", {"num_shards": 3, "equal_batches": "split", "batch_size": 4, "corpus_ids": True, **ROWS}),
-    ("packed", {"batch_size": 4, "drop_remainder": True, "skip_batches": 30, **ROWS}),
-    ("packed", {"num_shards": 3, "shard_index": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
     ("packed", {"packed": False, "bucketing": "optimal", "batch_tokens": 300}),
 ]
 
 
-@pytest.mark.parametrize(("layout", "options"), GRID)
+MORE: list[tuple[str, dict[str, Any]]] = [
+    ("example", {"num_shards": 3, "shard_index": 2, "equal_batches": "split", "batch_size": 9, "corpus_ids": True}),
+    ("chunk", {"packed": True, "max_length": 30, "weights": {"a": 2}, "skip_batches": 2, **ROWS}),
+    ("packed", {"batch_size": 4, "drop_remainder": True, "skip_batches": 30, **ROWS}),
+    ("packed", {"num_shards": 3, "shard_index": 2, "equal_batches": True, "shuffle": False, "batch_size": 9, **ROWS}),
+]
+
+
+@pytest.mark.parametrize(
+    ("layout", "options"), [*GRID, *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE)]
+)
 def test_both_loaders_give_the_same_batches(
     encode_run: Callable[..., Path], layout: str, options: dict[str, Any]
 ) -> None:

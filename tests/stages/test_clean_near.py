@@ -109,8 +109,8 @@ def test_monolingual_lines_are_compared_with_one_another(tmp_path: Path) -> None
 
 
 def test_shares_workers_ranges_and_pieces_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PART_BYTES", 2000)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 500)
+    monkeypatch.setattr(parts, "PART_BYTES", 1000)
+    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 250)
     pairs = variants(80)
     corpora = [write(tmp_path, "a", pairs[:50]), write(tmp_path, "b", pairs[50:])]
     dedup = {"max_targets_per_source": 8, "near": {"similarity": 0.6}}

@@ -26,4 +26,4 @@ def test_white_space_that_a_token_includes(token: AddedToken, text: str, parts: 
 def test_many_tokens_in_one_line_take_linear_time(option: str) -> None:
     finder = AddedTokenFinder({"<m>": AddedToken(5, False, **{option: True})})
     with must_end():  # rescanning all previous text would take hours
-        assert sum(part == 5 for part in finder.cut("<m> " * 1_000_000)) == 1_000_000
+        assert sum(part == 5 for part in finder.cut("<m> " * 300_000)) == 300_000

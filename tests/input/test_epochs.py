@@ -1,6 +1,6 @@
 """Epochs of make_dataset over every layout: all pairs, resume, sharding, mixing, packing.
 
-test_same_batches.py compares the same with read_records, whose tests take much less time: more cases are slow tests here.
+test_same_batches.py compares the same with read_records, whose tests are faster: further cases here are slow tests.
 """
 
 from __future__ import annotations

@@ -344,6 +344,37 @@ def pad_rows(
     out: npt.NDArray[np.int64],
 ) -> None: ...
 
+# pair_batches.cpp
+_Int32s = npt.NDArray[np.int32]
+_PaddedBatches = tuple[_Int32s, _Int32s, _Int32s, _Int32s, _Int32s, npt.NDArray[np.int64]]
+
+def distinct_words(
+    text: bytes, sizes: npt.NDArray[np.int32], longest: int
+) -> tuple[bytes, npt.NDArray[np.int32], npt.NDArray[np.int64]]: ...
+
+class PairBatches:
+    def __init__(
+        self,
+        buffer_size: int,
+        batch_size: int,
+        buckets: int,
+        bucket_width: int,
+        source_width: int,
+        drains: int,
+        source_padding: int,
+        sos: int,
+        eos: int,
+    ) -> None: ...
+    def add(
+        self,
+        source: npt.NDArray[np.int32],
+        source_lengths: npt.NDArray[np.int64],
+        target: npt.NDArray[np.int32],
+        target_lengths: npt.NDArray[np.int64],
+        random: npt.NDArray[np.int64],
+    ) -> _PaddedBatches: ...
+    def drain(self) -> _PaddedBatches: ...
+
 # outputs.cpp
 class PieceTable:
     def __init__(self, pieces: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None: ...

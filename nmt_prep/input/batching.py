@@ -26,7 +26,7 @@ class Column(NamedTuple):
     """Rows of ids of different lengths.
 
     Attributes:
-        values: int32, shape ``[n]`` or, with characters, ``[n, 50]``.
+        values: int32, shape ``[n]``.
         starts: int64, shape ``[rows]``: offset of each row in ``values``.
         lengths: int64, shape ``[rows]``.
     """
@@ -36,43 +36,9 @@ class Column(NamedTuple):
     lengths: tf.Tensor
 
 
-class Windows(NamedTuple):
-    """Batches formed from rows with bucket numbers.
-
-    Attributes:
-        rows: int64, the rows of all complete batches, batch after batch.
-        sizes: int64, shape ``[batches]``: rows in each batch; they sum to the length of ``rows``.
-        waiting: int64, the rows whose window is not full yet, in order of arrival within each bucket.
-    """
-
-    rows: tf.Tensor
-    sizes: tf.Tensor
-    waiting: tf.Tensor
-
-
-def empty_column(values_shape: list[int]) -> Column:
-    """Returns a column without rows."""
-    return Column(tf.zeros(values_shape, tf.int32), tf.zeros([0], tf.int64), tf.zeros([0], tf.int64))
-
-
 def packed_column(values: tf.Tensor, lengths: tf.Tensor) -> Column:
     """Returns a column whose rows are consecutive in ``values``, without gaps."""
     return Column(values, tf.cumsum(lengths, exclusive=True), lengths)
-
-
-def concat_columns(first: Column, second: Column) -> Column:
-    """Concatenates the rows of two columns."""
-    offset = tf.shape(first.values, tf.int64)[0]
-    return Column(
-        tf.concat([first.values, second.values], 0),
-        tf.concat([first.starts, second.starts + offset], 0),
-        tf.concat([first.lengths, second.lengths], 0),
-    )
-
-
-def select_rows(column: Column, rows: tf.Tensor) -> Column:
-    """Selects rows of a column in the given order; shares its values."""
-    return Column(column.values, tf.gather(column.starts, rows), tf.gather(column.lengths, rows))
 
 
 def truncate_rows(column: Column, max_length: int | None) -> Column:
@@ -82,69 +48,22 @@ def truncate_rows(column: Column, max_length: int | None) -> Column:
     return column._replace(lengths=tf.minimum(column.lengths, tf.cast(max_length, tf.int64)))
 
 
-def pack(
-    column: Column, rows: tf.Tensor, first: tf.Tensor | int | None = None, last: tf.Tensor | int | None = None
-) -> Column:
+def pack(column: Column, rows: tf.Tensor) -> Column:
     """Copies rows of a column, in the given order, so that they are consecutive.
 
     Args:
         column: the column; its rows follow one another in ``values``, in order, perhaps with gaps between them.
         rows: int64, numbers of the rows; they may repeat.
-        first: id to insert before each row, if ``last`` is None.
-        last: id to append to each row.
     """
     bounds = tf.reshape(tf.stack([column.starts, column.starts + column.lengths], 1), [-1])
-    # Each gap is a row too, so row i of the column is row 2 * i + 1 here; one more row is the id.
-    splits, values, parts = [[0], bounds], column.values, [2 * rows + 1]
-    if first is not None or last is not None:
-        added = tf.fill(tf.shape(rows), tf.size(bounds, tf.int64) + 1)
-        count = tf.size(values, tf.int64)
-        splits.append([count, count + 1])
-        values = tf.concat([values, [last if first is None else first]], 0)
-        parts = [*parts, added] if first is None else [added, *parts]
     copied = tf.raw_ops.RaggedGather(
-        params_nested_splits=[tf.concat(splits, 0)],
-        params_dense_values=values,
-        indices=tf.reshape(tf.stack(parts, 1), [-1]),
+        params_nested_splits=[tf.concat([[0], bounds], 0)],
+        params_dense_values=column.values,
+        indices=2 * rows + 1,  # each gap is a row too
         OUTPUT_RAGGED_RANK=1,
     )
-    ends = copied.output_nested_splits[0][:: len(parts)]
+    ends = copied.output_nested_splits[0]
     return Column(copied.output_dense_values, ends[:-1], ends[1:] - ends[:-1])
-
-
-def cut_windows(buckets: tf.Tensor, num_buckets: int, window_size: tf.Tensor, flush: tf.Tensor) -> Windows:
-    """Forms the batches of ``tf.data.Dataset.group_by_window``, for all rows at once.
-
-    Rows come in order of arrival. A window of ``window_size`` rows of one bucket is complete when its last row arrives,
-    so windows are in the order of their last rows. At the end of the input the incomplete windows follow in the order
-    of their bucket numbers.
-
-    Args:
-        buckets: int64, shape ``[rows]``, each from 0 to ``num_buckets - 1``.
-        num_buckets: number of buckets.
-        window_size: int64 scalar, rows in a full window.
-        flush: boolean scalar, true at the end of the input.
-    """
-    by_bucket = tf.argsort(buckets, stable=True)
-    counts = tf.math.bincount(tf.cast(buckets, tf.int32), minlength=num_buckets, dtype=tf.int64)
-    sorted_buckets = tf.gather(buckets, by_bucket)
-    position = tf.range(tf.size(buckets, tf.int64))
-    rank = position - tf.gather(tf.cumsum(counts, exclusive=True), sorted_buckets)
-    full = rank < tf.gather(counts - counts % window_size, sorted_buckets)
-
-    last_positions = tf.boolean_mask(position, full & tf.equal(rank % window_size, window_size - 1))
-    last_positions = tf.gather(last_positions, tf.argsort(tf.gather(by_bucket, last_positions)))
-    full_positions = tf.reshape(last_positions[:, tf.newaxis] + tf.range(1 - window_size, 1), [-1])
-    open_rows = tf.cast(tf.boolean_mask(by_bucket, ~full), tf.int64)
-    open_sizes = tf.boolean_mask(counts % window_size, counts % window_size > 0)
-
-    flushed = tf.where(flush, tf.size(open_rows), 0)
-    flushed_windows = tf.where(flush, tf.size(open_sizes), 0)
-    return Windows(
-        rows=tf.concat([tf.cast(tf.gather(by_bucket, full_positions), tf.int64), open_rows[:flushed]], 0),
-        sizes=tf.concat([tf.fill([tf.size(last_positions)], window_size), open_sizes[:flushed_windows]], 0),
-        waiting=open_rows[flushed:],
-    )
 
 
 def without_autograph(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -213,8 +132,13 @@ def batches_or_tensors(batches: tf.data.Dataset) -> tf.data.Dataset | BatchedInp
     """Returns the result of the input functions for a dataset of :class:`BatchedInput`.
 
     That is the dataset itself in TensorFlow 2; in a TensorFlow 1 graph the tensors of its next batch, with their
-    initializer.
+    initializer. TensorFlow's tuning is off, which notes the time of each element in each step: all numbers of threads
+    and buffers are set. So are its optimizations of the graph, which find little and take a third of the start.
     """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_optimization.apply_default_optimizations = False
+    batches = batches.with_options(options)
     if tf.compat.v1.executing_eagerly_outside_functions():
         return batches
     iterator = tf.compat.v1.data.make_initializable_iterator(batches)
@@ -286,7 +210,6 @@ def padded_batches(
     pairs: PackedPairs,
     source_padding: tf.Tensor | int,
     target_padding: tf.Tensor | int,
-    source_width: int = 1,
     widths: tf.Tensor | None = None,
     finish: Callable[[Any], Any] = _unchanged,
 ) -> tf.data.Dataset:
@@ -296,12 +219,11 @@ def padded_batches(
         pairs: the pairs.
         source_padding: id that pads sources.
         target_padding: id that pads both targets.
-        source_width: ids per source item: 50 with characters.
         widths: int64, shape ``[batches]``: ids that the rows of each batch are padded to, on both sides; None pads each
             side to its longest row.
         finish: makes the elements of the dataset from the batches.
     """
-    source_splits, target_splits = row_splits(pairs.source_lengths, source_width), row_splits(pairs.target_lengths)
+    source_splits, target_splits = row_splits(pairs.source_lengths), row_splits(pairs.target_lengths)
     rows = row_splits(pairs.sizes)
     source_bounds, target_bounds = tf.gather(source_splits, rows), tf.gather(target_splits, rows)
 

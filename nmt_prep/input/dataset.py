@@ -41,6 +41,7 @@ from nmt_prep.records import load_dataset_info, records_in
 Features: TypeAlias = Literal["nmt", "t2t"]
 
 _BATCHES_AHEAD = 16
+_WINDOWS_CUT = 2  # at once
 
 
 class CutWindow(NamedTuple):
@@ -220,7 +221,7 @@ def make_dataset(
         wanted, plan_of = plan_passes(plan, epochs)
         windows = windows_of_passes(plan_of)
     read = read_windows(plan, windows, corpus_ids and plan.info.layout == "example")
-    batches = read.map(steps.cut, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True).flat_map(steps.batches)
+    batches = read.map(steps.cut, num_parallel_calls=_WINDOWS_CUT, deterministic=True).flat_map(steps.batches)
     if wanted is not None:
         batches = batches.take(wanted)
     batches = batches.prefetch(_BATCHES_AHEAD)

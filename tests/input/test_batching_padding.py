@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from nmt_prep.input.batching import PackedPairs, pack, packed_column, pad, padded_batches, row_splits, shift_right
+from nmt_prep.input.batching import PackedPairs, packed_column, pad, padded_batches, row_splits, shift_right
 
 pytestmark = pytest.mark.tensorflow
 
@@ -19,16 +19,6 @@ def test_rows_are_padded_to_the_longest() -> None:
     assert splits.numpy().tolist() == [0, 1, 3, 3]
     assert pad(tf.constant([7, 8, 9]), splits, -1).numpy().tolist() == [[7, -1], [8, 9], [-1, -1]]
     assert row_splits(tf.constant([1, 2]), 50).numpy().tolist() == [0, 50, 150]
-
-
-def test_an_id_is_inserted_before_or_after_each_row() -> None:
-    rows = tf.constant([2, 0, 1], tf.int64)
-    longer = pack(column([7, 8, 9], [1, 0, 2]), rows, last=5)
-    assert longer.values.numpy().tolist() == [8, 9, 5, 7, 5, 5]
-    assert longer.starts.numpy().tolist() == [0, 3, 5]
-    assert longer.lengths.numpy().tolist() == [3, 2, 1]
-    assert pack(column([7, 8, 9], [1, 0, 2]), rows, first=4).values.numpy().tolist() == [4, 8, 9, 4, 7, 4]
-    assert pack(column([], []), rows[:0], last=5).values.numpy().tolist() == []
 
 
 def test_each_row_is_shifted_right() -> None:

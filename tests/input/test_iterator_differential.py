@@ -101,7 +101,7 @@ def test_training_batches_of_more_examples(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("num_buckets", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_buckets: int) -> None:
-    monkeypatch.setattr("nmt_prep.input.iterator._PAIRS_PER_BLOCK", 1)
+    monkeypatch.setattr("nmt_prep.input.shuffled._PAIRS_PER_BLOCK", 1)
     compare_training(corpus(1, pairs=500, longest=40), epochs=2, batch_size=3, random_seed=3, num_buckets=num_buckets)
 
 

@@ -23,6 +23,7 @@ void bind_sentencepiece_training(nanobind::module_& module);
 void bind_unigram_training(nanobind::module_& module);
 void bind_records(nanobind::module_& module);
 void bind_batches(nanobind::module_& module);
+void bind_pair_batches(nanobind::module_& module);
 void bind_outputs(nanobind::module_& module);
 void bind_fixes(nanobind::module_& module);
 void bind_clean(nanobind::module_& module);

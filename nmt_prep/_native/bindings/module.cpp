@@ -13,6 +13,7 @@ NB_MODULE(_nmt_prep_core, module) {
     nmt_prep::bind_unigram_training(module);
     nmt_prep::bind_records(module);
     nmt_prep::bind_batches(module);
+    nmt_prep::bind_pair_batches(module);
     nmt_prep::bind_outputs(module);
     nmt_prep::bind_fixes(module);
     nmt_prep::bind_clean(module);

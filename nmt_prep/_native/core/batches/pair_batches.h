@@ -1,0 +1,98 @@
+// Shuffles pairs of rows as they arrive, and forms padded batches of pairs of similar length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "batches/shuffle_buffer.h"
+
+namespace nmt_prep {
+
+struct PairBatchOptions {
+    std::int64_t buffer_size;   // pairs in the shuffle buffer
+    std::int64_t batch_size;    // pairs in a batch
+    std::int64_t buckets;       // number of the bucket of the longest pairs; 0 for no others
+    std::int64_t bucket_width;  // lengths in each other bucket
+    std::int64_t source_width;  // ids of each item of a source
+    std::int64_t drains;        // calls of `drain` at the end
+    std::int32_t source_padding;
+    std::int32_t sos;
+    std::int32_t eos;  // it also pads the targets
+};
+
+// Rows of one side: the ids of all rows, and the number of items in each row.
+struct IdRows {
+    std::span<const std::int32_t> ids;
+    std::span<const std::int64_t> lengths;
+};
+
+// Values for TensorFlow, which takes over memory that is aligned like this without a copy.
+class AlignedIds {
+   public:
+    static constexpr std::align_val_t kAlignment{64};
+
+    struct Free {
+        void operator()(std::int32_t* values) const { ::operator delete[](values, kAlignment); }
+    };
+
+    explicit AlignedIds(std::size_t size = 0)
+        : values_(static_cast<std::int32_t*>(::operator new[](size * sizeof(std::int32_t), kAlignment))), size_(size) {}
+
+    std::int32_t* data() const { return values_.get(); }
+    std::size_t size() const { return size_; }
+    std::unique_ptr<std::int32_t[], Free> release() { return std::move(values_); }
+
+   private:
+    std::unique_ptr<std::int32_t[], Free> values_;
+    std::size_t size_;
+};
+
+// Batches, one after the other; the matrices are padded.
+struct PaddedBatches {
+    AlignedIds source, target_input, target_output;
+    AlignedIds source_lengths, target_lengths;
+    std::vector<std::int64_t> shapes;  // for each batch: its rows, and the ids of a row of its source and its targets
+};
+
+class PairBatches {
+   public:
+    // Throws std::invalid_argument unless the sizes are positive.
+    explicit PairBatches(const PairBatchOptions& options);
+    PairBatches(const PairBatches&) = delete;
+    PairBatches& operator=(const PairBatches&) = delete;
+
+    // Adds pairs, and returns the batches that they complete. A pair with an empty side is shuffled, but is in no
+    // batch. If one side has more rows, the additional ones are ignored. Throws std::invalid_argument if there is no
+    // random number for each pair, or lengths do not match the ids.
+    PaddedBatches add(const IdRows& source, const IdRows& target, std::span<const std::int64_t> random);
+
+    // After the last pair: takes an equal part of the pairs from the shuffle buffer in each call, of which there are as
+    // many as the options say. The last call empties the buckets too.
+    PaddedBatches drain();
+
+   private:
+    struct Pair {
+        std::unique_ptr<std::int32_t[]> ids;  // source, then target
+        std::int32_t source_length = 0, target_length = 0;
+    };
+
+    using Window = std::vector<Pair>;
+
+    // Takes a pair from the shuffle buffer, and appends its window if that is complete.
+    void take(std::vector<Window>& complete);
+    std::size_t bucket_of(const Pair& pair) const;
+    PaddedBatches padded(const std::vector<Window>& windows) const;
+
+    PairBatchOptions options_;
+    ShuffleBuffer<Pair> buffer_;
+    std::deque<std::uint32_t> random_;  // as many as there are pairs in the buffer
+    std::vector<Window> windows_;       // one for each bucket
+};
+
+}  // namespace nmt_prep

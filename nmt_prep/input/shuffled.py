@@ -1,0 +1,181 @@
+"""Shuffled batches of pairs, padded, as tensorflow/nmt's operators of ``tf.data`` give them.
+
+The native core has the shuffle buffer and the buckets. It draws the random numbers of ``tf.data``'s shuffle from a
+dataset with the same seeds, so the order is the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+from _nmt_prep_core import PairBatches
+
+from nmt_prep.input.batching import BatchedInput
+from nmt_prep.input.inline import map_inline
+
+_PAIRS_PER_BLOCK = 4096
+_DRAINS = 32  # parts in which the shuffle buffer is emptied at the end
+
+
+class BatchSizes(NamedTuple):
+    """Sizes and special ids of the batches; each is a number or a scalar tensor.
+
+    Attributes:
+        buffer_size: pairs in the shuffle buffer.
+        batch_size: pairs in a batch.
+        buckets: number of the bucket of the longest pairs; 0 if there is no other one.
+        bucket_width: lengths in each other bucket.
+        source_width: ids of each word of a source.
+        source_padding: id that pads sources.
+        sos: id that begins ``target_input``.
+        eos: id that ends ``target_output`` and pads targets.
+    """
+
+    buffer_size: int | tf.Tensor
+    batch_size: tf.Tensor
+    buckets: int
+    bucket_width: int
+    source_width: int
+    source_padding: tf.Tensor
+    sos: tf.Tensor
+    eos: tf.Tensor
+
+
+class _Padded(NamedTuple):
+    """Batches, one after the other, as in the native ``PaddedBatches``."""
+
+    source: tf.Tensor
+    target_input: tf.Tensor
+    target_output: tf.Tensor
+    source_lengths: tf.Tensor
+    target_lengths: tf.Tensor
+    shapes: tf.Tensor
+
+
+_PADDED_TYPES = [*[tf.int32] * 5, tf.int64]
+
+
+def blocks_of(lines: tf.data.Dataset) -> tf.data.Dataset:
+    """Returns a dataset of blocks of lines, which are encoded and shuffled together."""
+    return lines.batch(_PAIRS_PER_BLOCK)
+
+
+def random_numbers(seed: int | None, another_each_iteration: bool) -> tf.data.Dataset:
+    """Returns the random numbers that ``tf.data.Dataset.shuffle`` draws with this seed, int64 scalars without end."""
+    with warnings.catch_warnings():
+        # TensorFlow says that in TensorFlow 1 the numbers are others only in a repeated dataset. So is the shuffle.
+        warnings.filterwarnings("ignore", ".*rerandomize_each_iteration", UserWarning)
+        return tf.data.Dataset.random(seed, rerandomize_each_iteration=another_each_iteration)
+
+
+def shuffled_batches(
+    source: tf.data.Dataset, target: tf.data.Dataset, order: tf.data.Dataset, sizes: BatchSizes
+) -> tf.data.Dataset:
+    """Shuffles pairs, drops those with an empty side, and batches those of similar length.
+
+    A batch is complete when its last pair leaves the shuffle buffer. The incomplete ones follow at the end, in the
+    order of their buckets.
+
+    Args:
+        source: blocks of rows, as large as those of :func:`blocks_of`: the ids of all rows, int32, and the number of
+            words in each, int64.
+        target: the same for the target.
+        order: random numbers, see :func:`random_numbers`.
+        sizes: sizes and special ids.
+
+    Returns:
+        A dataset of :class:`BatchedInput`.
+    """
+    iterations = _Iterations()
+    nothing = tf.constant([], tf.int32), tf.constant([], tf.int64)
+    end = tf.data.Dataset.from_tensors((nothing, nothing)).repeat(_DRAINS)
+    pairs = tf.data.Dataset.zip((source, target)).concatenate(end)
+    blocks = tf.data.Dataset.zip((pairs, order.batch(_PAIRS_PER_BLOCK)))
+
+    def batches(iteration: tf.Tensor) -> tf.data.Dataset:
+        def add(pairs: Any, random: tf.Tensor) -> _Padded:
+            arguments = iteration, *tf.nest.flatten(pairs), random
+            found = tf.numpy_function(iterations.add, arguments, _PADDED_TYPES)
+            return _Padded(*(tf.ensure_shape(field, [None]) for field in found))
+
+        return _cut(blocks.map(add))
+
+    arguments = tuple(tf.cast(size, tf.int64) for size in sizes)
+    spec = tf.TensorSpec([], tf.int64)
+    return tf.data.Dataset.from_generator(iterations.begin, args=arguments, output_signature=spec).flat_map(batches)
+
+
+class _Iterations:
+    """The shuffle buffers and buckets of the iterations under way, each found by the number of its iteration."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, PairBatches] = {}
+        self._numbers = count()
+
+    def begin(self, *sizes: np.int64) -> Iterator[int]:
+        """Yields the number of a new iteration. TensorFlow drops this generator with the iterator that it is for."""
+        number = next(self._numbers)
+        *widths, source_padding, sos, eos = map(int, sizes)
+        self._open[number] = PairBatches(*widths, _DRAINS, source_padding, sos, eos)
+        try:
+            yield number
+        finally:
+            del self._open[number]
+
+    def add(self, iteration: np.int64, *arguments: Any) -> tuple[npt.NDArray[Any], ...]:
+        """Adds a block of pairs to an iteration; returns the fields of :class:`_Padded`."""
+        source, source_lengths, target, target_lengths, random = arguments
+        batches = self._open[int(iteration)]
+        if not len(source_lengths):  # only at the end
+            return batches.drain()
+        return batches.add(source, source_lengths, target, target_lengths, random)
+
+
+class _Span(NamedTuple):
+    """Arguments of ``tf.slice`` for a part of a vector, int64 ``[1]`` each, and the shape to give it."""
+
+    begin: tf.Tensor
+    size: tf.Tensor
+    shape: tf.Tensor
+
+    def of(self, vector: tf.Tensor) -> tf.Tensor:
+        matrix = tf.reshape(tf.slice(vector, self.begin, self.size), self.shape)
+        matrix.set_shape([None] * self.shape.shape[0])
+        return matrix
+
+
+def _spans(rows: tf.Tensor, *width: tf.Tensor) -> _Span:
+    """Returns the places of matrices (or of vectors, without a width) that follow one another; one for each batch."""
+    shapes = tf.stack([rows, *width], 1)
+    sizes = tf.reduce_prod(shapes, 1)
+    return _Span(tf.cumsum(sizes, exclusive=True)[:, tf.newaxis], sizes[:, tf.newaxis], shapes)
+
+
+def _cut(blocks: tf.data.Dataset) -> tf.data.Dataset:
+    """Returns the batches of all blocks of :class:`_Padded`."""
+
+    def places(padded: _Padded) -> tf.data.Dataset:
+        # No function here: TensorFlow would prepare it anew for each block, which takes longer than all else.
+        rows, source_width, target_width = tf.unstack(tf.reshape(padded.shapes, [-1, 3]), axis=1)
+        spans = _spans(rows), _spans(rows, source_width), _spans(rows, target_width)
+        whole = tf.data.Dataset.from_tensors(padded).repeat()
+        return tf.data.Dataset.zip((whole, tf.data.Dataset.from_tensor_slices(spans)))
+
+    def batch(padded: _Padded, spans: tuple[_Span, _Span, _Span]) -> BatchedInput:
+        rows, source, target = spans
+        return BatchedInput(
+            initializer=None,
+            source=source.of(padded.source),
+            target_input=target.of(padded.target_input),
+            target_output=target.of(padded.target_output),
+            source_sequence_length=rows.of(padded.source_lengths),
+            target_sequence_length=rows.of(padded.target_lengths),
+        )
+
+    return map_inline(blocks.flat_map(places), batch)

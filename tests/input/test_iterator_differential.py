@@ -105,6 +105,15 @@ def test_training_batches_of_many_blocks(monkeypatch: pytest.MonkeyPatch, num_bu
     compare_training(corpus(1, pairs=500, longest=40), epochs=2, batch_size=3, random_seed=3, num_buckets=num_buckets)
 
 
+@pytest.mark.parametrize(("source", "target"), [(9, 21), (21, 8)])
+def test_training_batches_of_sides_with_unequal_numbers_of_lines(
+    monkeypatch: pytest.MonkeyPatch, source: int, target: int
+) -> None:
+    monkeypatch.setattr("nmt_prep.input.shuffled._PAIRS_PER_BLOCK", 4)
+    sources, targets = corpus(1, pairs=21, longest=9)
+    compare_training((sources.take(source), targets.take(target)), batch_size=2, random_seed=3, num_buckets=3)
+
+
 @examples(3)
 @given(
     seed=st.integers(0, 2**32),

@@ -7,7 +7,7 @@
 namespace nmt_prep {
 namespace {
 
-const PairBatchOptions& checked(const PairBatchOptions& options) {
+PairBatchOptions checked(const PairBatchOptions& options) {
     if (options.buffer_size < 1 || options.batch_size < 1 || options.bucket_width < 1 || options.source_width < 1 ||
         options.drains < 1)
         throw std::invalid_argument("sizes and widths are at least 1");

@@ -121,8 +121,8 @@ class _Iterations:
     def begin(self, *sizes: np.int64) -> Iterator[int]:
         """Yields the number of a new iteration. TensorFlow drops this generator with the iterator that it is for."""
         number = next(self._numbers)
-        *widths, source_padding, sos, eos = map(int, sizes)
-        self._open[number] = PairBatches(*widths, _DRAINS, source_padding, sos, eos)
+        options = dict(zip(BatchSizes._fields, map(int, sizes), strict=True))
+        self._open[number] = PairBatches(**options, drains=_DRAINS)
         try:
             yield number
         finally:

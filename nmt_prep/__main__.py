@@ -17,7 +17,9 @@ def main() -> None:
     delay_heavy_libraries()
     from nmt_prep.cli.app import run_app  # noqa: PLC0415  (loads typer)
 
-    sys.exit(run_app())
+    status = run_app()
+    gc.freeze()  # Python would look for garbage once more at its end, among all objects of the libraries
+    sys.exit(status)
 
 
 if __name__ == "__main__":

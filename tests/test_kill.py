@@ -17,9 +17,9 @@ def killed(directory: Path, first: int, step: int, random: int, run: str = "ever
 
 
 def test_after_kills_at_some_points_a_rerun_gives_the_same_bytes(memory_path: Path) -> None:
-    result = killed(memory_path, 3, 71, 2)
+    result = killed(memory_path, 3, 151, 2)
     assert result["wrong"] == []
-    assert result["points"] >= 10
+    assert result["points"] >= 8
 
 
 @pytest.mark.slow

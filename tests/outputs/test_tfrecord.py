@@ -14,8 +14,18 @@ from tests.outputs.runs import output_config, recorded_ids, run_outputs
 T2T = {"size": 200}
 
 
-@pytest.mark.parametrize("layout", ["example", "chunk", "packed"])
-@pytest.mark.parametrize("recorded", ["example", "chunk"])
+@pytest.mark.parametrize(
+    ("layout", "recorded"),
+    [
+        ("example", "chunk"),
+        ("chunk", "example"),
+        ("packed", "chunk"),
+        *(
+            pytest.param(*more, marks=pytest.mark.slow)
+            for more in [("example",) * 2, ("chunk",) * 2, ("packed", "example")]
+        ),
+    ],
+)
 def test_shards_are_those_of_records_with_the_same_options(tmp_path: Path, layout: str, recorded: str) -> None:
     options = {"layout": layout, "row_length": 40}
     outputs = run_outputs(

@@ -38,7 +38,7 @@ def config(place: Path, name: str) -> Config:
     return corpus_config(place / name, records={"shards": {"train": 5}})
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_repeated_shares_in_any_order_give_the_bytes_of_one_run(place: Path, seed: int) -> None:
     nmt_prep.run(config(place, "one"), base_dir=place, workers=2)
     draw = random.Random(seed)

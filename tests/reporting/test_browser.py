@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.reporting import browser
-from tests.reporting.runs import run_toy
 from tests.reporting.test_page import hostile_run
 
 pytestmark = [
@@ -21,9 +20,8 @@ AXE = os.environ.get("AXE_CORE")
 
 
 @pytest.fixture(scope="module", params=["toy-clean", "hostile"])
-def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    directory = tmp_path_factory.mktemp(request.param)
-    run = hostile_run(directory) if request.param == "hostile" else run_toy(directory / "run", request.param)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, toy: Path) -> str:
+    run = hostile_run(tmp_path_factory.mktemp("hostile")) if request.param == "hostile" else toy
     return (run / "report" / "index.html").read_text("utf-8")
 
 

@@ -14,15 +14,15 @@ import pytest
 from nmt_prep import load_tokenizer, read_records
 from nmt_prep.subwords import Tokenizer
 from tests.reference import report as twin
-from tests.reporting.runs import run_toy, summary_of
+from tests.reporting.runs import summary_of
 
 SIDES = ("source", "target")
 UNITS = ("piece", "word", "char")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_toy(tmp_path_factory.mktemp("numbers") / "run")
+def place(toy: Path) -> Path:
+    return toy
 
 
 @pytest.fixture(scope="module")

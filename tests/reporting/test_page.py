@@ -99,11 +99,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (hostile_run(tmp_path_factory.mktemp("hostile")) / "report" / "index.html").read_text("utf-8")
 
 
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_toy(tmp_path_factory.mktemp("page") / "run")
-
-
 def test_hostile_text_stays_text(hostile: str) -> None:
     parsed = Parsed(hostile)
     assert (parsed.elements["script"], parsed.elements["style"], parsed.elements["img"]) == (1, 1, 0)

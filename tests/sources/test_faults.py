@@ -80,7 +80,7 @@ SECOND: dict[str, Callable[[dict[str, str]], Answer]] = {
 
 @pytest.mark.parametrize("second", SECOND)
 @pytest.mark.parametrize("validator", VALIDATORS)
-@pytest.mark.parametrize("first", ["cut", "cut in chunks"])
+@pytest.mark.parametrize("first", ["cut", pytest.param("cut in chunks", marks=pytest.mark.slow)])
 def test_a_file_arrives_after_two_faults(
     server: WebServer, scene: Scene, first: str, validator: str, second: str
 ) -> None:

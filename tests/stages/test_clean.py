@@ -207,7 +207,7 @@ def small_parts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(digests, "STEP_BYTES", 1024)
 
 
-@pytest.mark.parametrize("rejects", ["sample", "all"])
+@pytest.mark.parametrize("rejects", ["sample", pytest.param("all", marks=pytest.mark.slow)])
 def test_numbers_of_workers_and_shares_give_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rejects: str
 ) -> None:

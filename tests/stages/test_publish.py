@@ -276,7 +276,7 @@ def test_after_a_kill_at_any_request_it_resumes_and_readers_never_miss_a_file(
     assert last > 15
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 9, 10, 12])
+@pytest.mark.parametrize("number", [1, 9, 12, *(pytest.param(each, marks=pytest.mark.slow) for each in [2, 3, 10])])
 def test_a_config_that_is_changed_back_after_a_kill_is_published_again(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

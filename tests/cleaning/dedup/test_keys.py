@@ -122,6 +122,7 @@ def test_a_line_that_is_not_utf8_is_refused() -> None:
         line_keys(data, np.array([0, 2], np.int64), True)
 
 
+@pytest.mark.slow
 def test_the_tables_are_up_to_date() -> None:
     if unicodedata.unidata_version != KEYS_UNICODE_VERSION:
         pytest.skip("this Python has another version of Unicode than the tables")

@@ -55,7 +55,7 @@ class _Padded(NamedTuple):
     target_output: tf.Tensor
     source_lengths: tf.Tensor
     target_lengths: tf.Tensor
-    shapes: tf.Tensor
+    places: tf.Tensor
 
 
 _PADDED_TYPES = [*[tf.int32] * 5, tf.int64]
@@ -137,24 +137,9 @@ class _Iterations:
         return batches.add(source, source_lengths, target, target_lengths, random)
 
 
-class _Span(NamedTuple):
-    """Arguments of ``tf.slice`` for a part of a vector, int64 ``[1]`` each, and the shape to give it."""
-
-    begin: tf.Tensor
-    size: tf.Tensor
-    shape: tf.Tensor
-
-    def of(self, vector: tf.Tensor) -> tf.Tensor:
-        matrix = tf.reshape(tf.slice(vector, self.begin, self.size), self.shape)
-        matrix.set_shape([None] * self.shape.shape[0])
-        return matrix
-
-
-def _spans(rows: tf.Tensor, *width: tf.Tensor) -> _Span:
-    """Returns the places of matrices (or of vectors, without a width) that follow one another; one for each batch."""
-    shapes = tf.stack([rows, *width], 1)
-    sizes = tf.reduce_prod(shapes, 1)
-    return _Span(tf.cumsum(sizes, exclusive=True)[:, tf.newaxis], sizes[:, tf.newaxis], shapes)
+# Numbers in a row of the native `places`: of the lengths, the first and how many; of the source, the first id, how many
+# ids, and the shape; of both targets, the same. `tf.slice` and `tf.reshape` take vectors.
+_PLACE = [1, 1, 1, 1, 2, 1, 1, 2]
 
 
 def _cut(blocks: tf.data.Dataset) -> tf.data.Dataset:
@@ -162,20 +147,18 @@ def _cut(blocks: tf.data.Dataset) -> tf.data.Dataset:
 
     def places(padded: _Padded) -> tf.data.Dataset:
         # No function here: TensorFlow would prepare it anew for each block, which takes longer than all else.
-        rows, source_width, target_width = tf.unstack(tf.reshape(padded.shapes, [-1, 3]), axis=1)
-        spans = _spans(rows), _spans(rows, source_width), _spans(rows, target_width)
-        whole = tf.data.Dataset.from_tensors(padded).repeat()
-        return tf.data.Dataset.zip((whole, tf.data.Dataset.from_tensor_slices(spans)))
+        of_batches = tf.data.Dataset.from_tensor_slices(tf.reshape(padded.places, [-1, sum(_PLACE)]))
+        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(padded).repeat(), of_batches))
 
-    def batch(padded: _Padded, spans: tuple[_Span, _Span, _Span]) -> BatchedInput:
-        rows, source, target = spans
+    def batch(padded: _Padded, place: tf.Tensor) -> BatchedInput:
+        first, rows, source, source_size, source_shape, target, target_size, target_shape = tf.split(place, _PLACE)
         return BatchedInput(
             initializer=None,
-            source=source.of(padded.source),
-            target_input=target.of(padded.target_input),
-            target_output=target.of(padded.target_output),
-            source_sequence_length=rows.of(padded.source_lengths),
-            target_sequence_length=rows.of(padded.target_lengths),
+            source=tf.reshape(tf.slice(padded.source, source, source_size), source_shape),
+            target_input=tf.reshape(tf.slice(padded.target_input, target, target_size), target_shape),
+            target_output=tf.reshape(tf.slice(padded.target_output, target, target_size), target_shape),
+            source_sequence_length=tf.slice(padded.source_lengths, first, rows),
+            target_sequence_length=tf.slice(padded.target_lengths, first, rows),
         )
 
     return map_inline(blocks.flat_map(places), batch)

@@ -55,16 +55,24 @@ def columns(rows: list[list[int]], width: int) -> tuple[Any, Any]:
 
 def cut(found: Any) -> list[reference.Batch]:
     """Returns the batches of native arrays."""
-    *matrices, source_lengths, target_lengths, shapes = found
-    taken, row, batches = [0, 0, 0], 0, []
-    for rows, *widths in shapes.reshape(-1, 3).tolist():
-        sides = []
-        for side, width in enumerate([widths[0], widths[1], widths[1]]):
-            sides.append(matrices[side][taken[side] :][: rows * width].reshape(rows, width).tolist())
-            taken[side] += rows * width
-        batches.append((*sides, source_lengths[row:][:rows].tolist(), target_lengths[row:][:rows].tolist()))
-        row += rows
-    assert taken == [len(matrix) for matrix in matrices]
+    source, target_input, target_output, source_lengths, target_lengths, places = found
+    batches, rows, source_ids, target_ids = [], 0, 0, 0
+    for place in places.reshape(-1, 10).tolist():
+        first, count, source_first, source_size, *source_shape = place[:6]
+        target_first, target_size, *target_shape = place[6:]
+        assert (first, source_first, target_first) == (rows, source_ids, target_ids)
+        rows, source_ids, target_ids = rows + count, source_ids + source_size, target_ids + target_size
+        target_part = slice(target_first, target_ids)
+        batches.append(
+            (
+                source[source_first:source_ids].reshape(source_shape).tolist(),
+                target_input[target_part].reshape(target_shape).tolist(),
+                target_output[target_part].reshape(target_shape).tolist(),
+                source_lengths[first:rows].tolist(),
+                target_lengths[first:rows].tolist(),
+            )
+        )
+    assert list(map(len, found[:5])) == [source_ids, target_ids, target_ids, rows, rows]
     return batches
 
 

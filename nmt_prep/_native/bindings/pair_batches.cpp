@@ -33,7 +33,7 @@ auto aligned(AlignedIds ids) {
 auto arrays(PaddedBatches batches) {
     return std::tuple(aligned(std::move(batches.source)), aligned(std::move(batches.target_input)),
                       aligned(std::move(batches.target_output)), aligned(std::move(batches.source_lengths)),
-                      aligned(std::move(batches.target_lengths)), to_numpy(std::move(batches.shapes)));
+                      aligned(std::move(batches.target_lengths)), to_numpy(std::move(batches.places)));
 }
 
 auto add(PairBatches& self, const Int32Array& source, const Int64Array& source_lengths, const Int32Array& target,

@@ -95,7 +95,8 @@ PaddedBatches PairBatches::padded(const std::vector<Window>& windows) const {
             target = std::max<std::int64_t>(target, pair.target_length + 1);
         }
         const auto count = static_cast<std::int64_t>(window.size());
-        batches.shapes.insert(batches.shapes.end(), {count, source, target});
+        batches.places.insert(batches.places.end(), {rows, count, source_cells, count * source, count, source,
+                                                     target_cells, count * target, count, target});
         rows += count;
         source_cells += count * source;
         target_cells += count * target;
@@ -109,21 +110,22 @@ PaddedBatches PairBatches::padded(const std::vector<Window>& windows) const {
     std::int32_t* source = batches.source.data();
     std::int32_t *input = batches.target_input.data(), *output = batches.target_output.data();
     std::int32_t *source_length = batches.source_lengths.data(), *target_length = batches.target_lengths.data();
-    const std::int64_t* shape = batches.shapes.data();
+    const std::int64_t* place = batches.places.data();
     for (const Window& window : windows) {
+        const std::int64_t source_columns = place[5], target_columns = place[9];
         for (const Pair& pair : window) {
             *source_length++ = pair.source_length;
             *target_length++ = pair.target_length + 1;
             const std::int64_t source_ids = pair.source_length * options_.source_width;
             const std::int32_t* const target_ids = pair.ids.get() + source_ids;
-            const std::int64_t empty = shape[2] - pair.target_length - 1;
-            source = std::fill_n(std::copy_n(pair.ids.get(), source_ids, source), shape[1] - source_ids,
+            const std::int64_t empty = target_columns - pair.target_length - 1;
+            source = std::fill_n(std::copy_n(pair.ids.get(), source_ids, source), source_columns - source_ids,
                                  options_.source_padding);
             *input++ = options_.sos;
             input = std::fill_n(std::copy_n(target_ids, pair.target_length, input), empty, options_.eos);
             output = std::fill_n(std::copy_n(target_ids, pair.target_length, output), empty + 1, options_.eos);
         }
-        shape += 3;
+        place += PaddedBatches::kPlace;
     }
     return batches;
 }

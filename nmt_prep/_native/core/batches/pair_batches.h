@@ -57,7 +57,10 @@ class AlignedIds {
 struct PaddedBatches {
     AlignedIds source, target_input, target_output;
     AlignedIds source_lengths, target_lengths;
-    std::vector<std::int64_t> shapes;  // for each batch: its rows, and the ids of a row of its source and its targets
+    // For each batch, kPlace numbers: of the lengths, the first and how many; of the source, the first id, how many,
+    // rows and columns; of both targets, the same.
+    static constexpr std::size_t kPlace = 10;
+    std::vector<std::int64_t> places;
 };
 
 class PairBatches {

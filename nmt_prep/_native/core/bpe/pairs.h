@@ -19,8 +19,9 @@ class PairTable {
     // Requires the maximum number of pairs, at most kMaxPairs.
     explicit PairTable(std::size_t pairs) {
         while ((std::size_t{1} << (64 - shift_)) < 2 * pairs) --shift_;
-        slots_.resize((std::size_t{1} << (64 - shift_)) + 1);
-        filter_.assign((slots_.size() - 1) * kFilterBits / 64, 0);
+        none_ = std::size_t{1} << (64 - shift_);
+        slots_.resize(none_ + 1);
+        filter_.assign(none_ * kFilterBits / 64, 0);
     }
 
     // Adds the pair of the next rank, from 0. A pair that was added before gets the new rank.
@@ -41,24 +42,23 @@ class PairTable {
     }
     Merge at_place(std::int32_t left, std::int32_t right) const { return direct_[place(left, right)]; }
 
-    // A lookup that has begun: the memory that it needs is being fetched.
+    // A lookup in three steps, so that those of several lookups can overlap.
     struct Lookup {
         std::uint64_t key;
-        std::size_t at;
+        std::uint64_t place;  // hash, then the slot to read
     };
 
-    Lookup begin(std::int32_t left, std::int32_t right) const {
-        const std::uint64_t hash = hash_of(left, right);
-        // Without a branch, which would be mispredicted often.
-        const std::size_t at = passes(hash) ? hash >> shift_ : slots_.size() - 1;
-        __builtin_prefetch(&slots_[at]);
-        return {key_of(left, right), at};
+    static Lookup prepare(std::int32_t left, std::int32_t right) { return {key_of(left, right), hash_of(left, right)}; }
+
+    // Prefetches the memory that `finish` reads.
+    void begin(Lookup& lookup) const {
+        // By arithmetic: compilers make a branch of a choice, which would be mispredicted often.
+        const std::size_t passed = 0 - std::size_t{passes(lookup.place)};
+        lookup.place = none_ ^ (((lookup.place >> shift_) ^ none_) & passed);
+        __builtin_prefetch(&slots_[lookup.place]);
     }
 
-    Merge finish(const Lookup& lookup) const { return find(lookup.key, lookup.at); }
-
-    // The lookup of a pair that does not merge.
-    Lookup none() const { return {0, slots_.size() - 1}; }
+    Merge finish(const Lookup& lookup) const { return find(lookup.key, lookup.place); }
 
     Merge operator()(std::int32_t left, std::int32_t right) const {
         const std::uint64_t hash = hash_of(left, right);
@@ -93,7 +93,7 @@ class PairTable {
         const std::uint64_t bit = filter_bit(hash);
         return (filter_[bit >> 6] >> (bit & 63) & 1) != 0;
     }
-    std::size_t after(std::size_t at) const { return (at + 1) & (slots_.size() - 2); }
+    std::size_t after(std::size_t at) const { return (at + 1) & (none_ - 1); }
     Merge find(std::uint64_t key, std::size_t at) const {
         // The merge if the keys are the same, else kNoMerge: without a branch, which would be mispredicted often.
         const Merge merge = slots_[at].merge | (Merge{slots_[at].key == key} - 1);
@@ -107,9 +107,10 @@ class PairTable {
     }
 
     unsigned shift_ = 60;
+    std::size_t none_ = 0;  // the slot that is always free
     std::uint32_t size_ = 0;
     std::vector<Merge> direct_ = std::vector<Merge>(std::size_t{kDirect} * kDirect, kNoMerge);
-    LargeVector<Slot> slots_;            // and one that is always free
+    LargeVector<Slot> slots_;            // and `none_`
     LargeVector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
 };
 

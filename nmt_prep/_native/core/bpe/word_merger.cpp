@@ -1,6 +1,7 @@
 #include "bpe/word_merger.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "text/simd.h"
@@ -22,58 +23,96 @@ static_assert(PairTable::kMaxPairs < kNoKey / kPlaces && UINT32_MAX % kPlaces ==
     word.merged[at] = merge_symbol(merge);
 }
 
+[[gnu::always_inline]] inline std::uint32_t bit(std::size_t place) { return std::uint32_t{1} << place; }
+[[gnu::always_inline]] inline std::uint32_t above(std::uint32_t places, std::size_t place) {
+    return static_cast<std::uint32_t>(std::countr_zero(places & (~std::uint32_t{1} << place)));
+}
+[[gnu::always_inline]] inline std::uint32_t below(std::uint32_t places, std::size_t place) {
+    return static_cast<std::uint32_t>(std::bit_width(places & (bit(place) - 1)) - 1);
+}
+
 // Four numbers that compilers keep in one register.
 using Four = std::uint32_t __attribute__((vector_size(16)));
 
 [[gnu::always_inline]] inline Four lower(Four a, Four b) { return a < b ? a : b; }
+[[gnu::always_inline]] inline Four lowest_of_16(const std::uint32_t* keys) {
+    Four a, b, c, d;
+    std::memcpy(&a, keys, sizeof a);
+    std::memcpy(&b, keys + 4, sizeof b);
+    std::memcpy(&c, keys + 8, sizeof c);
+    std::memcpy(&d, keys + 12, sizeof d);
+    return lower(lower(a, b), lower(c, d));
+}
 
 [[gnu::always_inline]] inline std::uint32_t lowest_key(const Word& word) {
-    Four lowest[4];
-    std::memcpy(lowest, word.keys.data(), sizeof lowest);
-    if (word.size >= kPlaces / 2) {
-        Four others[4];
-        std::memcpy(others, word.keys.data() + kPlaces / 2, sizeof others);
-        for (int i = 0; i < 4; ++i) lowest[i] = lower(lowest[i], others[i]);
-    }
-    Four each = lower(lower(lowest[0], lowest[1]), lower(lowest[2], lowest[3]));
+    Four each = lowest_of_16(word.keys.data());
+    if (word.used >= bit(kPlaces / 2)) each = lower(each, lowest_of_16(word.keys.data() + kPlaces / 2));
     each = lower(each, __builtin_shufflevector(each, each, 2, 3, 0, 1));
     each = lower(each, __builtin_shufflevector(each, each, 1, 0, 3, 2));
     return each[0];
 }
 
-// Does the next merge of a word; returns false if there is none.
-[[gnu::always_inline]] inline bool step(const PairTable& pairs, Word& word) {
-    set(word, word.left, pairs.finish(word.left_lookup));
-    set(word, word.right, pairs.finish(word.right_lookup));
-    const std::uint32_t best = lowest_key(word);
-    if (best >= kNoKey) return false;
-    const std::size_t at = best % kPlaces;
-    const std::size_t gone = word.next[at];
-    const std::size_t after = word.next[gone];
-    const std::size_t before = word.previous[at];
-    const std::int32_t symbol = word.merged[at];
-    word.symbols[at] = symbol;
-    word.keys[gone] = UINT32_MAX;
-    word.next[at] = static_cast<std::uint8_t>(after);
-    word.previous[after] = static_cast<std::uint8_t>(at);
-    word.left = before;
-    word.right = at;
-    word.left_lookup = pairs.begin(word.symbols[before], symbol);
-    word.right_lookup = pairs.begin(symbol, word.symbols[after]);
-    return true;
-}
+// The merges of all words that have something left to merge, one of each. A processor looks ahead a few hundred
+// instructions only, and the steps of one merge wait for each other, so each step is done for all words in turn.
+struct Round {
+    std::size_t size;  // words
+    std::array<std::uint8_t, WordMerger::kMaxWords> words;
+    std::array<std::uint32_t, WordMerger::kMaxWords> best;  // lowest keys
+    // The merges that follow: of these places with the next, left and right of the new symbol.
+    std::array<std::uint8_t, WordMerger::kMaxWords> left, right;
+    std::array<PairTable::Lookup, WordMerger::kMaxWords> left_lookups, right_lookups;
 
-[[gnu::always_inline]] inline void merge_words(const PairTable& pairs, Word* words, std::size_t size) {
-    std::array<std::uint8_t, WordMerger::kMaxWords> open;  // words with something left to merge
-    for (std::size_t i = 0; i < size; ++i) open[i] = static_cast<std::uint8_t>(i);
-    while (size > 0) {
+    // Chooses the next merges; words that have none leave the round.
+    [[gnu::always_inline]] void choose(const Word* all) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < size; ++i) {
-            const std::uint8_t number = open[i];
-            open[kept] = number;
-            kept += step(pairs, words[number]);
+            const std::uint8_t number = words[i];
+            const std::uint32_t key = lowest_key(all[number]);
+            words[kept] = number;
+            best[kept] = key;
+            kept += key < kNoKey;
         }
         size = kept;
+    }
+
+    [[gnu::always_inline]] void merge(const PairTable& pairs, Word* all) {
+        for (std::size_t i = 0; i < size; ++i) {
+            Word& word = all[words[i]];
+            const std::uint32_t at = best[i] % kPlaces;
+            const std::uint32_t gone = above(word.used, at);
+            const std::uint32_t used = word.used ^ bit(gone);
+            const std::uint32_t before = below(used, at);
+            const std::int32_t symbol = word.merged[at];
+            word.used = used;
+            word.symbols[at] = symbol;
+            word.keys[gone] = UINT32_MAX;
+            left[i] = static_cast<std::uint8_t>(before);
+            right[i] = static_cast<std::uint8_t>(at);
+            left_lookups[i] = pairs.prepare(word.symbols[before], symbol);
+            right_lookups[i] = pairs.prepare(symbol, word.symbols[above(used, at)]);
+        }
+    }
+
+    [[gnu::always_inline]] void look_up(const PairTable& pairs, Word* all) {
+        for (std::size_t i = 0; i < size; ++i) {
+            pairs.begin(left_lookups[i]);
+            pairs.begin(right_lookups[i]);
+        }
+        for (std::size_t i = 0; i < size; ++i) {
+            Word& word = all[words[i]];
+            set(word, left[i], pairs.finish(left_lookups[i]));
+            set(word, right[i], pairs.finish(right_lookups[i]));
+        }
+    }
+};
+
+[[gnu::always_inline]] inline void merge_words(const PairTable& pairs, Word* words, std::size_t size) {
+    Round round;
+    round.size = size;
+    for (std::size_t i = 0; i < size; ++i) round.words[i] = static_cast<std::uint8_t>(i);
+    for (round.choose(words); round.size > 0; round.choose(words)) {
+        round.merge(pairs, words);
+        round.look_up(pairs, words);
     }
 }
 
@@ -81,22 +120,17 @@ using Four = std::uint32_t __attribute__((vector_size(16)));
 NMT_PREP_SSE42 void merge_words_sse42(const PairTable& pairs, Word* words, std::size_t size) {
     merge_words(pairs, words, size);
 }
-#endif
-
-constexpr std::array<std::uint8_t, kPlaces> positions(std::uint8_t first) {
-    std::array<std::uint8_t, kPlaces> all{};
-    for (std::size_t i = 0; i < kPlaces; ++i) all[i] = static_cast<std::uint8_t>(first + i);
-    return all;
+NMT_PREP_AVX2 void merge_words_avx2(const PairTable& pairs, Word* words, std::size_t size) {
+    merge_words(pairs, words, size);
 }
+#endif
 
 }  // namespace
 
 void WordMerger::add(const PairTable& pairs, const std::int32_t* symbols, std::size_t size) {
     Word& word = words_[size_++];
-    word.size = size;
+    word.used = static_cast<std::uint32_t>((std::uint64_t{1} << (size + 2)) - 1);
     word.keys.fill(UINT32_MAX);
-    word.next = positions(1);
-    word.previous = positions(static_cast<std::uint8_t>(-1));
     word.symbols[0] = word.symbols[size + 1] = kOutside;
     std::copy_n(symbols, size, &word.symbols[1]);
     // Lookups that have to wait for the memory begin before the first of them ends.
@@ -110,16 +144,16 @@ void WordMerger::add(const PairTable& pairs, const std::int32_t* symbols, std::s
             set(word, i, pairs.at_place(left, right));
         } else {
             places[count] = static_cast<std::uint8_t>(i);
-            waiting[count++] = pairs.begin(left, right);
+            waiting[count++] = pairs.prepare(left, right);
         }
     }
+    for (std::size_t i = 0; i < count; ++i) pairs.begin(waiting[i]);
     for (std::size_t i = 0; i < count; ++i) set(word, places[i], pairs.finish(waiting[i]));
-    word.left = word.right = 0;
-    word.left_lookup = word.right_lookup = pairs.none();
 }
 
 void WordMerger::merge(const PairTable& pairs) {
 #if defined(__x86_64__)
+    if (simd() >= Simd::kAvx2) return merge_words_avx2(pairs, words_.data(), size_);
     if (simd() >= Simd::kSse42) return merge_words_sse42(pairs, words_.data(), size_);
 #endif
     merge_words(pairs, words_.data(), size_);
@@ -128,7 +162,9 @@ void WordMerger::merge(const PairTable& pairs) {
 std::size_t WordMerger::write(std::size_t number, std::int32_t* out) const {
     const Word& word = words_[number];
     std::size_t count = 0;
-    for (std::size_t i = 1; i <= word.size; i = word.next[i]) out[count++] = word.symbols[i];
+    // Without the positions before and after the word.
+    std::uint32_t places = (word.used & ~std::bit_floor(word.used)) ^ 1;
+    for (; places != 0; places &= places - 1) out[count++] = word.symbols[std::countr_zero(places)];
     return count;
 }
 

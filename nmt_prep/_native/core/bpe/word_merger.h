@@ -1,5 +1,5 @@
-// Merges the symbols of many short words, one merge of each in turn: while the table is read for one word, the others
-// go on. The results are those of Merger.
+// Merges the symbols of many short words, one merge of each in turn, so that a processor works on several words at a
+// time, also while the table of merges is read. The results are those of Merger.
 #pragma once
 
 #include <array>
@@ -28,17 +28,14 @@ class WordMerger {
     // Writes the symbols of a word and returns how many there are.
     std::size_t write(std::size_t word, std::int32_t* out) const;
 
-    // A list of symbols, between two that never merge. Positions do not change.
+    // Symbols at positions that do not change, between two that never merge.
     struct Word {
         static constexpr std::size_t kPlaces = kMaxSymbols + 2;
 
         std::array<std::uint32_t, kPlaces> keys;  // rank and position of the merge with the next symbol
         std::array<std::int32_t, kPlaces> symbols;
         std::array<std::int32_t, kPlaces> merged;  // by that merge
-        std::array<std::uint8_t, kPlaces> next, previous;
-        std::size_t size;
-        std::size_t left, right;  // two merges that are being looked up: of these with their next symbols
-        PairTable::Lookup left_lookup, right_lookup;
+        std::uint32_t used;                        // bits of the positions with a symbol
     };
 
    private:

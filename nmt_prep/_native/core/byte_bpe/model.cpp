@@ -37,8 +37,11 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       characters_(byte_ids_, merges, tokens_, pairs_, splits_),
       of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
-    scratch_.give_back(make_scratch());  // caches are large, and clearing them is slow
-    if (!whole_words) return;
+    if (whole_words) find_unreachable();
+    scratch_.give_back(make_scratch());  // caches are large, and filling them is slow
+}
+
+void Model::find_unreachable() {
     const std::vector<bool> made = reachable();
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
         if (made[id]) continue;
@@ -49,7 +52,35 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
 }
 
 std::unique_ptr<Model::Scratch> Model::make_scratch() const {
-    return std::make_unique<Scratch>(tokens_.size() <= std::size_t{1} << 16);
+    auto scratch = std::make_unique<Scratch>(tokens_.size() <= std::size_t{1} << 16);
+    add_tokens(scratch->words);
+    return scratch;
+}
+
+// Adds the tokens, so that words that are one token are known before they first occur. The last ids go first, since
+// they are the rarest and the first to be replaced. Entries of a block are fetched from memory together.
+void Model::add_tokens(IdCache& words) const {
+    struct Word {
+        IdCache::Key key;
+        std::int32_t id;
+    };
+    std::array<Word, 64> block;
+    std::size_t size = 0;
+    const auto flush = [&] {
+        for (std::size_t i = 0; i < size; ++i) words.put(block[i].key, &block[i].id, 1);
+        size = 0;
+    };
+    for (std::size_t id = tokens_.size(); id-- > 0;) {
+        const std::string& token = tokens_[id];
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(token.data());
+        const bool is_word = !token.empty() && token.size() <= IdCache::kMaxBytes &&
+                             splits_.makes(static_cast<std::int32_t>(id)) && whole_word(bytes, token.size()) == nullptr;
+        if (!is_word) continue;
+        block[size] = {IdCache::key(bytes, token.size(), token.size()), static_cast<std::int32_t>(id)};
+        words.prefetch(block[size].key);
+        if (++size == block.size()) flush();
+    }
+    flush();
 }
 
 std::vector<bool> Model::reachable() const {

@@ -69,6 +69,8 @@ class Model {
     class Run;
 
     std::unique_ptr<Scratch> make_scratch() const;
+    void add_tokens(IdCache& words) const;
+    void find_unreachable();
     // Writes the symbols that merging a word begins with, and returns how many; 0 if the word is not for WordMerger.
     // Requires room for kMaxStart symbols.
     static constexpr std::size_t kMaxStart = 2 * bpe::WordMerger::kMaxSymbols;

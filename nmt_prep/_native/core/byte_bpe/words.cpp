@@ -13,7 +13,7 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
     }
     // Words of alphabetic scripts are short, and their tokens are often not the longest, so merging is faster than a
     // search.
-    if (*word < 0xE0 || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
+    if ((*word < 0xE0 && word[size > 1] < 0xE0) || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
     const TokenSearch::Tables tables{pairs_, splits_, cuts_, characters_, of_characters_};
     return TokenSearch(tables, word, size).run(out, [&](const std::uint8_t* unit, std::size_t bytes, std::int32_t* to) {
         return merge_unit(unit, bytes, scratch.merger, to);
@@ -21,7 +21,7 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
 }
 
 std::size_t Model::start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const {
-    if (*word >= 0xE0 || size > kMaxStart - bpe::CharacterTable::kPadding || whole_word(word, size) != nullptr)
+    if (*word >= 0xE0 || word[size > 1] >= 0xE0 || size > kMaxStart - bpe::CharacterTable::kPadding || whole_word(word, size) != nullptr)
         return 0;
     std::int32_t* symbol = symbols;
     for (const std::uint8_t *at = word, *end = word + size; at != end;) {

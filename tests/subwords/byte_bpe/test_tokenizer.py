@@ -270,6 +270,7 @@ def test_tokens_of_many_characters(seed: int, lines: list[str]) -> None:
     if seed % 3 == 0:
         merges += draw.choices(merges, k=5)  # of a repeated pair, the last occurrence counts
     lines.append("".join(draw.choices(characters, k=draw.choice([20, 50, 85, 86]))))
+    lines += [token.decode(errors="ignore") for token in draw.choices(tokens, k=20)]  # words that may be tokens
     vocabulary = ByteBPEVocabulary(tuple(tokens), np.array(merges, np.int32))
     twin = reference.Vocabulary(tokens, merges)
     assert ByteBPETokenizer(vocabulary).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]

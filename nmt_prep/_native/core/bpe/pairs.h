@@ -20,7 +20,7 @@ class PairTable {
     explicit PairTable(std::size_t pairs) {
         while ((std::size_t{1} << (64 - shift_)) < 2 * pairs) --shift_;
         none_ = std::size_t{1} << (64 - shift_);
-        slots_.resize(none_ + 1);
+        slots_.resize(none_ + 2);
         filter_.assign(none_ * kFilterBits / 64, 0);
     }
 
@@ -30,7 +30,7 @@ class PairTable {
         const std::uint64_t hash = hash_of(left, right);
         const std::uint64_t bit = filter_bit(hash);
         filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
-        std::size_t at = hash >> shift_;
+        std::size_t at = bucket_of(hash >> shift_);
         while (slots_[at].merge != kNoMerge && slots_[at].key != key) at = after(at);
         slots_[at] = {key, make_merge(size_++, merged)};
         if (has_place(left, right)) direct_[place(left, right)] = slots_[at].merge;
@@ -79,6 +79,9 @@ class PairTable {
     struct Slot {
         std::uint64_t key = 0;
         Merge merge = kNoMerge;  // free
+
+        // The merge if the keys are the same, else kNoMerge.
+        Merge merge_if(std::uint64_t other) const { return merge | (Merge{key == other} - 1); }
     };
 
     static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
@@ -93,21 +96,24 @@ class PairTable {
         const std::uint64_t bit = filter_bit(hash);
         return (filter_[bit >> 6] >> (bit & 63) & 1) != 0;
     }
+    // Slots are in buckets of two, which are compared without a branch: that would be mispredicted often.
+    static std::size_t bucket_of(std::size_t at) { return at & ~std::size_t{1}; }
     std::size_t after(std::size_t at) const { return (at + 1) & (none_ - 1); }
     Merge find(std::uint64_t key, std::size_t at) const {
-        // The merge if the keys are the same, else kNoMerge: without a branch, which would be mispredicted often.
-        const Merge merge = slots_[at].merge | (Merge{slots_[at].key == key} - 1);
-        return merge == slots_[at].merge ? merge : find_after(key, at);
+        at = bucket_of(at);
+        const Slot& first = slots_[at];
+        const Slot& second = slots_[at + 1];
+        const Merge merge = first.merge_if(key) & second.merge_if(key);
+        return merge != kNoMerge || second.merge == kNoMerge ? merge : find_after(key, after(at + 1));
     }
-    // The same if another pair is in the first slot.
+    // The same if other pairs are in the first bucket.
     Merge find_after(std::uint64_t key, std::size_t at) const {
-        do at = after(at);
-        while (slots_[at].key != key && slots_[at].merge != kNoMerge);
+        while (slots_[at].key != key && slots_[at].merge != kNoMerge) at = after(at);
         return slots_[at].merge;
     }
 
     unsigned shift_ = 60;
-    std::size_t none_ = 0;  // the slot that is always free
+    std::size_t none_ = 0;  // the bucket that is always free
     std::uint32_t size_ = 0;
     std::vector<Merge> direct_ = std::vector<Merge>(std::size_t{kDirect} * kDirect, kNoMerge);
     LargeVector<Slot> slots_;            // and `none_`

@@ -23,6 +23,7 @@ static_assert(PairTable::kMaxPairs < kNoKey / kPlaces && UINT32_MAX % kPlaces ==
     word.merged[at] = merge_symbol(merge);
 }
 
+// Sets of positions, a bit for each: one position; the next one of a set above or below a position.
 [[gnu::always_inline]] inline std::uint32_t bit(std::size_t place) { return std::uint32_t{1} << place; }
 [[gnu::always_inline]] inline std::uint32_t above(std::uint32_t places, std::size_t place) {
     return static_cast<std::uint32_t>(std::countr_zero(places & (~std::uint32_t{1} << place)));
@@ -162,8 +163,7 @@ void WordMerger::merge(const PairTable& pairs) {
 std::size_t WordMerger::write(std::size_t number, std::int32_t* out) const {
     const Word& word = words_[number];
     std::size_t count = 0;
-    // Without the positions before and after the word.
-    std::uint32_t places = (word.used & ~std::bit_floor(word.used)) ^ 1;
+    std::uint32_t places = word.used & ~std::bit_floor(word.used) & ~bit(0);  // without those outside of the word
     for (; places != 0; places &= places - 1) out[count++] = word.symbols[std::countr_zero(places)];
     return count;
 }

@@ -14,7 +14,7 @@ namespace nmt_prep::bpe {
 class WordMerger {
    public:
     static constexpr std::size_t kMaxSymbols = 30;  // of a word
-    static constexpr std::size_t kMaxWords = 32;
+    static constexpr std::size_t kMaxWords = 64;
 
     std::size_t size() const { return size_; }
     void clear() { size_ = 0; }

@@ -57,8 +57,8 @@ std::unique_ptr<Model::Scratch> Model::make_scratch() const {
     return scratch;
 }
 
-// Adds the tokens, so that words that are one token are known before they first occur. The last ids go first, since
-// they are the rarest and the first to be replaced. Entries of a block are fetched from memory together.
+// Adds the tokens that merges produce, so that words of one token are known before they occur. The last ids are the
+// rarest, so they go first and are replaced first. The entries of a block of tokens are fetched from memory together.
 void Model::add_tokens(IdCache& words) const {
     struct Word {
         IdCache::Key key;
@@ -72,11 +72,12 @@ void Model::add_tokens(IdCache& words) const {
     };
     for (std::size_t id = tokens_.size(); id-- > 0;) {
         const std::string& token = tokens_[id];
-        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(token.data());
-        const bool is_word = !token.empty() && token.size() <= IdCache::kMaxBytes &&
-                             splits_.makes(static_cast<std::int32_t>(id)) && whole_word(bytes, token.size()) == nullptr;
-        if (!is_word) continue;
-        block[size] = {IdCache::key(bytes, token.size(), token.size()), static_cast<std::int32_t>(id)};
+        if (token.empty() || token.size() > IdCache::kMaxBytes || !splits_.makes(static_cast<std::int32_t>(id)))
+            continue;
+        std::array<std::uint8_t, IdCache::kMaxBytes + 1> bytes{};
+        std::ranges::copy(token, bytes.begin());
+        if (whole_word(bytes.data(), token.size()) != nullptr) continue;  // another id, with the same bytes
+        block[size] = {IdCache::key(bytes.data(), token.size(), bytes.size()), static_cast<std::int32_t>(id)};
         words.prefetch(block[size].key);
         if (++size == block.size()) flush();
     }

@@ -1,13 +1,26 @@
 #include "byte_bpe/run.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace nmt_prep::byte_bpe {
+namespace {
+
+constexpr std::size_t kStep = 4;  // ids
+
+// Copies ids and returns their end. In steps of four, as most sequences are short: reads and writes up to three more.
+std::int32_t* copy_ids(const std::int32_t* from, std::size_t count, std::int32_t* out) {
+    for (std::size_t i = 0; i < count; i += kStep) std::memcpy(out + i, from + i, kStep * sizeof *out);
+    return out + count;
+}
+
+}  // namespace
 
 void Model::Run::finish() {
     // Entries of caches and tables are copied as a whole, or four ids at a time.
     constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
     if (scratch_.ids.size() < bytes_ + kPadding) scratch_.ids.resize(bytes_ + kPadding);
+    if (merged_.size() < bytes_ + bpe::WordMerger::kMaxSymbols) merged_.resize(bytes_ + bpe::WordMerger::kMaxSymbols);
     for (std::size_t i = 0; i < size_; ++i)
         if (is_phrase(block_[i].size)) scratch_.phrases.prefetch_phrase(block_[i].key.low);
 
@@ -61,10 +74,9 @@ void Model::Run::merge_missing() {
     bpe::WordMerger& merger = scratch_.word_merger;
     merger.merge(model_.pairs_);
     for (std::size_t i = 0; i < merger.size(); ++i) {
-        const std::size_t start = merged_.size();
-        merged_.resize(start + bpe::WordMerger::kMaxSymbols);
+        const std::size_t start = merged_size_;
         const std::size_t count = merger.write(i, &merged_[start]);
-        merged_.resize(start + count);
+        merged_size_ += count;
         Mark& mark = marks_[missing_[i].mark];
         mark.start = start;
         mark.count = count;
@@ -85,21 +97,21 @@ void Model::Run::put(const Pretoken& pretoken, const std::int32_t* ids, std::siz
 // Appends the ids of the block, with those of merged words in their places.
 void Model::Run::write(const std::int32_t* end) {
     const std::int32_t* from = scratch_.ids.data();
-    std::int32_t* out = ids_.room(static_cast<std::size_t>(end - from) + merged_.size());
+    std::int32_t* out = ids_.room(static_cast<std::size_t>(end - from) + merged_size_ + kStep);
     const std::int32_t* const start = out;
     for (const Mark& mark : marks_) {
         const std::int32_t* const to = scratch_.ids.data() + mark.at;
-        out = std::copy(from, to, out);
+        out = copy_ids(from, static_cast<std::size_t>(to - from), out);
         from = to;
         if (mark.line == kNoLine)
-            out = std::copy_n(&merged_[mark.start], mark.count, out);
+            out = copy_ids(&merged_[mark.start], mark.count, out);
         else
             ends_[mark.line] = static_cast<std::int64_t>(ids_.size()) + (out - start);
     }
     out = std::copy(from, end, out);
     ids_.grow(static_cast<std::size_t>(out - start));
     marks_.clear();
-    merged_.clear();
+    merged_size_ = 0;
 }
 
 }  // namespace nmt_prep::byte_bpe

@@ -37,7 +37,7 @@ class Model::Run {
     void finish();
 
    private:
-    static constexpr std::size_t kBlock = 128;
+    static constexpr std::size_t kBlock = 256;
     // Entries without text have one of these in place of a size, and the id or the line as their key.
     static constexpr std::size_t kName = SIZE_MAX, kEndOfLine = SIZE_MAX - 1;
 
@@ -102,7 +102,8 @@ class Model::Run {
     std::size_t bytes_ = 0;  // an upper limit of the ids of the block
     std::vector<Mark> marks_;
     std::array<Missing, bpe::WordMerger::kMaxWords> missing_;
-    std::vector<std::int32_t> merged_;
+    std::vector<std::int32_t> merged_;  // its first `merged_size_` are in use
+    std::size_t merged_size_ = 0;
 };
 
 }  // namespace nmt_prep::byte_bpe

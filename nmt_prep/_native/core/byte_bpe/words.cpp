@@ -4,6 +4,14 @@
 #include "byte_bpe/model.h"
 
 namespace nmt_prep::byte_bpe {
+namespace {
+
+// True if the word begins with a character of three or more bytes, perhaps after a space or another short character.
+// Such words of Chinese, Japanese, Korean or Hindi are searched for tokens. In other scripts, tokens are often not the
+// longest possible, so merging is faster than a search.
+bool is_searched(const std::uint8_t* word, std::size_t size) { return word[0] >= 0xE0 || word[size > 1] >= 0xE0; }
+
+}  // namespace
 
 std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch,
                                  std::int32_t* out) const {
@@ -11,9 +19,7 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
         *out = *id;
         return out + 1;
     }
-    // Words of alphabetic scripts are short, and their tokens are often not the longest, so merging is faster than a
-    // search.
-    if ((*word < 0xE0 && word[size > 1] < 0xE0) || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
+    if (!is_searched(word, size) || size > TokenSearch::kMaxBytes) return merge_in_units(word, size, scratch, out);
     const TokenSearch::Tables tables{pairs_, splits_, cuts_, characters_, of_characters_};
     return TokenSearch(tables, word, size).run(out, [&](const std::uint8_t* unit, std::size_t bytes, std::int32_t* to) {
         return merge_unit(unit, bytes, scratch.merger, to);
@@ -21,7 +27,8 @@ std::int32_t* Model::encode_word(const std::uint8_t* word, std::size_t size, Scr
 }
 
 std::size_t Model::start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const {
-    if (*word >= 0xE0 || word[size > 1] >= 0xE0 || size > kMaxStart - bpe::CharacterTable::kPadding || whole_word(word, size) != nullptr)
+    if (is_searched(word, size) || size > kMaxStart - bpe::CharacterTable::kPadding ||
+        whole_word(word, size) != nullptr)
         return 0;
     std::int32_t* symbol = symbols;
     for (const std::uint8_t *at = word, *end = word + size; at != end;) {

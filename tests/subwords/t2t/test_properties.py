@@ -85,6 +85,19 @@ def test_counting(lines: list[str], threads: int) -> None:
     assert counts.to_dict() == dict(reference.token_counts(lines))
 
 
+def test_counting_more_words_than_the_cache_holds() -> None:
+    lines = [
+        " ".join(f"word{number % 50_000}" for number in range(first, first + 1000)) for first in range(0, 120_000, 1000)
+    ]
+    counts = TokenCounts()
+    for begin in range(0, 120, 40):
+        counts.add(lines[begin : begin + 40], 2)
+    found = counts.to_dict()
+    assert len(found) == 50_000
+    assert (found["word0"], found["word19999"], found["word20000"], found["word49999"]) == (3, 3, 2, 2)
+    assert sum(found.values()) == 120_000
+
+
 vocabularies = st.lists(st.text("ab_\\u;0123456789中。é😀 '\n", max_size=6), min_size=1, max_size=30)
 
 

@@ -8,7 +8,8 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,8 @@ from typing import Any, BinaryIO
 from nmt_prep.errors import OutputError
 
 _DEVICES = Path("/dev")
+
+_FLUSHED_TOGETHER = 16
 
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
@@ -88,18 +91,52 @@ def atomic_write(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: writing, flushing or renaming failed.
     """
+    with atomic_writes([path]) as [beside]:
+        yield beside
+
+
+@contextmanager
+def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yields a temporary path for each file in its directory; renames all in order on success, else removes them.
+
+    The files are flushed together, which takes about as long as flushing one of them, and each directory once.
+
+    Raises:
+        OutputError: writing, flushing or renaming failed; some files may have been renamed by then.
+    """
     # The random name keeps writers apart, also on several machines that share the directory.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    besides = [path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial") for path in paths]
+    directories = list(dict.fromkeys(path.parent for path in paths))
     try:
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            yield beside
-            flush(beside)
-            beside.replace(path)
-            flush(path.parent)
+        with writing(paths[0]):
+            for directory in directories:
+                directory.mkdir(parents=True, exist_ok=True)
+            yield besides
+        _flush_together(dict(zip(besides, paths, strict=True)))
+        for beside, path in zip(besides, paths, strict=True):
+            with writing(path):
+                beside.replace(path)
+        for directory in directories:
+            with writing(directory):
+                flush(directory)
     finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+        for beside in besides:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+
+
+def _flush_together(files: Mapping[Path, Path]) -> None:
+    """Flushes files, given with the paths that messages name."""
+
+    def flush_one(file: Path) -> None:
+        with writing(files[file]):
+            flush(file)
+
+    if len(files) == 1:
+        flush_one(*files)
+        return
+    with ThreadPoolExecutor(_FLUSHED_TOGETHER) as pool:
+        list(pool.map(flush_one, files))
 
 
 @contextmanager

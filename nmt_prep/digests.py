@@ -8,11 +8,13 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from _nmt_prep_core import block_facts
+import numpy as np
+from _nmt_prep_core import sha256_each, sha256_lanes_pay
 
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError
@@ -50,11 +52,26 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_of_each(paths: Sequence[Path]) -> list[str]:
+    """Returns the SHA-256 of each of some files that nobody changes; for many files of similar size, all in one pass.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    if len(paths) < _LEAST_LANES or not sha256_lanes_pay():
+        return [sha256_of(path) for path in paths]
+    contents = [np.memmap(path, np.uint8, "r") if path.stat().st_size else b"" for path in paths]
+    return [digest.hex() for digest in sha256_each(contents)]
+
+
 def digest_of(value: object) -> str:
     """Returns the SHA-256 of a JSON value, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()  # paths need not be UTF-8
 
+
+_LEAST_LANES = 4
+"""Number of files from which on digesting them side by side is faster."""
 
 STEP_BYTES = 1 << 20
 """Size of the steps that files of lines are counted and checked in, which bounds the search for a line."""

@@ -195,4 +195,4 @@ def _batches_of_buckets(
 
 def _shuffled(count: Scalar, key: Scalar | None, number: Scalar, on: Vectors) -> Vector:
     """Returns the numbers below ``count``, shuffled if there is a key."""
-    return on.span(0, count) if key is None else on.argsort(on.random(key, number, count))
+    return on.span(0, count) if key is None else on.shuffled(key, number, count)

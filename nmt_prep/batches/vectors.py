@@ -111,6 +111,11 @@ def random(key: int, number: int, size: int, /) -> Int64s:
     return pairs.ravel()[:size].view(np.int64)
 
 
+def shuffled(key: int, number: int, size: int, /) -> Int64s:
+    """Returns the numbers below ``size`` in the order of :func:`random` numbers."""
+    return argsort(random(key, number, size))
+
+
 def _philox(counter: list[npt.NDArray[np.uint64]], key0: int, key1: int) -> list[npt.NDArray[np.uint64]]:
     """Returns the four 32-bit words that Philox4x32-10 computes from each counter, in arrays of uint64."""
     half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)

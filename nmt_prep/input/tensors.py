@@ -64,6 +64,10 @@ def random(key: Scalar, number: Scalar, size: Scalar, /) -> tf.Tensor:
     return tf.random.stateless_uniform([size], seed, minval=None, maxval=None, dtype=tf.int64, alg="philox")
 
 
+def shuffled(key: Scalar, number: Scalar, size: Scalar, /) -> tf.Tensor:
+    return argsort(random(key, number, size))
+
+
 def jumps(widths: tf.Tensor, /) -> tf.Tensor:
     # The number of known places doubles in each round: a step of the walk at a time would be thousands of operations.
     count = tf.size(widths, tf.int64)

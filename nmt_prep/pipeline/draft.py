@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from nmt_prep.artefacts import flush, flush_tree, remove_partial, writing
@@ -73,7 +74,7 @@ class Draft:
         A worker that was given up may still run a task; it then finds no draft, and its unfinished files are deleted.
         If the process is killed meanwhile, each directory holds the old output, the new one, or none. The note of what
         nmt_prep made is updated after the old output is moved away and before the new one is installed, so the note
-        always matches the directory.
+        always matches the directory. What was replaced, and the rest of the draft, is then in the trash.
 
         Args:
             final: directory of the stage; anything there must have been made by nmt_prep. The other directories of the
@@ -83,19 +84,19 @@ class Draft:
         Raises:
             OutputError: a rename or flush failed.
         """
-        throw_away(self._private, self.notes)
+        _to_trash(self._private, self.notes)
         outputs = {final.name: self.output, **self.beside}
         for output in outputs.values():
             flush_tree(output)
         for name, output in outputs.items():
             place = final.with_name(name)
-            throw_away(self._private, place)
+            _to_trash(self._private, place)
             note_made(self._private, name, files[name])
             with writing(place):
                 output.rename(place)
                 flush(place.parent)
             remove_partial(place)
-        throw_away(self._private, self._all)
+        _to_trash(self._private, self._all)
 
 
 def drafts_of(private: Path, directory: str) -> Path:
@@ -109,18 +110,29 @@ def throw_away(private: Path, path: Path) -> None:
     Raises:
         OutputError: it cannot be moved.
     """
+    _to_trash(private, path)
+    empty_trash(private)
+
+
+def _to_trash(private: Path, path: Path) -> None:
     if os.path.lexists(path):
         trash = _trash(private)
         with writing(path):
             trash.mkdir(parents=True, exist_ok=True)
             path.rename(trash / f"{path.name}-{time.time_ns()}")
             flush(path.parent)
-        empty_trash(private)
 
 
 def empty_trash(private: Path) -> None:
     """Deletes the content of the trash; ignores errors, since a later call tries again."""
     shutil.rmtree(_trash(private), ignore_errors=True)
+
+
+def empty_trash_behind(private: Path) -> None:
+    """Deletes what is in the trash now, while other threads may move more to it."""
+    with suppress(OSError):
+        for path in sorted(_trash(private).iterdir()):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _trash(private: Path) -> Path:

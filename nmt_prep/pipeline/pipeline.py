@@ -21,7 +21,7 @@ from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.health.warning import HealthWarning
-from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, throw_away
+from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind, throw_away
 from nmt_prep.pipeline.drivers import (
     RoundState,
     Share,
@@ -223,6 +223,7 @@ class Pipeline:
         remove_partial(self.workspace.private)
         manifests: dict[str, Manifest] = {}
         outcomes: list[Outcome] = []
+        deleting = ThreadPoolExecutor(1)  # large files take a while; the next stage need not wait
         try:
             for stage in self.stages:
                 if strict and stage.outside and any(outcome.warnings for outcome in outcomes):
@@ -239,6 +240,7 @@ class Pipeline:
                     rounds = [round_.name for round_ in stage.rounds_for(self.config) if not round_.by_all]
                     self.progress.event("stage_started", stage=stage.name, reason=reason, rounds=rounds)
                     manifests[stage.name] = self._run(stage, manifests, engine, stage.name in force)
+                    deleting.submit(empty_trash_behind, self.workspace.private)
                 else:
                     manifests[stage.name] = self._fresh.manifest(stage)
                 outcomes.append(self._ended(stage, manifests[stage.name], reason, time.monotonic() - started))
@@ -246,6 +248,8 @@ class Pipeline:
                     break
         finally:
             self._digests.save()
+            deleting.shutdown()
+            empty_trash(self.workspace.private)
         return outcomes
 
     def _ended(self, stage: AnyStage, manifest: Manifest, reason: str, seconds: float) -> Outcome:

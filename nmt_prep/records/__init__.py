@@ -19,7 +19,8 @@ from nmt_prep.records.dataset_json import (
 from nmt_prep.records.index import ShardIndex, index_path
 from nmt_prep.records.plan import GlobalShuffle, Layout, ShardPlan, shard_name
 from nmt_prep.records.reader import iter_records, read_shard
-from nmt_prep.records.writer import SpillWriter, shard_buckets, write_buckets, write_shard
+from nmt_prep.records.shard_writer import write_buckets, write_shard, write_shards
+from nmt_prep.records.writer import SpillWriter, shard_buckets
 
 __all__ = [
     "CorpusInfo",
@@ -48,4 +49,5 @@ __all__ = [
     "write_buckets",
     "write_dataset_info",
     "write_shard",
+    "write_shards",
 ]

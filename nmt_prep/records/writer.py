@@ -1,4 +1,4 @@
-"""The external shuffle. Each task writes its pairs to a spill file; from all spill files, shards are written in order.
+"""The external shuffle. Each task writes its pairs to a spill file; from all spill files, shards are gathered in order.
 
 A spill file holds groups of spilled records (see ``core/records/spill.h``), each of one bucket, then the index: the
 first entry of each bucket (int64, ``[buckets + 1]``), the entries in order of bucket (int64, ``[entries, 2]``: offset
@@ -8,32 +8,28 @@ spill files and sorted by position.
 
 from __future__ import annotations
 
-import hashlib
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import BinaryIO, Literal, Self
+from typing import BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from _nmt_prep_core import Bucket, ChunkWriter, SpillBuffer
+from _nmt_prep_core import Bucket, SpillBuffer
 
 from nmt_prep.artefacts import atomic_write, writing
 from nmt_prep.columns import Ragged, TextColumn
 from nmt_prep.errors import RecordsError
-from nmt_prep.records.dataset_json import IndexInfo, PairStats, ShardInfo
-from nmt_prep.records.index import IndexWriter, index_path
-from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout, ShardPlan
+from nmt_prep.records.dataset_json import PairStats
+from nmt_prep.records.plan import ShardPlan
 
 _MAGIC = b"nmtspil2"
 _TRAILER = struct.Struct("<8s5q96s")
 """Magic, kind of payload, rows, shards, buckets per shard, entries, keys of the shuffle."""
 
 _PAYLOADS = ("example", "ids", "text")
-
-_COPY_BYTES = 4 << 20
 
 
 class SpillWriter:
@@ -215,131 +211,6 @@ def _read_exactly(file: BinaryIO, offset: int, out: memoryview) -> None:
 
 def _damaged(path: Path, error: Exception) -> RecordsError:
     return RecordsError(f"{path}: not a usable spill file: {error}; delete it and run again")
-
-
-def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> ShardInfo:
-    """Writes one shard, the pairs at its positions as records of the plan's layout, and its index.
-
-    The pairs are in order of position; in layout ``packed`` each 16,384 of them are in the order of their rows. The
-    bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
-    some MiB. Both files are written atomically, the shard last.
-
-    Args:
-        path: the shard's final name, see :func:`~nmt_prep.records.plan.shard_name`.
-        plan: the plan of the spill files.
-        shard: number of the shard.
-        spills: the spill files of all tasks of the split, in any order.
-
-    Returns:
-        The entry of the shard in ``dataset.json``.
-
-    Raises:
-        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
-        OutputError: the shard or its index cannot be written.
-    """
-    buckets = shard_buckets(path, plan, shard, spills)
-    return write_buckets(path, buckets, plan.layout, plan.row_length)
-
-
-def write_buckets(
-    path: str | Path, buckets: Iterable[Bucket], layout: Layout | Literal["text"], row_length: int
-) -> ShardInfo:
-    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shard`.
-
-    Args:
-        path: the shard's final name.
-        buckets: buckets of Examples for layout ``example``, of ids for the others.
-        layout: format of the records.
-        row_length: length of a row on either side, in layout ``packed``.
-
-    Raises:
-        OutputError: the shard or its index cannot be written.
-    """
-    path = Path(path)
-    output = _Output()
-    with (
-        atomic_write(path) as beside,
-        beside.open("wb") as file,
-        atomic_write(index_path(path)) as beside_index,
-        beside_index.open("wb") as index_file,
-    ):
-        output.open(file, index_file)
-        if layout == "example":
-            output.write_examples(buckets)
-        else:
-            output.write_chunks(buckets, row_length if layout == "packed" else 0)
-        index_bytes, index_digest = output.index.finish()
-    return ShardInfo(
-        file=path.name,
-        records=output.records,
-        pairs=output.pairs,
-        rows=output.rows,
-        source_tokens=output.source_tokens,
-        target_tokens=output.target_tokens,
-        bytes=output.size,
-        sha256=output.digest.hexdigest(),
-        index=IndexInfo(bytes=index_bytes, sha256=index_digest),
-    )
-
-
-class _Output:
-    """A shard and its index while they are written, and the counts for ``dataset.json``."""
-
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-        self.records = self.pairs = self.rows = self.size = self.source_tokens = self.target_tokens = 0
-
-    def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
-        self._file = file
-        self.index = IndexWriter(index_file)
-
-    def write_examples(self, buckets: Iterable[Bucket]) -> None:
-        """Writes a record per pair, as in the spill files; 256 records are a block of the index."""
-        space = np.empty(_COPY_BYTES, np.uint8)
-        starts = [np.empty(0, np.int64)]
-        for bucket in buckets:
-            if len(space) < bucket.largest:
-                space = np.empty(bucket.largest, np.uint8)
-            sizes, pairs = bucket.index()
-            starts.append((self.size + np.cumsum(sizes) - sizes)[-self.records % PAIRS_PER_BLOCK :: PAIRS_PER_BLOCK])
-            self.index.add_pairs(pairs)
-            self.records += len(sizes)
-            while copied := bucket.copy(space):
-                self._write(space[:copied])
-            self._count(bucket)
-        first = np.concatenate(starts)
-        pairs_of = np.minimum(PAIRS_PER_BLOCK, self.records - PAIRS_PER_BLOCK * np.arange(len(first)))
-        self.index.add_blocks(np.stack([first, pairs_of, pairs_of, np.zeros_like(first)], axis=1))
-
-    def write_chunks(self, buckets: Iterable[Bucket], row_length: int) -> None:
-        """Writes records of about 256 pairs, in rows unless ``row_length`` is 0; each is a block of the index."""
-        writer = ChunkWriter(PAIRS_PER_BLOCK, row_length)
-        for bucket in buckets:
-            writer.add(bucket)
-            self._count(bucket)
-            self._take(writer)
-        writer.finish()
-        self._take(writer)
-
-    def _take(self, writer: ChunkWriter) -> None:
-        frames, flat, pairs = writer.take()
-        sizes, pairs_of, rows_of = flat.reshape(-1, 3).T
-        first = self.size + np.cumsum(sizes) - sizes
-        self.index.add_pairs(pairs)
-        self.index.add_blocks(np.stack([first, np.ones_like(first), pairs_of, rows_of], axis=1))
-        self.records += len(sizes)
-        self.rows += int(rows_of.sum())
-        self._write(frames)
-
-    def _count(self, bucket: Bucket) -> None:
-        self.pairs += len(bucket)
-        self.source_tokens += bucket.source_tokens
-        self.target_tokens += bucket.target_tokens
-
-    def _write(self, data: npt.NDArray[np.uint8]) -> None:
-        self.digest.update(data.data)
-        self._file.write(data.data)
-        self.size += len(data)
 
 
 def shard_buckets(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> Iterator[Bucket]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,8 +17,9 @@ from nmt_prep.batches import BatchOptions, BatchPlan, cut_window, vectors
 from nmt_prep.batches.cutting import WindowPairs
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule
-from nmt_prep.batches.vectors import Int64s
+from nmt_prep.batches.vectors import Int64s, Vectors
 from nmt_prep.records import DatasetInfo
+from nmt_prep.runtime import available_cores
 
 Setting: TypeAlias = "dict[str, Any]"
 """Arguments of a loader: attributes of :class:`~nmt_prep.batches.BatchOptions`."""
@@ -65,11 +69,23 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
     windows = list(_windows(order))
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
-    for setting in _settings(info):
+    on = _remembering()
+
+    def estimate(setting: Setting) -> BatchEstimate:
         options = BatchOptions(**{"packed": False, **setting})
         plan = BatchPlan(info, order, BatchRule.of(info, split, options))
-        estimates.append(_estimate(setting, plan, windows, info, split))
-    return estimates
+        return _estimate(setting, plan, windows, info, split, on)
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        return estimates + list(pool.map(estimate, _settings(info)))
+
+
+def _remembering() -> Vectors:
+    """Returns the operations on vectors with orders that are remembered: most settings shuffle as many pairs."""
+    on = ModuleType(vectors.__name__)
+    vars(on).update(vars(vectors))
+    vars(on)["shuffled"] = cache(vectors.shuffled)
+    return on
 
 
 def _settings(info: DatasetInfo) -> Iterator[Setting]:
@@ -106,11 +122,11 @@ def _windows(order: EpochOrder) -> Iterator[WindowPairs]:
 
 
 def _estimate(
-    setting: Setting, plan: BatchPlan, windows: list[WindowPairs], info: DatasetInfo, split: str
+    setting: Setting, plan: BatchPlan, windows: list[WindowPairs], info: DatasetInfo, split: str, on: Vectors
 ) -> BatchEstimate:
     pairs = batches = tokens = cells = 0
     for window in windows:
-        cut = cut_window(plan, window, vectors)
+        cut = cut_window(plan, window, on)
         limit = plan.rule.max_length
         sides = [np.asarray(side)[np.asarray(cut.pairs)] for side in (window.source, window.target)]
         if limit is not None:

@@ -39,7 +39,16 @@ from nmt_prep.reporting.profile import TextProfile
 from nmt_prep.reporting.sample import CorpusSample
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.encode_profile import EncodedPart, profile_of
-from nmt_prep.stages.encode_tasks import ENCODE, PLAN, SHUFFLE, PlanTask, ShardTask, SpillTask, spill_name
+from nmt_prep.stages.encode_tasks import (
+    ENCODE,
+    PLAN,
+    SHUFFLE,
+    PlanTask,
+    ShardTask,
+    SpillTask,
+    shards_per_task,
+    spill_name,
+)
 from nmt_prep.stages.frames import corpus_frames, tag_settings
 from nmt_prep.stages.output_facts import check_outputs, run_facts
 from nmt_prep.stages.text import PairPart, pair_parts, pair_stages
@@ -132,8 +141,8 @@ class Encode(Stage[EncodeOutput, Encoded]):
         ordering = list(_shard_tasks(job, parts, plans))
         ordered = yield from SHUFFLE.run(ordering, total)
         shards: dict[str, tuple[ShardInfo, ...]] = dict.fromkeys(plans, ())
-        for shard_task, shard in zip(ordering, ordered, strict=True):
-            shards[shard_task.plan.shuffle.split] += (shard,)
+        for shard_task, written in zip(ordering, ordered, strict=True):
+            shards[shard_task.plan.shuffle.split] += written.shards
         return Encoded(encoded_parts, shards)
 
     def finish(self, job: Job, made: Encoded) -> Result[EncodeOutput]:
@@ -207,14 +216,18 @@ def _spill_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iter
 
 def _shard_tasks(job: Job, parts: Parts, plans: Mapping[str, ShardPlan]) -> Iterator[ShardTask]:
     for split, plan in plans.items():
-        for number in range(plan.shards):
+        together = shards_per_task(plan.shards, sum(part.bytes for part in parts[split]))
+        for first in range(0, plan.shards, together):
+            numbers = range(first, min(first + together, plan.shards))
             yield ShardTask(
-                key=f"shard-{split}-{number:05d}",
-                shard=number,
+                key=f"shard-{split}-{first:05d}",
+                first=first,
                 plan=plan,
                 spills=job.scratch,
                 parts=len(parts[split]),
-                output=job.directory / shard_name(job.config.name, split, number, plan.shards),
+                outputs=tuple(
+                    job.directory / shard_name(job.config.name, split, number, plan.shards) for number in numbers
+                ),
             )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from nmt_prep.corpora import iter_pairs, strip_lines
 from nmt_prep.engines import Tick
 from nmt_prep.pipeline.rounds import Round
-from nmt_prep.records import PairStats, ShardInfo, ShardPlan, SpillWriter, index_path, write_shard
+from nmt_prep.records import PairStats, ShardInfo, ShardPlan, SpillWriter, index_path, write_shards
 from nmt_prep.reporting.sample import CorpusSample, SampleCollector
 from nmt_prep.sides import SIDES, Side
 from nmt_prep.stages.vocab import BuiltVocabulary
@@ -85,28 +85,49 @@ class SpillTask:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """One shard to sort and write.
+    """Consecutive shards of a split to sort and write: one, or several small ones.
 
     Attributes:
         key: name of the task.
-        shard: number of the shard in its split.
+        first: number of the first shard in its split.
         plan: plan that the spill files were written with.
         spills: directory of the spill files.
         parts: number of spill files of the split.
-        output: the file to write.
+        outputs: the file to write for each shard.
     """
 
     key: str
-    shard: int
+    first: int
     plan: ShardPlan
     spills: Path
     parts: int
-    output: Path
+    outputs: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class WrittenShards:
+    """The entries of the shards of a task for ``dataset.json``."""
+
+    shards: tuple[ShardInfo, ...]
 
 
 def spill_name(split: str, part: int) -> str:
     """Returns the file name of the spill file of a part."""
     return f"{split}-{part:05d}"
+
+
+_GROUP_BYTES = 32 << 20
+_GROUP_SHARDS = 8
+
+
+def shards_per_task(shards: int, text_bytes: int) -> int:
+    """Returns how many shards of a split a task writes: several if they are small, to flush and digest them together.
+
+    Args:
+        shards: number of shards of the split.
+        text_bytes: UTF-8 bytes of both sides of its pairs.
+    """
+    return min(max(_GROUP_BYTES * shards // max(text_bytes, 1), 1), _GROUP_SHARDS)
 
 
 def spill_buffer(memory: int) -> int:
@@ -157,20 +178,25 @@ def encode_part(task: SpillTask, tick: Tick) -> PairStats:
         return writer.close()
 
 
-def order_shard(task: ShardTask, tick: Tick) -> ShardInfo:
-    """Writes one shard; returns its entry for ``dataset.json``. Ticks are pairs.
+def order_shards(task: ShardTask, tick: Tick) -> WrittenShards:
+    """Writes the shards of a task; returns their entries for ``dataset.json``. Ticks are pairs.
 
     Raises:
         RecordsError: a spill file is missing or damaged.
-        OutputError: the shard cannot be written.
+        OutputError: a shard cannot be written.
     """
     split = task.plan.shuffle.split
     spills = [task.spills / spill_name(split, part) for part in range(task.parts)]
-    shard = write_shard(task.output, task.plan, task.shard, spills)
-    tick(shard.pairs)
-    return shard
+    shards = write_shards(task.outputs, task.plan, task.first, spills)
+    tick(sum(shard.pairs for shard in shards))
+    return WrittenShards(tuple(shards))
 
 
 PLAN = Round("plan", plan_buckets, BucketCount, by_all=True)
 ENCODE = Round("encode", encode_part, PairStats, made=lambda task, _: [task.spill, task.sampled])
-SHUFFLE = Round("shuffle", order_shard, ShardInfo, made=lambda task, _: [task.output, index_path(task.output)])
+SHUFFLE = Round(
+    "shuffle",
+    order_shards,
+    WrittenShards,
+    made=lambda task, _: [path for output in task.outputs for path in (output, index_path(output))],
+)

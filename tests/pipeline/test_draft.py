@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nmt_prep import artefacts
-from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash
+from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind
 
 FIRST, SECOND = "1" * 64, "2" * 64
 FILES = {"records": ["file-0", "file-1", "file-2"]}
@@ -95,6 +95,9 @@ def test_publishing_renames_the_output_and_leaves_no_draft(tmp_path: Path) -> No
     draft.install(tmp_path / "records", FILES)
     assert sorted(path.name for path in (tmp_path / "records").iterdir()) == ["file-0", "file-1", "file-2"]
     assert not drafts_of(tmp_path / "private", "records").exists()
+    empty_trash_behind(tmp_path / "private")
+    assert list((tmp_path / "private" / "trash").iterdir()) == []
+    empty_trash(tmp_path / "private")
     assert not (tmp_path / "private" / "trash").exists()
 
 

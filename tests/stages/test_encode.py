@@ -59,7 +59,7 @@ def test_spill_files_of_an_interrupted_run_keep_their_buckets(place: Path, monke
         raise nmt_prep.NmtPrepError("power")
 
     with monkeypatch.context() as patch:
-        patch.setattr(encode_tasks, "write_shard", fail)
+        patch.setattr(encode_tasks, "write_shards", fail)
         patch.setattr(encode_tasks, "_SMALLEST_BUFFER", 500)
         patch.setattr(local, "BASE_MEMORY", 10**12)
         with pytest.raises(nmt_prep.NmtPrepError, match="power"):

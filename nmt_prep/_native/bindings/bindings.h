@@ -34,5 +34,6 @@ void bind_fasttext(nanobind::module_& module);
 void bind_align(nanobind::module_& module);
 void bind_health(nanobind::module_& module);
 void bind_line_ends(nanobind::module_& module);
+void bind_digests(nanobind::module_& module);
 
 }  // namespace nmt_prep

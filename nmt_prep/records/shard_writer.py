@@ -1,0 +1,187 @@
+"""Writes shards and their indexes, from the buckets of the shuffle."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+import numpy.typing as npt
+from _nmt_prep_core import Bucket, ChunkWriter
+
+from nmt_prep.artefacts import atomic_writes, writing
+from nmt_prep.digests import sha256_of_each
+from nmt_prep.records.dataset_json import IndexInfo, ShardInfo
+from nmt_prep.records.index import IndexWriter, index_path
+from nmt_prep.records.plan import PAIRS_PER_BLOCK, Layout, ShardPlan
+from nmt_prep.records.writer import shard_buckets
+
+_COPY_BYTES = 4 << 20
+
+
+def write_shard(path: str | Path, plan: ShardPlan, shard: int, spills: Sequence[str | Path]) -> ShardInfo:
+    """Writes one shard, the pairs at its positions as records of the plan's layout, and its index.
+
+    The pairs are in order of position; in layout ``packed`` each 16,384 of them are in the order of their rows. The
+    bytes only depend on the pairs, the shuffle, the number of shards and the layout. Needs memory for one bucket and
+    some MiB. Both files are written atomically, the shard last.
+
+    Args:
+        path: the shard's final name, see :func:`~nmt_prep.records.plan.shard_name`.
+        plan: the plan of the spill files.
+        shard: number of the shard.
+        spills: the spill files of all tasks of the split, in any order.
+
+    Returns:
+        The entry of the shard in ``dataset.json``.
+
+    Raises:
+        RecordsError: a spill file is missing or damaged, or together they lack or repeat a pair.
+        OutputError: the shard or its index cannot be written.
+    """
+    return write_shards([path], plan, shard, spills)[0]
+
+
+def write_shards(
+    paths: Sequence[str | Path], plan: ShardPlan, first: int, spills: Sequence[str | Path]
+) -> list[ShardInfo]:
+    """Writes consecutive shards as :func:`write_shard`, and flushes and digests them together.
+
+    Args:
+        paths: the shards' final names.
+        plan: the plan of the spill files.
+        first: number of the first shard.
+        spills: the spill files of all tasks of the split, in any order.
+
+    Returns:
+        The entries of the shards in ``dataset.json``.
+
+    Raises:
+        RecordsError: as :func:`write_shard`.
+        OutputError: a shard or an index cannot be written.
+    """
+    buckets = [shard_buckets(path, plan, shard, spills) for shard, path in enumerate(paths, first)]
+    return _write_all(list(map(Path, paths)), buckets, plan.layout, plan.row_length)
+
+
+def write_buckets(
+    path: str | Path, buckets: Iterable[Bucket], layout: Layout | Literal["text"], row_length: int
+) -> ShardInfo:
+    """Writes the pairs of buckets, in their order, as a shard with its index; see :func:`write_shard`.
+
+    Args:
+        path: the shard's final name.
+        buckets: buckets of Examples for layout ``example``, of ids for the others.
+        layout: format of the records.
+        row_length: length of a row on either side, in layout ``packed``.
+
+    Raises:
+        OutputError: the shard or its index cannot be written.
+    """
+    return _write_all([Path(path)], [buckets], layout, row_length)[0]
+
+
+def _write_all(
+    paths: Sequence[Path], shards: Sequence[Iterable[Bucket]], layout: Layout | Literal["text"], row_length: int
+) -> list[ShardInfo]:
+    together = len(paths) > 1
+    outputs = [_Output(digests=not together) for _ in paths]
+    with atomic_writes([*map(index_path, paths), *paths]) as besides:
+        indexes, files = besides[: len(paths)], besides[len(paths) :]
+        for output, buckets, path, index, file in zip(outputs, shards, paths, indexes, files, strict=True):
+            with writing(path), index.open("wb") as index_file, file.open("wb") as shard_file:
+                output.open(shard_file, index_file)
+                if layout == "example":
+                    output.write_examples(buckets)
+                else:
+                    output.write_chunks(buckets, row_length if layout == "packed" else 0)
+                output.close()
+        digests = sha256_of_each(files) if together else [output.digest for output in outputs]
+    return [output.info(path, digest) for output, path, digest in zip(outputs, paths, digests, strict=True)]
+
+
+class _Output:
+    """A shard and its index while they are written, and the counts for ``dataset.json``."""
+
+    def __init__(self, *, digests: bool) -> None:
+        """Starts a shard; its digest is computed while it is written if ``digests`` is true."""
+        self._digest = hashlib.sha256() if digests else None
+        self.records = self.pairs = self.rows = self.size = self.source_tokens = self.target_tokens = 0
+
+    def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
+        self._file = file
+        self._index = IndexWriter(index_file)
+
+    def close(self) -> None:
+        """Completes the index."""
+        self._index_bytes, self._index_digest = self._index.finish()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was written, if it is computed."""
+        return "" if self._digest is None else self._digest.hexdigest()
+
+    def info(self, path: Path, digest: str) -> ShardInfo:
+        """Returns the entry of the shard with a SHA-256."""
+        return ShardInfo(
+            file=path.name,
+            records=self.records,
+            pairs=self.pairs,
+            rows=self.rows,
+            source_tokens=self.source_tokens,
+            target_tokens=self.target_tokens,
+            bytes=self.size,
+            sha256=digest,
+            index=IndexInfo(bytes=self._index_bytes, sha256=self._index_digest),
+        )
+
+    def write_examples(self, buckets: Iterable[Bucket]) -> None:
+        """Writes a record per pair, as in the spill files; 256 records are a block of the index."""
+        space = np.empty(_COPY_BYTES, np.uint8)
+        starts = [np.empty(0, np.int64)]
+        for bucket in buckets:
+            if len(space) < bucket.largest:
+                space = np.empty(bucket.largest, np.uint8)
+            sizes, pairs = bucket.index()
+            starts.append((self.size + np.cumsum(sizes) - sizes)[-self.records % PAIRS_PER_BLOCK :: PAIRS_PER_BLOCK])
+            self._index.add_pairs(pairs)
+            self.records += len(sizes)
+            while copied := bucket.copy(space):
+                self._write(space[:copied])
+            self._count(bucket)
+        first = np.concatenate(starts)
+        pairs_of = np.minimum(PAIRS_PER_BLOCK, self.records - PAIRS_PER_BLOCK * np.arange(len(first)))
+        self._index.add_blocks(np.stack([first, pairs_of, pairs_of, np.zeros_like(first)], axis=1))
+
+    def write_chunks(self, buckets: Iterable[Bucket], row_length: int) -> None:
+        """Writes records of about 256 pairs, in rows unless ``row_length`` is 0; each is a block of the index."""
+        writer = ChunkWriter(PAIRS_PER_BLOCK, row_length)
+        for bucket in buckets:
+            writer.add(bucket)
+            self._count(bucket)
+            self._take(writer)
+        writer.finish()
+        self._take(writer)
+
+    def _take(self, writer: ChunkWriter) -> None:
+        frames, flat, pairs = writer.take()
+        sizes, pairs_of, rows_of = flat.reshape(-1, 3).T
+        first = self.size + np.cumsum(sizes) - sizes
+        self._index.add_pairs(pairs)
+        self._index.add_blocks(np.stack([first, np.ones_like(first), pairs_of, rows_of], axis=1))
+        self.records += len(sizes)
+        self.rows += int(rows_of.sum())
+        self._write(frames)
+
+    def _count(self, bucket: Bucket) -> None:
+        self.pairs += len(bucket)
+        self.source_tokens += bucket.source_tokens
+        self.target_tokens += bucket.target_tokens
+
+    def _write(self, data: npt.NDArray[np.uint8]) -> None:
+        if self._digest is not None:
+            self._digest.update(data.data)
+        self._file.write(data.data)
+        self.size += len(data)

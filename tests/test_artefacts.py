@@ -9,6 +9,7 @@ import pytest
 from nmt_prep import artefacts
 from nmt_prep.artefacts import (
     atomic_write,
+    atomic_writes,
     output_file,
     parse_json,
     remove_partial,
@@ -127,6 +128,31 @@ def test_flush_tree_flushes_everything(tmp_path: Path, monkeypatch: pytest.Monke
     artefacts.flush_tree(tmp_path)
     everything = [tmp_path / "sub", tmp_path / "sub" / "file", tmp_path]
     assert flushed == [path.stat().st_ino for path in everything]
+
+
+def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [tmp_path / "a" / "x", tmp_path / "b" / "y", tmp_path / "a" / "z"]
+    flushed: list[tuple[int, list[bool]]] = []
+    fsync = os.fsync
+
+    def flush(handle: int) -> None:
+        flushed.append((os.fstat(handle).st_ino, [path.exists() for path in paths]))
+        fsync(handle)
+
+    monkeypatch.setattr(artefacts.os, "fsync", flush)
+    with atomic_writes(paths) as besides:
+        for number, beside in enumerate(besides):
+            beside.write_text(str(number))
+    assert [path.read_text() for path in paths] == ["0", "1", "2"]
+    assert sorted(flushed[:3]) == sorted((path.stat().st_ino, [False] * 3) for path in paths)
+    assert flushed[3:] == [((tmp_path / name).stat().st_ino, [True] * 3) for name in "ab"]
+
+
+def test_a_file_of_several_that_is_missing_leaves_none(tmp_path: Path) -> None:
+    paths = [tmp_path / "x", tmp_path / "y"]
+    with pytest.raises(OutputError, match=r"cannot write .*/\.y\..*: No such file"), atomic_writes(paths) as besides:
+        besides[0].touch()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt_prep import digests
-from nmt_prep.digests import DigestCache, cache_directory, digest_of, sha256_of
+from nmt_prep.digests import DigestCache, cache_directory, digest_of, sha256_of, sha256_of_each
 from nmt_prep.file_steps import StepRange
 from tests.reference.line_ends import hash_block
 
@@ -98,3 +98,15 @@ def test_steps_of_small_files(tmp_path: Path, content: bytes, newlines: tuple[in
     (tmp_path / "file").write_bytes(content)
     steps = DigestCache(tmp_path).steps(tmp_path / "file")
     assert (steps.size, steps.newlines, steps.unended) == (len(content), newlines, unended)
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_digests_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pays: bool) -> None:
+    monkeypatch.setattr(digests, "sha256_lanes_pay", lambda: pays)
+    paths = [tmp_path / str(number) for number in range(9)]
+    for number, path in enumerate(paths):
+        path.write_bytes(b"abc" * 100 * number)
+    assert sha256_of_each(paths) == [sha256_of(path) for path in paths]
+    assert sha256_of_each(paths[:2]) == [sha256_of(path) for path in paths[:2]]
+    with pytest.raises(FileNotFoundError):
+        sha256_of_each([*paths, tmp_path / "absent"])

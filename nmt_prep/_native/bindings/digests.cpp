@@ -1,11 +1,10 @@
-#include "bindings.h"
-
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "bindings.h"
 #include "records/sha256.h"
 
 namespace nb = nanobind;

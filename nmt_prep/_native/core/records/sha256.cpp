@@ -54,8 +54,7 @@ struct Lane {
         end[rest] = 0x80;
         ending = rest + 9 <= kBlock ? 1 : 2;
         const std::uint64_t bits = std::uint64_t{data.size()} * 8;
-        for (std::size_t i = 0; i < 8; ++i)
-            end[ending * kBlock - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
+        for (std::size_t i = 0; i < 8; ++i) end[ending * kBlock - 1 - i] = static_cast<std::uint8_t>(bits >> (8 * i));
         advance(0);
     }
 
@@ -179,7 +178,8 @@ NMT_PREP_AVX2 void hash_blocks_avx2(Lane (&lanes)[kLanes], std::size_t count) {
                 const __m256i round = _mm256_set1_epi32(static_cast<int>(kRounds[begin + i]));
                 const __m256i choice = _mm256_xor_si256(g, _mm256_and_si256(e, _mm256_xor_si256(f, g)));
                 const __m256i first = add(add(add(h, rotations<6, 11, 25>(e)), add(choice, round)), w[i]);
-                const __m256i most = _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(c, _mm256_or_si256(a, b)));
+                const __m256i most =
+                    _mm256_or_si256(_mm256_and_si256(a, b), _mm256_and_si256(c, _mm256_or_si256(a, b)));
                 const __m256i second = add(rotations<2, 13, 22>(a), most);
                 h = g, g = f, f = e, e = add(d, first), d = c, c = b, b = a, a = add(first, second);
             }

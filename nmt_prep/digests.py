@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from _nmt_prep_core import sha256_each, sha256_lanes_pay
+from _nmt_prep_core import block_facts, sha256_each, sha256_lanes_pay
 
 from nmt_prep.artefacts import parse_json, write_json
 from nmt_prep.errors import OutputError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import mmap
 import os
 import stat
 import threading
@@ -13,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from _nmt_prep_core import block_facts, sha256_each, sha256_lanes_pay
 
 from nmt_prep.artefacts import parse_json, write_json
@@ -60,8 +60,15 @@ def sha256_of_each(paths: Sequence[Path]) -> list[str]:
     """
     if len(paths) < _LEAST_LANES or not sha256_lanes_pay():
         return [sha256_of(path) for path in paths]
-    contents = [np.memmap(path, np.uint8, "r") if path.stat().st_size else b"" for path in paths]
-    return [digest.hex() for digest in sha256_each(contents)]
+    return [digest.hex() for digest in sha256_each(list(map(_mapped, paths)))]
+
+
+def _mapped(path: Path) -> memoryview:
+    """Returns the bytes of a file, mapped into memory."""
+    with path.open("rb") as file:
+        if not path.stat().st_size:  # which cannot be mapped
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def digest_of(value: object) -> str:

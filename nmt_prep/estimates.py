@@ -36,7 +36,7 @@ from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.alignment import learning_memory
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
-from nmt_prep.stages.extract import wanted_by
+from nmt_prep.stages.in_place import wanted_by
 from nmt_prep.stages.output_costs import output_cost
 from nmt_prep.stages.sample import stride_of
 from nmt_prep.subwords import dialect_named

@@ -24,7 +24,7 @@ from nmt_prep.sources.fetch import Fetcher
 from nmt_prep.sources.lockfile import LockFile, lock_path
 from nmt_prep.sources.supply import DownloadCache, Supply, WantedFile, get_all
 from nmt_prep.stages.download import SACREBLEU
-from nmt_prep.stages.extract import wanted_by
+from nmt_prep.stages.in_place import wanted_by
 from nmt_prep.store import Store
 
 

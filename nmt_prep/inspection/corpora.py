@@ -25,7 +25,8 @@ from nmt_prep.sources.timing import Stop
 from nmt_prep.stages import STAGES
 from nmt_prep.stages.compile_health import observed_sides
 from nmt_prep.stages.download import Needed, fetched_corpora, needed_vocabularies
-from nmt_prep.stages.extract import Wanted, config_key, wanted_by
+from nmt_prep.stages.extract import config_key
+from nmt_prep.stages.in_place import Wanted, wanted_by
 
 _MOST_TEMPORARY = 1 << 30
 """Bytes of all temporary files together."""

@@ -40,7 +40,8 @@ from nmt_prep.stages.compile_tasks import (
     CorpusCounts,
     check_result,
 )
-from nmt_prep.stages.extract import CorpusFile, Extract, file_names, path_of, wanted_by
+from nmt_prep.stages.extract import Extract, file_names, path_of
+from nmt_prep.stages.in_place import CorpusFile, wanted_by
 
 __all__ = ["DROP_REASONS", "Compile", "iter_pairs", "row_groups"]
 

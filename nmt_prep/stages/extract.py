@@ -16,24 +16,20 @@ from pathlib import Path
 from typing import TypeAlias
 
 from nmt_prep.archives import (
-    WHOLE_FILE,
     Archive,
     DamagedError,
     MissingMemberError,
     digest_members,
     extract_members,
     is_pattern,
-    member_name,
     without_suffix,
 )
 from nmt_prep.config import Config, Corpus
 from nmt_prep.config import ExtractSettings as Limits
-from nmt_prep.corpora import format_of, parts_of, reader_of, score_files
+from nmt_prep.corpora import parts_of, score_files
 from nmt_prep.digests import DigestCache, sha256_of
 from nmt_prep.engines import Tick
 from nmt_prep.errors import AlignmentError, ArchiveError
-from nmt_prep.file_steps import FileSteps
-from nmt_prep.lines.chunks import one_byte_newlines
 from nmt_prep.pipeline.manifest import Counts
 from nmt_prep.pipeline.rounds import Round, Rounds
 from nmt_prep.pipeline.stage import Job, Outputs, Result, Stage
@@ -42,12 +38,10 @@ from nmt_prep.sources.supply import DownloadCache
 from nmt_prep.stages.download import (
     SACREBLEU,
     Download,
-    Downloaded,
-    Needed,
     downloaded_files,
     fetched_corpora,
-    needed_by,
 )
+from nmt_prep.stages.in_place import CorpusFile, Wanted, in_place, is_in_place, wanted_by
 from nmt_prep.store import Store, Stored
 
 
@@ -117,21 +111,6 @@ def _drop(archive: Archive) -> None:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A file that a reader needs.
-
-    Attributes:
-        key: ``<split>/<corpus>/<both|source|target|scores.name>``.
-        container: the archive that contains it, or the downloaded file itself.
-        member: its path in the archive, or a pattern of paths; ``WHOLE_FILE`` if the file is not an archive.
-    """
-
-    key: str
-    container: Needed
-    member: str
-
-
-@dataclass(frozen=True)
 class ExtractTask:
     """An archive, and the members to extract.
 
@@ -162,23 +141,6 @@ class ExtractedMembers:
     files: dict[str, tuple[Stored, ...]]
 
 
-@dataclass(frozen=True)
-class CorpusFile:
-    """A file that a reader reads: an extracted member, or a plain local file in its place.
-
-    Attributes:
-        file: path relative to the directory of the stage; None for a file in its place.
-        sha256: SHA-256 of its bytes.
-        size: size in bytes.
-        steps: the steps of a file in its place, which its readers check.
-    """
-
-    file: str | None
-    sha256: str
-    size: int
-    steps: FileSteps | None = None
-
-
 _Places: TypeAlias = "dict[str, tuple[list[Archive], str]]"
 
 
@@ -191,35 +153,10 @@ def _places(outputs: Outputs) -> _Places:
     for split, corpus in fetched_corpora(outputs.config):
         for wanted in wanted_by(split, corpus):
             files = downloaded_files(outputs, wanted.container)
-            if _is_in_place(outputs.config, split, corpus, wanted, files):
+            if is_in_place(outputs.config, split, corpus, wanted, files):
                 continue
             places[wanted.key] = [Archive(path, entry.name, entry.sha256) for path, entry in files], wanted.member
     return places
-
-
-def _in_place(outputs: Outputs) -> dict[str, CorpusFile]:
-    """Returns the plain local files that readers read in their places, by :attr:`Wanted.key`."""
-    found: dict[str, CorpusFile] = {}
-    for split, corpus in fetched_corpora(outputs.config):
-        for wanted in wanted_by(split, corpus):
-            files = downloaded_files(outputs, wanted.container)
-            if _is_in_place(outputs.config, split, corpus, wanted, files):
-                [(_, entry)] = files
-                found[wanted.key] = CorpusFile(None, entry.sha256, entry.size, entry.steps)
-    return found
-
-
-def _is_in_place(
-    config: Config, split: str, corpus: Corpus, wanted: Wanted, files: Sequence[tuple[Path, Downloaded]]
-) -> bool:
-    """Returns True if a file needs no copy: it is local and plain, and its reader reads and checks it line by line."""
-    reader = reader_of(format_of(corpus))
-    if split == SACREBLEU or wanted.key.rpartition("/")[2] not in reader.parts or wanted.member != WHOLE_FILE:
-        return False
-    is_divisible = reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding)
-    return is_divisible and all(
-        entry.steps is not None and entry.size <= config.extract.max_member_bytes for _, entry in files
-    )
 
 
 def path_of(outputs: Outputs, wanted: Wanted, file: CorpusFile) -> Path:
@@ -247,20 +184,6 @@ def _origins(job: Job, places: _Places) -> dict[Archive, Origin]:
             )
             origins |= dict.fromkeys(places[wanted.key][0], origin)
     return origins
-
-
-def wanted_by(split: str, corpus: Corpus) -> Iterator[Wanted]:
-    """Yields the files that the reader of a corpus needs, one for each of its parts, and the files of scores."""
-    containers = {needed.key.rpartition("/")[2]: needed for needed in needed_by(split, corpus)}
-    for part in parts_of(corpus):
-        member = corpus.member if part == "both" else getattr(corpus, part)
-        container = containers.get(part) or containers["both"]
-        yield Wanted(f"{split}/{corpus.name}/{part}", container, member_name(member) if member else WHOLE_FILE)
-    for name, place in score_files(corpus).items():
-        key = f"scores.{name}"
-        container = containers.get(key) or containers["both"]
-        member = place.member
-        yield Wanted(f"{split}/{corpus.name}/{key}", container, member_name(member) if member else WHOLE_FILE)
 
 
 def config_key(key: str) -> str:
@@ -398,7 +321,7 @@ class Extract(Stage[ExtractOutput, ExtractOutput]):
             )
             for key, (archives, member) in places.items()
         }
-        return ExtractOutput(files | {key: (file,) for key, file in _in_place(job).items()})
+        return ExtractOutput(files | {key: (file,) for key, file in in_place(job).items()})
 
     def finish(self, job: Job, made: ExtractOutput) -> Result[ExtractOutput]:
         _check_counts(job.config, made.files)

@@ -16,8 +16,9 @@ from nmt_prep.errors import ConfigError, HealthError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.pipeline.lock import run_lock
 from nmt_prep.pipeline.measured import StageNotes
+from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import mark_output_directory
-from nmt_prep.pipeline.pipeline import Outcome, Pipeline, ShareOutcome, StageTasks, Step
+from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.pipeline.run_notes import RunNotes
 from nmt_prep.pipeline.stage import AnyStage
 from nmt_prep.progress import Progress

@@ -11,7 +11,7 @@ from nmt_prep.progress import Fields
 
 if TYPE_CHECKING:
     from nmt_prep.pipeline.drivers import RoundState
-    from nmt_prep.pipeline.pipeline import ShareOutcome, StageTasks, Step
+    from nmt_prep.pipeline.outcomes import ShareOutcome, StageTasks, Step
 
 
 def _failure(fields: Fields) -> str:

@@ -36,7 +36,7 @@ from nmt_prep.sources.lockfile import lock_path
 
 if TYPE_CHECKING:
     from nmt_prep.config import Config
-    from nmt_prep.pipeline.pipeline import Outcome
+    from nmt_prep.pipeline.outcomes import Outcome
 
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Read every published file again instead of trusting its size and times.")

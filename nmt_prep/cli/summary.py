@@ -15,7 +15,7 @@ from nmt_prep.config import Config
 from nmt_prep.typed_json import as_json
 
 if TYPE_CHECKING:
-    from nmt_prep.pipeline.pipeline import Outcome
+    from nmt_prep.pipeline.outcomes import Outcome
     from nmt_prep.records import SplitInfo
 
 SUMMARY_VERSION = 1

@@ -20,7 +20,6 @@ from nmt_prep.config import Config
 from nmt_prep.digests import DigestCache, digest_of
 from nmt_prep.engines import Engine, LocalEngine
 from nmt_prep.errors import ConfigError, OutputError
-from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.draft import Draft, drafts_of, empty_trash, empty_trash_behind, throw_away
 from nmt_prep.pipeline.drivers import (
     RoundState,
@@ -33,7 +32,8 @@ from nmt_prep.pipeline.drivers import (
     unknown_rounds,
 )
 from nmt_prep.pipeline.freshness import Freshness
-from nmt_prep.pipeline.manifest import Counts, Manifest, Workspace, read_manifest
+from nmt_prep.pipeline.manifest import Manifest, Workspace, read_manifest
+from nmt_prep.pipeline.outcomes import Outcome, ShareOutcome, StageTasks, Step
 from nmt_prep.pipeline.ownership import check_places, note_made
 from nmt_prep.pipeline.stage import AnyStage, Job, Result, observed_in
 from nmt_prep.progress import Progress
@@ -41,46 +41,6 @@ from nmt_prep.runtime import available_cores
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.store import Store
 from nmt_prep.typed_json import as_json
-
-
-@dataclass(frozen=True)
-class Step:
-    """A planned stage: whether it would run, and why."""
-
-    stage: str
-    fresh: bool
-    reason: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Result of a stage in a run; the warnings are those of the run that made its output."""
-
-    stage: str
-    ran: bool
-    reason: str
-    seconds: float
-    counts: Counts
-    warnings: tuple[HealthWarning, ...] = ()
-
-
-@dataclass(frozen=True)
-class ShareOutcome:
-    """Result of running a share: how many tasks ran now, and the state of the round; None if the stage is complete."""
-
-    share: Share
-    ran: int
-    state: RoundState | None
-
-
-@dataclass(frozen=True)
-class StageTasks:
-    """Progress of a stage: whether it is complete, why not, and the rounds of tasks that are known so far."""
-
-    stage: str
-    complete: bool
-    reason: str
-    rounds: tuple[RoundState, ...]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from nmt_prep.cli.summary import outcome_table
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.pipeline.drivers import RoundState
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.pipeline import Outcome, StageTasks
+from nmt_prep.pipeline.outcomes import Outcome, StageTasks
 
 COUNTED = StageTasks("vocab", complete=False, reason="never run here", rounds=(RoundState("count", (("a", True),)),))
 DROPPED = Outcome("compile", ran=True, reason="", seconds=1.0, counts=Counts(10, 7, {"empty": 3}))

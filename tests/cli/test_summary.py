@@ -11,7 +11,7 @@ from nmt_prep.cli.summary import show_summary
 from nmt_prep.cli.terminal import SafeConsole
 from nmt_prep.health.warning import HealthWarning
 from nmt_prep.pipeline.manifest import Counts
-from nmt_prep.pipeline.pipeline import Outcome
+from nmt_prep.pipeline.outcomes import Outcome
 from tests.cli.program import nmt_prep
 from tests.corpus import write_config
 

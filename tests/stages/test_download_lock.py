@@ -17,7 +17,8 @@ from nmt_prep.digests import cache_directory
 from nmt_prep.engines import LocalEngine
 from nmt_prep.errors import ConfigError, DownloadError
 from nmt_prep.pipeline.manifest import Workspace, read_manifest
-from nmt_prep.pipeline.pipeline import Outcome, Pipeline, Step
+from nmt_prep.pipeline.outcomes import Outcome, Step
+from nmt_prep.pipeline.pipeline import Pipeline
 from nmt_prep.progress import Progress
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.download import Download

@@ -48,8 +48,9 @@ class Model {
 
    private:
     static constexpr std::size_t kMaxRun = std::size_t{1} << 14;  // bytes; bounds memory
+    static constexpr std::size_t kGroupStretches = 4096;
 
-    // A segment of normalised text that no piece crosses.
+    // A segment of normalised text that no piece crosses: half a cache line.
     struct Stretch {
         enum class Kind : std::uint8_t {
             kCharacter,  // one character
@@ -60,12 +61,35 @@ class Model {
             kOther,
             kLineEnd,  // no text
         };
-        std::size_t begin, size;  // in bytes
-        char32_t first;
-        Kind kind;
-        IdCache::Key key;            // of a word; `low` is the hash of a phrase
-        Lattice::Run run;            // of a run
-        std::size_t characters = 0;  // of strangers
+        std::size_t begin;       // in bytes
+        std::uint64_t size : 56;  // likewise
+        Kind kind : 8;
+        IdCache::Key key{};  // of a word; `low` is the hash of a phrase, the number of strangers, or the place of a run
+
+        void set_run(const Lattice::Run& run) { key.low = std::uint64_t{run.begin} << 32 | run.end; }
+        Lattice::Run run() const {
+            return {static_cast<std::uint32_t>(key.low >> 32), static_cast<std::uint32_t>(key.low)};
+        }
+    };
+
+    // The segments of a group of lines.
+    class Stretches {
+       public:
+        bool is_full() const { return size_ >= kGroupStretches; }
+        Stretch& add() { return all_[size_++]; }
+        void add(const Stretch& stretch) { add() = stretch; }
+        std::size_t size() const { return size_; }
+        const Stretch& operator[](std::size_t i) const { return all_[i]; }
+        const Stretch* begin() const { return all_.get(); }
+        const Stretch* end() const { return all_.get() + size_; }
+        void clear() { size_ = 0; }
+
+       private:
+        // The parts of a run, and the end of a line, may exceed a full group.
+        static constexpr std::size_t kRoom = kGroupStretches + kMaxRun + 1;
+
+        std::unique_ptr<Stretch[]> all_ = std::make_unique_for_overwrite<Stretch[]>(kRoom);
+        std::size_t size_ = 0;
     };
 
     struct Scratch {
@@ -75,7 +99,7 @@ class Model {
         PhraseCache phrases{13, std::size_t{1} << 22};
         std::vector<std::uint8_t> text;  // normalised, of a few lines
         std::size_t length = 0;          // of the text
-        std::vector<Stretch> stretches;
+        Stretches stretches;
         Bpe::Scratch bpe;
         Unigram::Scratch unigram;
     };
@@ -95,13 +119,15 @@ class Model {
         Bpe::Dropout dropout;  // of BPE models
     };
 
-    // The current line: the beginning of its ids, its score in unigram models, and where to write the end of its
-    // ids.
+    // The current line.
     struct Line {
-        std::size_t start;
-        float score;
-        std::int64_t* end;
-        Samples* samples;  // null for the best segmentation
+        std::size_t start;    // of its ids
+        std::int64_t* end;    // where to write the end of its ids
+        Samples* samples;     // null for the best segmentation
+        // Of unigram models. Few lines need their score, so it is added up when one does.
+        float score = 0;          // of the pieces before `scored`
+        std::size_t scored = 0;   // an index of ids; those from it on stand for pieces that text matches
+        std::size_t trusted = 0;  // up to this place in the text, the score surely stays within Unigram::kTrusted
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,
@@ -113,14 +139,18 @@ class Model {
                     Samples* samples, Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const;
     void cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
                   IdBuffer& ids) const;
-    void add_stretch(const std::uint8_t* text, std::size_t size, char32_t first, bool is_run, bool sampled,
-                     Scratch& scratch) const;
+    void add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
+    void add_stretch(const std::uint8_t* text, std::size_t size, bool is_run, bool sampled, Scratch& scratch) const;
     void add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
     void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
-    static void end_line(Line& line, const IdBuffer& ids);
+    bool encode_character(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const;
+    void end_line(const Stretch& stretch, Line& line, const IdBuffer& ids) const;
+    void add_scores(Line& line, const IdBuffer& ids) const;
+    std::size_t trusted_from(std::size_t place, float score) const;
+    bool is_trusted(const Stretch& stretch, Line& line, const IdBuffer& ids) const;
     void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
-    bool find_cached(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    bool find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids) const;
     bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     void prepare_sampling(const Sampling& sampling, Scratch& scratch) const;
     void prefetch_samples(const Stretch& stretch, Scratch& scratch) const;

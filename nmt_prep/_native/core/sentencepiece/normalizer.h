@@ -36,7 +36,7 @@ class Normalizer {
     std::size_t normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
                           std::size_t from) const;
 
-    static constexpr std::size_t kPadding = 16;
+    static constexpr std::size_t kPadding = 64;
 
     // A normalised text, with spaces as in pieces, and the bytes of the line that each of its bytes was made from.
     struct Trace {

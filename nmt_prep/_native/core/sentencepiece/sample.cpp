@@ -53,7 +53,7 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             encode_stretch(stretch, line, scratch, ids);
             return;
         case Stretch::Kind::kRun:
-            unigram_->sample_run(stretch.run, text, line.start, samples.random, scratch.unigram, ids);
+            unigram_->sample_run(stretch.run(), text, line.start, samples.random, scratch.unigram, ids);
             return;
         case Stretch::Kind::kWord:
         case Stretch::Kind::kPhrase:
@@ -73,7 +73,7 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
                 bpe_->sample(text, stretch.size, line.start, samples.dropout, scratch.bpe, ids);
             return;
         case Stretch::Kind::kLineEnd:
-            end_line(line, ids);
+            end_line(stretch, line, ids);
             samples.begin_next_line();
             return;
     }

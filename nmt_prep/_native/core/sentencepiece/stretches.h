@@ -1,89 +1,92 @@
 // Splits normalised text into segments that no piece crosses.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "sentencepiece/vocabulary.h"
-#include "text/byte_words.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
 
-inline bool is_ascii_letter(char32_t point) { return (point | 0x20) - 'a' < 26; }
+// Properties of the bytes of a block, a bit for each, the lowest one for the first.
+struct ByteClasses {
+    static constexpr std::size_t kBytes = 64;  // of a block
 
-// Skips ASCII letters, eight bytes at a time. May read eight bytes from `end` on.
-inline const std::uint8_t* skip_letters(const std::uint8_t* at, const std::uint8_t* end) {
-    constexpr std::uint64_t kHigh = eight_times(0x80);
-    for (; at < end; at += 8) {
-        const std::uint64_t bytes = read_word(at), lower = (bytes | eight_times(0x20)) & ~kHigh;
-        // The high bit of a byte is set if it is below 'a', above 'z', or not ASCII.
-        const std::uint64_t before = ~(lower + eight_times(0x80 - 'a')), behind = lower + eight_times(0x7F - 'z');
-        const std::uint64_t others = (before | behind | bytes) & kHigh;
-        if (others == 0) continue;
-        at += std::countr_zero(others) / 8;
-        break;
-    }
-    return at < end ? at : end;
-}
+    std::uint64_t lower = 0, upper = 0;  // ASCII letters
+    std::uint64_t spaces = 0;
+    std::uint64_t continuations = 0;  // of characters of several bytes
+    std::uint64_t runs = 0;           // begins_run
+
+    std::uint64_t letters() const { return lower | upper; }
+};
 
 // True if this byte begins a character of scripts without spaces between words: U+3000 to U+9FFF, which contain kana
 // and Han characters, and everything from U+F000 on. Not Hangul, which uses spaces.
 inline bool begins_run(std::uint8_t lead) { return lead >= 0xE3 && (lead <= 0xE9 || lead >= 0xEF); }
 
-// Skips the characters that continue a run, including ASCII digits and punctuation.
-inline const std::uint8_t* skip_run(const std::uint8_t* at, const std::uint8_t* end) {
-    while (at != end) {
-        if (*at >= 0xE3 && *at <= 0xE9)
-            at += 3;
-        else if (*at > ' ' && *at < 'A')
-            at += 1;
-        else if (*at >= 0xEF)
-            at += *at < 0xF0 ? 3 : 4;
-        else
-            break;
-    }
-    return at;
+// Reads the properties of a whole block.
+ByteClasses classify_bytes(const std::uint8_t* block);
+
+// True if a text that is not empty begins with a run of characters of scripts without spaces between words. Reads a
+// whole block.
+inline bool is_run_of_text(const std::uint8_t* text, std::size_t size) {
+    constexpr int kShare = 8;  // of the bytes, at most, per such character
+    std::uint64_t runs = classify_bytes(text).runs;
+    if (size < ByteClasses::kBytes) runs &= (std::uint64_t{1} << size) - 1;
+    return runs != 0 && std::popcount(runs) * kShare >= static_cast<int>(std::min(size, ByteClasses::kBytes));
 }
 
-// Visits the segments of a text: visit(begin, size, first character, whether it has a run). Words of ASCII letters stay
-// whole, since almost all pairs of letters occur in some piece and the cache is fast for words. If `kKeepsRuns`, text
-// without spaces between words is not split further.
-template <bool kKeepsRuns, class Visit>
+// Visits the segments of a text that is not empty: visit(begin, size, whether it has a character of a run). Words of
+// ASCII letters stay whole, since almost all pairs of letters occur in some piece and the cache is fast for words.
+// Reads whole blocks, up to one behind the end.
+template <class Visit>
 void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& joints, const Visit& visit) {
-    const std::uint8_t* const end = text + size;
-    const std::uint8_t* at = text;
-    if (at == end) return;
+    const Joints::Letters& known = joints.letters();
     const std::uint8_t* begin = text;
-    char32_t first = next_utf8(at), last = first;
-    bool is_run = begins_run(*begin);
-    for (;;) {
-        if (is_ascii_letter(last)) {
-            if (const std::uint8_t* const stop = skip_letters(at, end); stop != at) {
-                at = stop;
-                last = at[-1];
-            }
-        } else if (kKeepsRuns && is_run) {
-            if (const std::uint8_t* const stop = skip_run(at, end); stop != at) {
-                at = stop - 1;
-                while ((*at & 0xC0) == 0x80) --at;
-                last = next_utf8(at);
-            }
+    const std::uint8_t* at = text;
+    char32_t last = next_utf8(at);           // character before a candidate, if it is not ASCII
+    std::uint64_t letter = 0, space = 0;     // the byte before the block, as the lowest bit
+    std::uint64_t first = ~std::uint64_t{1};  // there is no boundary before the first character
+    bool has_run = false;
+    for (at = text; size > 0; at += ByteClasses::kBytes) {
+        const ByteClasses bytes = classify_bytes(at);
+        const std::uint64_t all = size < ByteClasses::kBytes ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
+        const std::uint64_t letters = bytes.letters();
+        const std::uint64_t after_letter = letters << 1 | letter, after_space = bytes.spaces << 1 | space;
+        std::uint64_t boundaries = bytes.spaces & after_letter & known.cut_before_space & all & first;
+        const std::uint64_t joined =
+            after_space & ((bytes.lower & known.lower_after_space) | (bytes.upper & known.upper_after_space));
+        std::uint64_t candidates = ~(bytes.continuations | (letters & after_letter) | boundaries | joined) & all & first;
+        for (; candidates != 0; candidates &= candidates - 1) {
+            const std::uint8_t* const place = at + std::countr_zero(candidates);
+            const std::uint8_t* next = place;
+            const char32_t left = place[-1] < 0x80 ? place[-1] : last, right = next_utf8(next);
+            last = right;
+            const std::uint64_t bit = candidates & -candidates;
+            boundaries |= joints.joined(left, right) ? 0 : bit;
         }
-        if (at == end) break;
-        const std::uint8_t* const boundary = at;
-        const char32_t next = next_utf8(at);
-        if (!joints.joined(last, next)) {
-            visit(begin, static_cast<std::size_t>(boundary - begin), first, is_run);
-            begin = boundary;
-            first = next;
-            is_run = false;
+        std::uint64_t runs = bytes.runs & all;
+        for (; boundaries != 0; boundaries &= boundaries - 1) {
+            const std::uint8_t* const end = at + std::countr_zero(boundaries);
+            const std::uint64_t before = (boundaries & -boundaries) - 1;
+            visit(begin, static_cast<std::size_t>(end - begin), has_run || (runs & before) != 0);
+            begin = end;
+            runs &= ~before;
+            has_run = false;
         }
-        is_run |= begins_run(*boundary);
-        last = next;
+        has_run |= runs != 0;
+        letter = letters >> (ByteClasses::kBytes - 1);
+        space = bytes.spaces >> (ByteClasses::kBytes - 1);
+        first = ~std::uint64_t{0};
+        if (size <= ByteClasses::kBytes) {
+            visit(begin, static_cast<std::size_t>(at + size - begin), has_run);
+            return;
+        }
+        size -= ByteClasses::kBytes;
     }
-    visit(begin, static_cast<std::size_t>(end - begin), first, is_run);
 }
 
 // Visits the pretokens of a text in the same way: each begins at a space, if it is split at spaces.
@@ -92,8 +95,7 @@ void for_each_pretoken(const std::uint8_t* text, std::size_t size, bool at_space
     for (std::size_t begin = 0; begin < size;) {
         std::size_t end = at_spaces ? begin + 1 : size;
         while (end < size && text[end] != ' ') ++end;
-        const std::uint8_t* at = text + begin;
-        visit(text + begin, end - begin, next_utf8(at), false);
+        visit(text + begin, end - begin, false);
         begin = end;
     }
 }

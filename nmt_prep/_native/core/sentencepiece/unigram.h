@@ -9,6 +9,7 @@
 // lattice.h).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -124,14 +125,10 @@ class Unigram {
         score += score_of(id);
     }
 
-    // Adds `count` pieces to the score of a line that is within kTrusted of zero. Small counts take no branch, so `ids`
-    // must always have kFew valid ids.
-    void add_few(float& score, const std::int32_t* ids, std::size_t count) const {
-        for (std::size_t i = 0; i < kFew; ++i) {
-            const float own = score_of(ids[i]);
-            score += i < count ? own : 0.0f;
-        }
-        for (std::size_t i = kFew; i < count; ++i) score += score_of(ids[i]);
+    // The number of bytes that a line of this score can go on without leaving kTrusted.
+    std::size_t trusted_bytes(float score) const {
+        const double left = static_cast<double>(kTrusted - std::abs(score)) / largest_;
+        return left > 0 ? static_cast<std::size_t>(std::min(left, 0x1p52)) : 0;
     }
 
     // Prepares for samples with probabilities proportional to exp(alpha * score).
@@ -155,7 +152,6 @@ class Unigram {
                      Random& random, Scratch& scratch, IdBuffer& ids) const;
 
    private:
-    static constexpr std::size_t kFew = 4;
     static constexpr float kResetBeyond = 100000;                     // limit at which the library restarts its sums
     static constexpr std::size_t kMaxAlone = PhraseCache::kMaxBytes;  // longer segments are not cached
 

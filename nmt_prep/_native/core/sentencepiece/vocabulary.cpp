@@ -42,6 +42,17 @@ Joints::Joints(const std::vector<std::string>& texts) {
             others_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
         });
     }
+    summarize_letters();
+}
+
+void Joints::summarize_letters() {
+    letters_ = {~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}};
+    for (char32_t letter = 'a'; letter <= 'z'; ++letter) {
+        const char32_t upper = letter - 'a' + 'A';
+        if (joined(letter, ' ') || joined(upper, ' ')) letters_.cut_before_space = 0;
+        if (!joined(' ', letter)) letters_.lower_after_space = 0;
+        if (!joined(' ', upper)) letters_.upper_after_space = 0;
+    }
 }
 
 Vocabulary::Vocabulary(const ModelFile& file, bool escaped)

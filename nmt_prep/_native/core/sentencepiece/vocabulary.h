@@ -51,7 +51,15 @@ class CharacterTable {
 // Filter of the character pairs that are adjacent in some piece; may have false positives, never false negatives.
 class Joints {
    public:
+    // What holds for all ASCII letters of a kind: masks of all bits or none.
+    struct Letters {
+        std::uint64_t cut_before_space = 0;                         // no letter and a space are joined
+        std::uint64_t lower_after_space = 0, upper_after_space = 0;  // a space and each letter are joined
+    };
+
     explicit Joints(const std::vector<std::string>& texts);
+
+    const Letters& letters() const { return letters_; }
 
     bool joined(char32_t left, char32_t right) const {
         if (left < 0x80 && right < 0x80) return ascii_[left][right >> 6] >> (right & 63) & 1;
@@ -60,7 +68,10 @@ class Joints {
     }
 
    private:
+    void summarize_letters();
+
     std::array<std::array<std::uint64_t, 2>, 0x80> ascii_{};
+    Letters letters_;
     std::vector<std::uint64_t> others_;
     int shift_;
 };

@@ -61,7 +61,12 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
 inline void Model::add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
     const IdCache::Key key = IdCache::key(text, size, Normalizer::kPadding);
     scratch.words.prefetch(key);
-    scratch.stretches.add({static_cast<std::size_t>(text - scratch.text.data()), size, Stretch::Kind::kWord, key});
+    Stretch& stretch = scratch.stretches.add();
+    stretch.begin = static_cast<std::size_t>(text - scratch.text.data());
+    stretch.size = size;
+    stretch.kind = Stretch::Kind::kWord;
+    stretch.key.low = key.low;
+    stretch.key.high = key.high;
 }
 
 void Model::add_stretch(const std::uint8_t* text, std::size_t size, bool is_run, bool sampled, Scratch& scratch) const {
@@ -233,6 +238,9 @@ bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer
         return true;
     }
     if (unigram_) {
+        if (stretch.begin + stretch.size <= line.trusted &&
+            unigram_->encode_anywhere(text, stretch.size, scratch.unigram, ids))
+            return true;
         add_scores(line, ids);
         const bool keep = unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);
         line.scored = ids.size();

@@ -24,6 +24,8 @@ std::string surface_of(std::string_view piece) {
     return surface;
 }
 
+constexpr std::size_t kCacheBits = 15;
+
 // The pieces of a model. Throws NotCovered unless it is a BPE or unigram model.
 std::vector<Piece> covered_pieces(const ModelFile& file) {
     if (file.kind == ModelKind::kWord) throw NotCovered("it is a word model");
@@ -40,7 +42,9 @@ Model::Model(const ModelFile& file)
       strips_all_first_spaces_(file.normalizer.remove_extra_whitespaces),
       normalizer_(file.normalizer, file.whitespace_is_suffix, verbatim_texts(file)),
       vocabulary_(file, file.normalizer.escape_whitespaces),
-      joints_(texts_of(vocabulary_)) {
+      joints_(texts_of(vocabulary_)),
+      // The fewer pieces there are, the more of them a word needs.
+      known_words_(kCacheBits, pieces_.size() <= 1 << 13) {
     if (file.denormalizer && !file.denormalizer->charsmap.empty())
         denormalizer_.emplace(*file.denormalizer, false, std::vector<std::string>());
     if (file.tokenizers) tokenizers_.emplace(*file.tokenizers);
@@ -50,15 +54,32 @@ Model::Model(const ModelFile& file)
         unigram_ = std::make_unique<const Unigram>(vocabulary_,
                                                    file.tokenizers ? file.tokenizers->scores : std::vector<double>());
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
+    if (unigram_ && !tokenizers_) learn_words();
+}
+
+// Most words of any text are pieces: encodes these, the most frequent last, so that they are found first.
+void Model::learn_words() {
+    Unigram::Scratch scratch;
+    std::vector<std::uint8_t> text(IdCache::kMaxBytes + 1);
+    IdBuffer ids;
+    for (std::size_t i = vocabulary_.entries.size(); i > 0; --i) {
+        const std::string& piece = vocabulary_.entries[i - 1].text;
+        if (piece.size() > IdCache::kMaxBytes || !piece.starts_with(' ')) continue;
+        std::ranges::copy(piece, text.begin());
+        const std::size_t before = ids.size();
+        if (!unigram_->encode_anywhere(text.data(), piece.size(), scratch, ids)) continue;
+        const std::size_t count = ids.size() - before;
+        if (count > known_words_.max_ids()) continue;
+        known_words_.put(IdCache::key(text.data(), piece.size(), text.size()), ids.data() + before, count);
+    }
 }
 
 template <class Encode>
 RaggedIds Model::with_scratch(std::size_t threads, const Encode& encode) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
     RaggedIds rows = encode([&](std::size_t thread) -> Scratch& {
-        // The fewer pieces there are, the more of them a word needs.
         if (!scratch[thread])
-            scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(pieces_.size() <= 1 << 13); });
+            scratch[thread] = scratch_.borrow([&] { return std::make_unique<Scratch>(known_words_); });
         return *scratch[thread];
     });
     for (std::unique_ptr<Scratch>& each : scratch)

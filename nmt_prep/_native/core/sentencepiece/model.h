@@ -93,7 +93,7 @@ class Model {
     };
 
     struct Scratch {
-        explicit Scratch(bool small_ids) : words(15, small_ids) {}
+        explicit Scratch(const IdCache& known) : words(known) {}
 
         IdCache words;
         PhraseCache phrases{13, std::size_t{1} << 22};
@@ -152,6 +152,7 @@ class Model {
     void encode_repeated(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids) const;
     bool solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
+    void learn_words();
     void prepare_sampling(const Sampling& sampling, Scratch& scratch) const;
     void prefetch_samples(const Stretch& stretch, Scratch& scratch) const;
     void sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const;
@@ -173,6 +174,7 @@ class Model {
     Joints joints_;
     std::unique_ptr<const Bpe> bpe_;  // exactly one of the two is set
     std::unique_ptr<const Unigram> unigram_;
+    IdCache known_words_;  // pieces whose ids are known without text; the first content of a cache
     mutable ScratchPool<Scratch> scratch_;
 };
 

@@ -211,6 +211,22 @@ bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t lin
     return known && margin > rounding(characters, kTrusted + own);
 }
 
+bool Unigram::encode_anywhere(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const {
+    if (size > kMaxAlone) return false;
+    spell(text, size, scratch);
+    const double margin = solve_alone(scratch);
+    const std::size_t characters = scratch.characters, count = scratch.path.size();
+    if (margin <= rounding(characters, kTrusted + static_cast<double>(characters) * largest_)) return false;
+    std::int32_t* const out = ids.room(count);
+    bool known = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        out[i] = scratch.wide[scratch.path[count - 1 - i]].id;
+        known &= out[i] != vocabulary_.unk_id;
+    }
+    if (known) ids.grow(count);
+    return known;
+}
+
 void Unigram::encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                               IdBuffer& ids) const {
     spell(text, size, scratch);

@@ -86,6 +86,10 @@ class Unigram {
     bool encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                 IdBuffer& ids) const;
 
+    // Appends the ids of such a segment if they are the same wherever in a line it occurs, as above; else appends
+    // nothing and returns false.
+    bool encode_anywhere(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const;
+
     // Appends the ids of a pretoken as tokenizers does: adds scores in double from the beginning of the pretoken.
     void encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                          IdBuffer& ids) const;

@@ -16,7 +16,7 @@ constexpr std::size_t kGroupBytes = 2048;
 
 void Model::encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
                        Samples* samples, Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const {
-    Line line{ids.size(), ends + first, samples};
+    Line line(ids.size(), ends + first, samples);
     for (std::size_t i = first; i < last;) {
         scratch.length = 0;
         line.trusted = trusted_from(0, 0);

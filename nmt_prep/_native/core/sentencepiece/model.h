@@ -121,12 +121,15 @@ class Model {
 
     // The current line.
     struct Line {
-        std::size_t start;    // of its ids
-        std::int64_t* end;    // where to write the end of its ids
-        Samples* samples;     // null for the best segmentation
+        Line(std::size_t ids, std::int64_t* ends, Samples* sampled)
+            : start(ids), end(ends), samples(sampled), scored(ids) {}
+
+        std::size_t start;  // of its ids
+        std::int64_t* end;  // where to write the end of its ids
+        Samples* samples;   // null for the best segmentation
         // Of unigram models. Few lines need their score, so it is added up when one does.
         float score = 0;          // of the pieces before `scored`
-        std::size_t scored = 0;   // an index of ids; those from it on stand for pieces that text matches
+        std::size_t scored;       // an index of ids; those from it on stand for pieces that text matches
         std::size_t trusted = 0;  // up to this place in the text, the score surely stays within Unigram::kTrusted
     };
 

@@ -25,9 +25,11 @@ from hypothesis import strategies as st
 
 from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
+from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.conftest import examples
-from tests.reference import byte_bpe, fixes, near, records, t2t
+from tests.reference import byte_bpe, fixes, near, records, sentencepiece, t2t
 from tests.reference.utf8 import first_invalid
+from tests.subwords.sentencepiece.models import BPE, UNIGRAM, UNK, model_file
 
 LEVELS = ["scalar", "sse4.2", "avx2"]
 # Long enough for blocks of 64 bytes and what is left after them.
@@ -136,3 +138,14 @@ def test_sha256_of_known_messages() -> None:
     empty, abc = sha256_each([b"", b"abc"])
     assert empty.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert abc.hex() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_segments_of_sentencepiece() -> None:
+    random = Random(3)
+    words = ["".join(random.choices("abyzABYZ09.,é’ж가中国", k=random.randint(1, 12))) for _ in range(600)]
+    lines = [" ".join(words[at : at + 1 + at % 40]) for at in range(0, len(words), 7)]
+    pieces = {*"abyzABYZ09.,é中", *(f"\u2581{word[:3]}" for word in words[::5]), *(word[:4] for word in words[::3])}
+    for kind in (UNIGRAM, BPE):
+        file = model_file([UNK, *((piece, -1.0 - number / 8, 1) for number, piece in enumerate(sorted(pieces)))], kind)
+        twin = sentencepiece.Model(file)
+        assert SentencePieceTokenizer(file).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]

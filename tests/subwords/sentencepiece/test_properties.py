@@ -69,6 +69,25 @@ def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> No
     assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
 
 
+def test_rounding_depends_on_the_line_alone() -> None:
+    pieces = [
+        ("a", -0.1, NORMAL),
+        ("b", -0.3, NORMAL),
+        ("ab", -0.4, NORMAL),
+        ("あ", -1.1, NORMAL),
+        ("い", -2.2, NORMAL),
+    ]
+    tokenizer = SentencePieceTokenizer(file := model_file([UNK, *pieces, ("あい", -3.3, NORMAL)]))
+    ties = ["ab" * 9, "bab " * 40, "あいあ" * 9, "い ab う あい" * 9, "ab " * 9000, "あい" * 9000 + " ab"]
+    lines = []
+    for tie in ties:
+        lines += ["b a" * 50] * 1000 + [tie]  # lines of one task, and the first of another
+    assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
+    for start in range(0, 1000, 97):
+        tail = lines[start : start + 1] * 900 + ties
+        assert tokenizer.encode_batch(tail, threads=2).to_lists()[900:] == library(file).encode(ties, out_type=int)
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(models((NORMAL, USER_DEFINED, CONTROL)), st.lists(st.one_of(texts, ties), max_size=4))
 @example(model_file([UNK, ("a", -1.0, NORMAL), ("aa", -2.0, NORMAL)], dummy_prefix=False), ["aaaaa", "aaa"])

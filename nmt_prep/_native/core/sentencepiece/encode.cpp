@@ -44,13 +44,12 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
         else
             add_stretch(at, part, as_run, sampled, scratch);
     };
-    if (bytes == 0) {
-    } else if (bpe_ && vocabulary_.has_unused) {
+    if (bpe_ && vocabulary_.has_unused) {
         // The split of an unused piece depends on the whole line.
         scratch.stretches.add({from, bytes, Stretch::Kind::kOther});
-    } else if (has_runs && !sampled && bytes <= kMaxRun && is_run_of_text(begin, bytes)) {
+    } else if (has_runs && !sampled && bytes != 0 && bytes <= kMaxRun && is_run_of_text(begin, bytes)) {
         add(begin, bytes, true);
-    } else if (!tokenizers_ || sampled || bpe_ || unigram_->sums_are_exact(bytes)) {
+    } else if (bytes != 0 && (!tokenizers_ || sampled || bpe_ || unigram_->sums_are_exact(bytes))) {
         for_each_stretch(begin, bytes, joints_, add);
     } else {
         for_each_pretoken(begin, bytes, vocabulary_.splits_at_spaces, add);
@@ -123,7 +122,8 @@ void Model::encode_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
             if (stretch.kind == Stretch::Kind::kWord && stretch.begin + stretch.size <= line.trusted) [[likely]] {
                 const std::size_t count = scratch.words.find(stretch.key, ids.room(IdCache::kMaxIds));
                 ids.grow(count);
-                if (count != 0) [[likely]] continue;
+                if (count != 0) [[likely]]
+                    continue;
             }
             encode_stretch(stretch, line, scratch, ids);
         }

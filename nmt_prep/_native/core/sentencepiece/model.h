@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sentencepiece/bpe.h"
@@ -61,9 +62,9 @@ class Model {
             kOther,
             kLineEnd,  // no text
         };
-        std::size_t begin;       // in bytes
+        std::size_t begin;        // in bytes
         std::uint64_t size : 56;  // likewise
-        Kind kind : 8;
+        Kind kind;
         IdCache::Key key{};  // of a word; `low` is the hash of a phrase, the number of strangers, or the place of a run
 
         void set_run(const Lattice::Run& run) { key.low = std::uint64_t{run.begin} << 32 | run.end; }
@@ -93,7 +94,7 @@ class Model {
     };
 
     struct Scratch {
-        explicit Scratch(const IdCache& known) : words(known) {}
+        explicit Scratch(IdCache known) : words(std::move(known)) {}
 
         IdCache words;
         PhraseCache phrases{13, std::size_t{1} << 22};

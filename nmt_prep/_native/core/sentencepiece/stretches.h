@@ -47,8 +47,8 @@ void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& 
     const Joints::Letters& known = joints.letters();
     const std::uint8_t* begin = text;
     const std::uint8_t* at = text;
-    char32_t last = next_utf8(at);           // character before a candidate, if it is not ASCII
-    std::uint64_t letter = 0, space = 0;     // the byte before the block, as the lowest bit
+    char32_t last = next_utf8(at);            // character before a candidate, if it is not ASCII
+    std::uint64_t letter = 0, space = 0;      // the byte before the block, as the lowest bit
     std::uint64_t first = ~std::uint64_t{1};  // there is no boundary before the first character
     bool has_run = false;
     for (at = text; size > 0; at += ByteClasses::kBytes) {
@@ -59,7 +59,8 @@ void for_each_stretch(const std::uint8_t* text, std::size_t size, const Joints& 
         std::uint64_t boundaries = bytes.spaces & after_letter & known.cut_before_space & all & first;
         const std::uint64_t joined =
             after_space & ((bytes.lower & known.lower_after_space) | (bytes.upper & known.upper_after_space));
-        std::uint64_t candidates = ~(bytes.continuations | (letters & after_letter) | boundaries | joined) & all & first;
+        std::uint64_t candidates =
+            ~(bytes.continuations | (letters & after_letter) | boundaries | joined) & all & first;
         for (; candidates != 0; candidates &= candidates - 1) {
             const std::uint8_t* const place = at + std::countr_zero(candidates);
             const std::uint8_t* next = place;

@@ -53,7 +53,7 @@ class Joints {
    public:
     // What holds for all ASCII letters of a kind: masks of all bits or none.
     struct Letters {
-        std::uint64_t cut_before_space = 0;                         // no letter and a space are joined
+        std::uint64_t cut_before_space = 0;                          // no letter and a space are joined
         std::uint64_t lower_after_space = 0, upper_after_space = 0;  // a space and each letter are joined
     };
 

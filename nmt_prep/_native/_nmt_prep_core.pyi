@@ -229,7 +229,12 @@ class SentencePieceTrainingText:
     def training_memory(self) -> int: ...
     def covered(self, required: list[int], coverage: float) -> list[tuple[int, int]]: ...
     def learn_bpe(
-        self, options: SentencePieceOptions, characters: list[int], merges: int, progress: Callable[[int], object]
+        self,
+        options: SentencePieceOptions,
+        characters: list[int],
+        merges: int,
+        threads: int,
+        progress: Callable[[int], object],
     ) -> list[str]: ...
 
 # unigram_training.cpp

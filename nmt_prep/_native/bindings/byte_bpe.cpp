@@ -152,7 +152,7 @@ std::int64_t places(WordCounter& counter) {
 NumpyArray<std::int64_t> byte_counts(WordCounter& counter) {
     auto counts = std::make_unique<std::int64_t[]>(256);
     for (const TokenCount& entry : counter.words().entries())
-        for (const char byte : entry.token) counts[static_cast<std::uint8_t>(byte)] += entry.count;
+        for (const char byte : entry.token()) counts[static_cast<std::uint8_t>(byte)] += entry.count;
     return own_by_numpy(std::move(counts), 256);
 }
 
@@ -180,7 +180,7 @@ std::pair<std::vector<nb::bytes>, NumpyArray<std::int32_t>> train(WordCounter& c
         nb::gil_scoped_release unlocked;
         bpe::Trainer trainer(alphabet, std::move(texts), {never.begin(), never.end()});
         for (const TokenCount& entry : counter.words().entries())
-            trainer.add_word(entry.token, static_cast<std::uint64_t>(entry.count));
+            trainer.add_word(entry.token(), static_cast<std::uint64_t>(entry.count));
         merges = trainer.learn(size, min_frequency, threads, report);
         texts = trainer.texts();
     }

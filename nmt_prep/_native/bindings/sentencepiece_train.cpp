@@ -74,7 +74,7 @@ PieceOptions piece_options(std::uint32_t longest, bool split_by_script, bool spl
 // Returns the pieces of up to `merges` merges in order. Frees the words of the text.
 std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& options,
                                    const std::vector<std::uint32_t>& characters, std::size_t merges,
-                                   const nb::callable& progress) {
+                                   std::size_t threads, const nb::callable& progress) {
     SignalPoll poll;
     const auto report = [&](std::size_t found) {
         poll();
@@ -84,7 +84,7 @@ std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& optio
     std::vector<char32_t> points(characters.begin(), characters.end());
     std::ranges::sort(points);
     const nb::gil_scoped_release unlocked;
-    BpeTrainer trainer(options, std::move(points));
+    BpeTrainer trainer(options, std::move(points), threads);
     trainer.read(text.words());
     text.release();
     trainer.learn(merges, report);
@@ -121,7 +121,7 @@ void bind_sentencepiece_training(nb::module_& module) {
         .def_prop_ro("training_memory", &TrainingText::training_memory)
         .def("covered", &covered, nb::arg("required"), nb::arg("coverage"))
         .def("learn_bpe", &learn_bpe, nb::arg("options"), nb::arg("characters"), nb::arg("merges"),
-             nb::arg("progress"));
+             nb::arg("threads"), nb::arg("progress"));
 }
 
 }  // namespace nmt_prep

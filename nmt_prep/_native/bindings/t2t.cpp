@@ -31,7 +31,7 @@ void count_column(TokenCounter& counter, const ByteArray& data, const Int64Array
 
 std::vector<std::pair<std::string, std::int64_t>> count_items(TokenCounter& counter) {
     std::vector<std::pair<std::string, std::int64_t>> items;
-    for (const TokenCount& entry : counter.merged().entries()) items.emplace_back(entry.token, entry.count);
+    for (const TokenCount& entry : counter.merged().entries()) items.emplace_back(entry.token(), entry.count);
     return items;
 }
 

@@ -69,8 +69,8 @@ inline auto count_columns(const CountTable& table) {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         offsets[i] = at;
-        std::copy(entries[i].token.begin(), entries[i].token.end(), bytes.get() + at);
-        at += static_cast<std::int64_t>(entries[i].token.size());
+        std::copy(entries[i].token().begin(), entries[i].token().end(), bytes.get() + at);
+        at += static_cast<std::int64_t>(entries[i].token().size());
         counts[i] = entries[i].count;
     }
     offsets[entries.size()] = at;

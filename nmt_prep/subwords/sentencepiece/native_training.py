@@ -120,6 +120,7 @@ def train_natively(
             rules,
             [point for point, _ in characters],
             size - fixed,
+            available_cores(),
             lambda merges: report("merges", {"size": fixed + merges, "target": size}),
         )
         learnt = [*merged, *(chr(point) for point, _ in characters)]

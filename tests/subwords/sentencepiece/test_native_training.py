@@ -232,9 +232,10 @@ def script_of(character: str) -> str:
     ),
     st.builds(Options, st.integers(1, 6), *[st.booleans()] * 6),
     st.integers(0, 20),
+    st.integers(1, 3),
 )
 @settings(max_examples=60, deadline=None)
-def test_same_merges_as_the_readable_twin(lines: list[str], options: Options, merges: int) -> None:
+def test_same_merges_as_the_readable_twin(lines: list[str], options: Options, merges: int, threads: int) -> None:
     text = SentencePieceTrainingText(
         charsmap=b"",
         add_dummy_prefix=False,
@@ -266,7 +267,7 @@ def test_same_merges_as_the_readable_twin(lines: list[str], options: Options, me
         whitespace_only_pieces=options.allow_whitespace_only_pieces,
     )
     alphabet = [character for character, _ in covered if character != "1"]
-    found = text.learn_bpe(rules, [ord(character) for character in alphabet], merges, lambda _: None)
+    found = text.learn_bpe(rules, [ord(character) for character in alphabet], merges, threads, lambda _: None)
     assert found == learn_merges(words, alphabet, merges, lambda piece: is_piece(piece, options, script_of))
 
 

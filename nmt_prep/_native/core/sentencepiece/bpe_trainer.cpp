@@ -1,20 +1,45 @@
 #include "sentencepiece/bpe_trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <numeric>
 
 #include "text/errors.h"
+#include "text/point_table.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
 namespace {
 
-constexpr std::size_t kCodePoints = 0x110000;
-constexpr unsigned kBlockBits = 6;    // places that share the first run to look at
-constexpr unsigned kLengthBits = 10;  // of the rank; no piece has 1024 characters
-constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
+constexpr unsigned kBlockBits = 6;     // places that share the first run to look at
+constexpr unsigned kLengthBits = 10;   // of the rank; no piece has 1024 characters
 constexpr std::int64_t kLowering = 4;  // of the floor at a time
+
+// Returns the numbers of the entries, by descending count.
+std::vector<std::uint32_t> by_descending_count(const std::vector<TokenCount>& entries) {
+    constexpr std::int64_t kRare = 1024;
+    std::array<std::size_t, kRare> ends{};  // of the entries that occur so often
+    std::vector<std::pair<std::int64_t, std::uint32_t>> frequent;
+    for (std::uint32_t i = 0; i < entries.size(); ++i) {
+        const std::int64_t count = entries[i].count;
+        if (count < kRare)
+            ++ends[static_cast<std::size_t>(count)];
+        else
+            frequent.emplace_back(-count, i);
+    }
+    std::ranges::sort(frequent);
+    std::size_t end = frequent.size();
+    for (std::size_t count = kRare; count-- > 0;) {
+        end += ends[count];
+        ends[count] = end;
+    }
+    std::vector<std::uint32_t> order(entries.size());
+    for (std::size_t i = 0; i < frequent.size(); ++i) order[i] = frequent[i].second;
+    for (std::size_t i = entries.size(); i-- > 0;)
+        if (entries[i].count < kRare)
+            order[--ends[static_cast<std::size_t>(entries[i].count)]] = static_cast<std::uint32_t>(i);
+    return order;
+}
 
 }  // namespace
 
@@ -37,49 +62,9 @@ void PairNumbers::insert(std::uint64_t key, std::uint32_t number) {
     ++used_;
 }
 
-// Counts of pairs, and of their places, while the text is scanned.
-struct BpeTrainer::Tally {
-    struct Slot {
-        std::uint64_t key = 0;
-        std::int64_t count = 0;
-        std::uint32_t places = 0;
-    };
-
-    explicit Tally() : slots(std::size_t{1} << 12) {}
-
-    void add(std::uint64_t key, std::int64_t count) {
-        Slot* slot = &find(key);
-        if (slot->places == 0) {
-            if (2 * ++used > slots.size()) {
-                grow();
-                slot = &find(key);
-            }
-            slot->key = key;
-        }
-        slot->count += count;
-        ++slot->places;
-    }
-
-    Slot& find(std::uint64_t key) {
-        const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(slots.size()));
-        std::size_t at = key * kPairFactor >> shift;
-        while (slots[at].places != 0 && slots[at].key != key) at = (at + 1) & (slots.size() - 1);
-        return slots[at];
-    }
-
-    void grow() {
-        std::vector<Slot> old(2 * slots.size());
-        old.swap(slots);
-        for (const Slot& slot : old)
-            if (slot.places != 0) find(slot.key) = slot;
-    }
-
-    std::vector<Slot> slots;
-    std::size_t used = 0;
-};
-
-BpeTrainer::BpeTrainer(const PieceOptions& options, std::vector<char32_t> characters)
+BpeTrainer::BpeTrainer(const PieceOptions& options, std::vector<char32_t> characters, std::size_t threads)
     : rules_(options),
+      threads_(threads),
       characters_(std::move(characters)),
       character_bits_(static_cast<unsigned>(std::max<int>(static_cast<int>(std::bit_width(characters_.size())), 1))) {
     for (std::size_t id = 0; id < characters_.size(); ++id) {
@@ -90,17 +75,15 @@ BpeTrainer::BpeTrainer(const PieceOptions& options, std::vector<char32_t> charac
 }
 
 void BpeTrainer::read(const CountTable& words) {
-    std::vector<std::int32_t> ids(kCodePoints, kBetween);
-    for (std::size_t id = 0; id < characters_.size(); ++id) ids[characters_[id]] = static_cast<std::int32_t>(id);
-    ids[' '] = ids[kSpacePoint];
+    PointTable<std::int32_t> ids(kBetween);
+    for (std::size_t id = 0; id < characters_.size(); ++id) ids.at(characters_[id]) = static_cast<std::int32_t>(id);
+    ids.at(' ') = ids[kSpacePoint];
 
     const std::vector<TokenCount>& entries = words.entries();
     const std::size_t size = static_cast<std::size_t>(words.characters()) + entries.size() + 2;
     if (size >= PairNumbers::kNone)
         throw TrainingError("the distinct words have more than 4294967292 characters; train on a sample of the text");
-    std::vector<std::uint32_t> order(entries.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return entries[a].count > entries[b].count; });
+    const std::vector<std::uint32_t> order = by_descending_count(entries);
 
     text_.reserve(size);
     text_.push_back(kBetween);
@@ -108,8 +91,9 @@ void BpeTrainer::read(const CountTable& words) {
         const TokenCount& word = entries[number];
         if (runs_.empty() || runs_.back().count != word.count)
             runs_.push_back({static_cast<std::uint32_t>(text_.size()), word.count});
-        const auto* at = reinterpret_cast<const std::uint8_t*>(word.token.data());
-        const std::uint8_t* const end = at + word.token.size();
+        const std::string_view token = word.token();
+        const auto* at = reinterpret_cast<const std::uint8_t*>(token.data());
+        const std::uint8_t* const end = at + token.size();
         const std::size_t start = text_.size();
         while (at != end) text_.push_back(ids[next_utf8(at)]);
         if (text_.size() - start < 2)
@@ -124,10 +108,13 @@ void BpeTrainer::read(const CountTable& words) {
     }
 }
 
-std::int64_t BpeTrainer::count_at(std::uint32_t place) const {
-    std::size_t run = run_of_block_[place >> kBlockBits];
-    while (run + 1 < runs_.size() && runs_[run + 1].start <= place) ++run;
-    return runs_[run].count;
+void BpeTrainer::RunOfPlace::find(std::uint32_t place) {
+    const std::vector<Run>& runs = trainer_.runs_;
+    std::size_t run = trainer_.run_of_block_[place >> kBlockBits];
+    while (run + 1 < runs.size() && runs[run + 1].start <= place) ++run;
+    start_ = runs[run].start;
+    size_ = (run + 1 < runs.size() ? runs[run + 1].start : UINT32_MAX) - start_;
+    count_ = runs[run].count;
 }
 
 bool BpeTrainer::valid(std::uint64_t key) const {
@@ -165,74 +152,6 @@ bool BpeTrainer::after(const Candidate& a, const Candidate& b) const {
 void BpeTrainer::add_pair(std::uint64_t key, std::int64_t count, std::uint32_t length, std::size_t start) {
     numbers_.insert(key, static_cast<std::uint32_t>(pairs_.size()));
     pairs_.push_back({key, count, start, length});
-}
-
-// Calls visit(place, pair, count of the word) for each pair of neighbours.
-template <class Visit>
-void BpeTrainer::for_each_pair(const Visit& visit) const {
-    const auto last = static_cast<std::uint32_t>(text_.size() - 1);
-    std::size_t run = 0;
-    for (std::uint32_t at = 0; at < last;) {
-        const std::int32_t left = text_[at];
-        if (left < 0) {
-            ++at;
-            continue;
-        }
-        const std::uint32_t following = at + length(left);
-        if (text_[following] >= 0) {
-            while (run + 1 < runs_.size() && runs_[run + 1].start <= at) ++run;
-            visit(at, key_of(left, text_[following]), runs_[run].count);
-        }
-        at = following;
-    }
-}
-
-// Finds the pairs that occur `floor_` times or more, and their places.
-void BpeTrainer::scan() {
-    // Sums of pairs with the same hash show that most pairs are too rare, without a table of them.
-    const std::size_t sums_size = floor_ > 1 ? std::bit_ceil(std::max<std::size_t>(text_.size() / 4, 2)) : 2;
-    std::vector<std::uint32_t> sums(sums_size, floor_ > 1 ? 0 : UINT32_MAX);
-    const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(sums_size));
-    const auto sum_of = [&](std::uint64_t key) -> std::uint32_t& { return sums[key * kPairFactor >> shift]; };
-    if (floor_ > 1)
-        for_each_pair([&](std::uint32_t, std::uint64_t key, std::int64_t count) {
-            std::uint32_t& sum = sum_of(key);
-            sum = static_cast<std::uint32_t>(std::min<std::int64_t>(sum + count, UINT32_MAX));
-        });
-    const auto least = static_cast<std::uint32_t>(std::min<std::int64_t>(floor_, UINT32_MAX));
-
-    pairs_.clear();
-    queue_.clear();
-    std::size_t start = 0;
-    {
-        Tally tally;
-        for_each_pair([&](std::uint32_t, std::uint64_t key, std::int64_t count) {
-            if (sum_of(key) >= least) tally.add(key, count);
-        });
-        numbers_.clear(tally.used);
-        for (const Tally::Slot& slot : tally.slots) {
-            if (slot.places == 0 || slot.count < floor_ || !valid(slot.key)) continue;
-            add_pair(slot.key, slot.count, 0, start);
-            start += slot.places;
-        }
-    }
-    // Without a floor the text is not scanned again, since that does not find pairs that no longer occur.
-    const std::size_t room = start + text_.size() / 4 + kSparePlaces;
-    most_places_ = floor_ == 0 ? SIZE_MAX : room;
-    places_ = {};
-    places_.reserve(room);
-    places_.resize(start);
-    for_each_pair([&](std::uint32_t at, std::uint64_t key, std::int64_t) {
-        if (sum_of(key) < least) return;
-        const std::uint32_t number = numbers_.find(key);
-        if (number == PairNumbers::kNone) return;
-        Pair& pair = pairs_[number];
-        places_[pair.start + pair.length++] = at;
-    });
-    queue_.reserve(pairs_.size());
-    for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair)
-        queue_.push_back({pairs_[pair].count, rank_of(pairs_[pair].key), pair});
-    std::ranges::make_heap(queue_, [this](const Candidate& a, const Candidate& b) { return after(a, b); });
 }
 
 void BpeTrainer::queue(std::uint32_t pair) {
@@ -301,12 +220,12 @@ std::uint32_t BpeTrainer::change_of(ChangeOf& by_symbol, std::int32_t neighbour,
     return change;
 }
 
-void BpeTrainer::merge_at(std::uint32_t place, std::uint64_t key, std::int32_t merged) {
+void BpeTrainer::merge_at(std::uint32_t place, RunOfPlace& run, std::uint64_t key, std::int32_t merged) {
     const std::int32_t left = left_of(key), right = right_of(key);
     const std::uint32_t middle = place + length(left);
     if (text_[place] != left || text_[middle] != right) return;
     const std::uint32_t end = middle + length(right);
-    const std::int64_t count = count_at(place);
+    const std::int64_t count = run.count(place);
 
     const auto add = [&](std::uint32_t number, std::uint32_t at) {
         Change& change = changes_[number];
@@ -378,9 +297,10 @@ void BpeTrainer::accept(std::uint32_t pair) {
     constexpr std::size_t kAhead = 8;
     const std::uint32_t* const places = places_.data() + pairs_[pair].start;
     const std::size_t size = pairs_[pair].length;
+    RunOfPlace run(*this);
     for (std::size_t i = 0; i < size; ++i) {
         if (i + kAhead < size) __builtin_prefetch(&text_[places[i + kAhead]], 1);
-        merge_at(places[i], key, merged);
+        merge_at(places[i], run, key, merged);
     }
     apply_changes(left_of(key), merged);
     if (places_.size() > most_places_) scan();

@@ -64,8 +64,8 @@ class BpeTrainer {
     // Called periodically with the number of merges so far; may throw to end the training.
     using Progress = std::function<void(std::size_t merges)>;
 
-    // `characters`: those of the vocabulary, in order of code points.
-    BpeTrainer(const PieceOptions& options, std::vector<char32_t> characters);
+    // `characters`: those of the vocabulary, in order of code points. The number of threads does not change the merges.
+    BpeTrainer(const PieceOptions& options, std::vector<char32_t> characters, std::size_t threads);
 
     // Takes the words to learn from, in the spelling of the core. Call it once.
     void read(const CountTable& words);
@@ -99,7 +99,6 @@ class BpeTrainer {
         std::uint64_t rank;  // length and first characters of the piece: the lower one goes first
         std::uint32_t pair;
     };
-    struct Tally;
     // The changes by one merge to the pairs of the new symbol, or of one of its halves, with one neighbour.
     struct Change {
         std::uint64_t key;
@@ -123,14 +122,29 @@ class BpeTrainer {
     const Symbol& symbol(std::int32_t id) const { return symbols_[static_cast<std::size_t>(id)]; }
     std::uint32_t length(std::int32_t id) const { return lengths_[static_cast<std::size_t>(id)]; }
     std::uint32_t right_place(std::uint32_t place) const { return place + length(text_[place]); }
-    std::int64_t count_at(std::uint32_t place) const;
     bool valid(std::uint64_t key) const;
     std::uint64_t rank_of(std::uint64_t key) const;
     std::int32_t character_at(std::uint64_t key, std::uint32_t position) const;
     bool after(const Candidate& a, const Candidate& b) const;
 
-    template <class Visit>
-    void for_each_pair(const Visit& visit) const;
+    // Finds the counts of words by their places; quick for places that mostly ascend.
+    class RunOfPlace {
+       public:
+        explicit RunOfPlace(const BpeTrainer& trainer) : trainer_(trainer) {}
+
+        std::int64_t count(std::uint32_t place) {
+            if (place - start_ >= size_) find(place);
+            return count_;
+        }
+
+       private:
+        void find(std::uint32_t place);
+
+        const BpeTrainer& trainer_;
+        std::uint32_t start_ = 0, size_ = 0;
+        std::int64_t count_ = 0;
+    };
+    class Scan;
     void scan();
     void add_pair(std::uint64_t key, std::int64_t count, std::uint32_t length, std::size_t start);
     void queue(std::uint32_t pair);
@@ -138,11 +152,12 @@ class BpeTrainer {
     bool lower_floor();
     void restart();
     void accept(std::uint32_t pair);
-    void merge_at(std::uint32_t place, std::uint64_t key, std::int32_t merged);
+    void merge_at(std::uint32_t place, RunOfPlace& run, std::uint64_t key, std::int32_t merged);
     std::uint32_t change_of(ChangeOf& by_symbol, std::int32_t neighbour, std::uint64_t key);
     void apply_changes(std::int32_t left, std::int32_t merged);
 
     PieceRules rules_;
+    std::size_t threads_;
     std::vector<char32_t> characters_;
     std::vector<Symbol> symbols_;
     std::vector<std::uint32_t> lengths_;  // of symbols, in characters

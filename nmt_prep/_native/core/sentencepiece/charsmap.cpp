@@ -1,6 +1,7 @@
 #include "sentencepiece/charsmap.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "text/utf8.h"
@@ -39,6 +40,7 @@ CharsMap::CharsMap(std::string_view table) {
     units_.resize(size / header);
     for (std::size_t i = 0; i < size; ++i) units_[i / header] |= std::uint32_t{bytes[header + i]} << (8 * (i % header));
     replacements_ = table.substr(header + size);
+    replaces_by_utf8_ = is_utf8(replacements_);
     check_units();
 }
 
@@ -59,6 +61,12 @@ void CharsMap::check_units() const {
 
 std::string_view CharsMap::replacement_at(std::uint32_t value) const {
     return replacements_.data() + value;  // the whole table ends in NUL
+}
+
+// True if the replacement is UTF-8.
+bool CharsMap::is_utf8_at(std::uint32_t value) const {
+    if (replaces_by_utf8_) return (static_cast<std::uint8_t>(replacements_[value]) & 0xC0) != 0x80;
+    return is_utf8(replacement_at(value));
 }
 
 // Visits the rules that the text begins with, shortest first, until the function returns false: visit(size,
@@ -96,47 +104,106 @@ bool CharsMap::match_shortest(const std::uint8_t* text, std::size_t size, std::s
     return any;
 }
 
-void CharsMap::for_each_rule(const std::function<void(std::string_view)>& visit) const {
-    if (units_.empty()) return;
-    struct Step {
-        std::uint32_t node;
-        std::size_t depth;  // number of bytes of the key before the one that leads here
-        std::size_t rules;  // matching rules that are prefixes of the key
-    };
-    // Units by the place of their siblings: the children of a unit are next to each other.
-    std::vector<std::uint32_t> ends(units_.size() + 1, 0), children;
-    const auto for_each_child = [&](const auto& take) {
-        for (std::uint32_t i = 0; i < units_.size(); ++i)
-            if (const std::uint32_t byte = label(units_[i]); byte < 256) take(i ^ byte, i);
-    };
-    for_each_child([&](std::uint32_t siblings, std::uint32_t) { ++ends[siblings + 1]; });
-    for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
-    children.resize(ends.back());
-    std::vector<std::uint32_t> next(ends.begin(), ends.end() - 1);
-    for_each_child([&](std::uint32_t siblings, std::uint32_t unit) { children[next[siblings]++] = unit; });
-
-    std::size_t steps = 0;
-    std::string key;
-    std::vector<Step> open;
-    const auto open_children = [&](std::uint32_t siblings, std::size_t depth, std::size_t rules) {
-        for (std::uint32_t i = ends[siblings]; i < ends[siblings + 1]; ++i) open.push_back({children[i], depth, rules});
-    };
-    open_children(offset(units_[0]), 0, 0);
-    while (!open.empty()) {
-        Step step = open.back();
-        open.pop_back();
-        // Equal suffixes share units; a table with a cycle would have infinite rules.
-        if (++steps > kMaxSteps || step.depth > kMaxRuleBytes) throw NotCovered("its normalisation table is too large");
-        key.resize(step.depth);
-        key.push_back(static_cast<char>(label(units_[step.node])));
-        const std::uint32_t siblings = step.node ^ offset(units_[step.node]);
-        if (has_value(units_[step.node])) {
-            if (++step.rules > kMaxRulesAtOnce || !is_utf8(key) || !is_utf8(replacement_at(value(units_[siblings]))))
-                throw NotCovered("its normalisation table has rules that split characters");
-            visit(key);
-        }
-        open_children(siblings, key.size(), step.rules);
+// Walks through the characters of all rules. Equal ends of rules share units, so each unit is followed once.
+class CharsMap::RuleWalk {
+   public:
+    explicit RuleWalk(const CharsMap& map)
+        : map_(map), ends_(map.units_.size() + 1, 0), below_(map.units_.size(), {kUnknown, 0}) {
+        const auto for_each_child = [&](const auto& take) {
+            for (std::uint32_t i = 0; i < map_.units_.size(); ++i)
+                if (const std::uint32_t byte = label(map_.units_[i]); byte < 256) take(i ^ byte, i);
+        };
+        for_each_child([&](std::uint32_t siblings, std::uint32_t) { ++ends_[siblings + 1]; });
+        for (std::size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
+        children_.resize(ends_.back());
+        std::vector<std::uint32_t> next(ends_.begin(), ends_.end() - 1);
+        for_each_child([&](std::uint32_t siblings, std::uint32_t unit) { children_[next[siblings]++] = unit; });
     }
+
+    Beginnings beginnings() {
+        Beginnings found;
+        std::vector<std::uint32_t> after_first;
+        check(extent(0, 0));
+        for_each_character(0, [&](char32_t point, std::uint32_t unit) {
+            found.first.push_back({point, has_value(map_.units_[unit]), below_[unit].bytes > 0});
+            after_first.push_back(unit);
+        });
+        std::ranges::sort(after_first);
+        const auto repeated = std::ranges::unique(after_first);
+        after_first.erase(repeated.begin(), repeated.end());
+        for (const std::uint32_t unit : after_first)
+            for_each_character(unit, [&](char32_t point, std::uint32_t) { found.second.push_back(point); });
+        return found;
+    }
+
+   private:
+    // What follows a unit at most: bytes of a rule, and rules on one path, with the one that ends at the unit.
+    struct Extent {
+        std::size_t bytes;
+        std::size_t rules;
+    };
+    static constexpr std::size_t kUnknown = SIZE_MAX, kOpen = SIZE_MAX - 1;
+
+    static void check(const Extent& extent) {
+        if (extent.bytes > kMaxRuleBytes) throw NotCovered("its normalisation table is too large");
+        if (extent.rules > kMaxRulesAtOnce) refuse();
+    }
+    [[noreturn]] static void refuse() { throw NotCovered("its normalisation table has rules that split characters"); }
+
+    // Calls visit(code point, unit) for each character that leads on from a unit.
+    template <class Visit>
+    void for_each_character(std::uint32_t unit, const Visit& visit) {
+        std::array<std::uint8_t, 4> bytes{};
+        follow_bytes(unit, bytes, 0, visit);
+    }
+
+    template <class Visit>
+    void follow_bytes(std::uint32_t unit, std::array<std::uint8_t, 4>& bytes, std::size_t size, const Visit& visit) {
+        const std::uint32_t siblings = unit ^ offset(map_.units_[unit]);
+        for (std::uint32_t i = ends_[siblings]; i < ends_[siblings + 1]; ++i) {
+            if (++steps_ > kMaxSteps) throw NotCovered("its normalisation table is too large");
+            const std::uint32_t child = children_[i];
+            bytes[size] = static_cast<std::uint8_t>(label(map_.units_[child]));
+            const std::size_t needed = character_size(bytes[0]);
+            if (size + 1 < needed) {
+                if (has_value(map_.units_[child])) refuse();
+                follow_bytes(child, bytes, size + 1, visit);
+                continue;
+            }
+            if (find_invalid_utf8(bytes.data(), needed) != needed) refuse();
+            const std::uint8_t* at = bytes.data();
+            visit(next_utf8(at), child);
+        }
+    }
+
+    Extent extent(std::uint32_t unit, std::size_t depth) {
+        if (below_[unit].bytes < kOpen) return below_[unit];
+        // A table with a cycle would have infinite rules.
+        if (below_[unit].bytes == kOpen || depth > kMaxRuleBytes) check({kOpen, 0});
+        below_[unit].bytes = kOpen;
+        Extent most{0, 0};
+        for_each_character(unit, [&](char32_t point, std::uint32_t child) {
+            const std::size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+            const Extent below = extent(child, depth + size);
+            most = {std::max(most.bytes, below.bytes + size), std::max(most.rules, below.rules)};
+        });
+        if (has_value(map_.units_[unit])) {
+            const std::uint32_t leaf = unit ^ offset(map_.units_[unit]);
+            if (!map_.is_utf8_at(value(map_.units_[leaf]))) refuse();
+            ++most.rules;
+        }
+        check(most);
+        return below_[unit] = most;
+    }
+
+    const CharsMap& map_;
+    std::vector<std::uint32_t> ends_, children_;  // of units with the same parent, by the place where these begin
+    std::vector<Extent> below_;
+    std::size_t steps_ = 0;
+};
+
+CharsMap::Beginnings CharsMap::beginnings() const {
+    return units_.empty() ? Beginnings() : RuleWalk(*this).beginnings();
 }
 
 }  // namespace nmt_prep::sentencepiece

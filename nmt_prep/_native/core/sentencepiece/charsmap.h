@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,17 +27,32 @@ class CharsMap {
     // Returns true if the text begins with a rule, with the replacement of the shortest one.
     bool match_shortest(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
 
-    // Calls visit(left side) for each rule. Throws NotCovered for a table that no version of the library would write.
-    void for_each_rule(const std::function<void(std::string_view)>& visit) const;
+    // A character that rules begin with.
+    struct First {
+        char32_t point;
+        bool is_rule;        // a rule applies to it alone
+        bool begins_longer;  // a rule begins with it and goes on
+    };
+    struct Beginnings {
+        std::vector<First> first;
+        std::vector<char32_t> second;  // second characters of rules, some of them repeatedly
+    };
+
+    // Returns how the rules begin. Throws NotCovered for a table that no version of the library would write.
+    Beginnings beginnings() const;
 
    private:
+    class RuleWalk;
+
     void check_units() const;
     std::string_view replacement_at(std::uint32_t value) const;
+    bool is_utf8_at(std::uint32_t value) const;
     template <class Visit>
     void for_each_match(const std::uint8_t* text, std::size_t size, const Visit& visit) const;
 
     std::vector<std::uint32_t> units_;  // blocks of 256, closed under exclusive or with a byte
     std::string replacements_;
+    bool replaces_by_utf8_ = false;  // `replacements_` as a whole is UTF-8
 };
 
 }  // namespace nmt_prep::sentencepiece

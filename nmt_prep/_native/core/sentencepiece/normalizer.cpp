@@ -69,15 +69,11 @@ Normalizer::Normalizer(const NormalizerSpec& spec, bool whitespace_is_suffix, co
 }
 
 void Normalizer::read_rules() {
-    rules_.for_each_rule([this](std::string_view rule) {
-        const std::uint8_t* at = bytes_of(rule);
-        const std::uint8_t* const end = at + rule.size();
-        const char32_t first = next_utf8(at);
-        if (first < kBasicEnd) flags_[first] |= at == end ? kRuled : kBeginsRule;
-        if (at == end) return;
-        const char32_t second = next_utf8(at);
-        if (second < kBasicEnd) flags_[second] |= kSecond;
-    });
+    const CharsMap::Beginnings rules = rules_.beginnings();
+    for (const auto& [point, is_rule, begins_longer] : rules.first)
+        if (point < kBasicEnd) flags_[point] |= (is_rule ? kRuled : 0) | (begins_longer ? kBeginsRule : 0);
+    for (const char32_t point : rules.second)
+        if (point < kBasicEnd) flags_[point] |= kSecond;
     shortened_.assign(kBasicEnd, 0);
     for (char32_t point = kThreeBytes; point < kBasicEnd; ++point)
         if ((flags_[point] & (kRuled | kBeginsRule | kSpecial)) == kRuled) note_shortened(point);

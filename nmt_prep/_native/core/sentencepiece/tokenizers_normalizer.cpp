@@ -57,11 +57,8 @@ TokenizersNormalizer::TokenizersNormalizer(const TokenizersRules& rules)
     : rules_(rules), charsmap_(rules.charsmap), begins_rule_(kBasicEnd, false) {
     rules_.scores.clear();
     rules_.merges.clear();
-    charsmap_.for_each_rule([this](std::string_view rule) {
-        const std::uint8_t* at = bytes_of(rule);
-        const char32_t first = next_utf8(at);
-        if (first < kBasicEnd) begins_rule_[first] = true;
-    });
+    for (const CharsMap::First& first : charsmap_.beginnings().first)
+        if (first.point < kBasicEnd) begins_rule_[first.point] = true;
     for (std::uint8_t byte = 0; byte < 0x80; ++byte) copied_before_ascii_[byte] = byte != '\r' && !begins_rule_[byte];
 }
 

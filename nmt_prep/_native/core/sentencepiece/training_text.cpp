@@ -8,6 +8,7 @@
 #include "sentencepiece/piece_rules.h"
 #include "text/errors.h"
 #include "text/parallel.h"
+#include "text/point_table.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::size_t kRunBytes = std::size_t{1} << 18;
 constexpr std::string_view kUncovered = "\xE2\x96\x85";
 constexpr std::uint8_t kBoundary = 0x1F;
-constexpr std::size_t kCodePoints = 0x110000;
 
 const char* chars(const std::uint8_t* bytes) { return reinterpret_cast<const char*>(bytes); }
 
@@ -37,6 +37,12 @@ bool has_uncovered(const std::uint8_t* text, std::size_t size) {
     return false;
 }
 
+// Returns the place of a byte, or the size of the text.
+std::size_t find_byte(const std::uint8_t* text, std::size_t size, std::uint8_t byte) {
+    const void* const found = std::memchr(text, byte, size);
+    return found == nullptr ? size : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - text);
+}
+
 Trie separate_trie(const std::vector<std::string>& texts) {
     std::vector<std::pair<std::string, std::int32_t>> entries;
     for (const std::string& text : texts)
@@ -54,9 +60,13 @@ TrainingText::TrainingText(const TextRules& rules)
       normalizer_(rules.normalizer, rules.whitespace_is_suffix, {}),
       separate_(separate_trie(rules.separate)),
       delimiter_(spelled(rules.delimiter, true).value_or("")) {
-    for (const std::string& text : rules.separate)
-        if (const std::optional<std::string> key = spelled(text, true))
-            begins_separate_[static_cast<std::uint8_t>(key->front())] = true;
+    for (const std::string& text : rules.separate) {
+        const std::optional<std::string> key = spelled(text, true);
+        if (!key) continue;
+        bool& begins = begins_separate_[static_cast<std::uint8_t>(key->front())];
+        if (!begins) separate_starts_.push_back(static_cast<std::uint8_t>(key->front()));
+        begins = true;
+    }
 }
 
 // Returns the number of lines, from the first, that are read.
@@ -122,10 +132,12 @@ bool TrainingText::add_line(const std::uint8_t* line, std::size_t size, Scratch&
     if (end == 0) return false;
     if (rules_.mark_finals) scratch.buffer[end] = static_cast<std::uint8_t>(kFinalMark);
     const char* const text = chars(scratch.buffer.data());
+    TokenGroup group(table, text + end + Normalizer::kPadding);
     for_each_word({text, end}, rules_, [&](std::string_view word) {
         const bool is_marked = rules_.mark_finals && word.data() + word.size() == text + end;
-        table.add({word.data(), word.size() + (is_marked ? 1 : 0)}, 1);
+        group.add({word.data(), word.size() + (is_marked ? 1 : 0)});
     });
+    group.flush();
     return true;
 }
 
@@ -151,7 +163,7 @@ void TrainingText::keep_tail(const TextView& text, std::size_t kept_before) {
 
 // Replaces separate texts by boundaries, at each place the longest, and returns the new size.
 std::size_t TrainingText::separated(std::uint8_t* text, std::size_t size) const {
-    std::size_t at = 0;
+    std::size_t at = separate_starts_.size() == 1 ? find_byte(text, size, separate_starts_[0]) : 0;
     while (at < size && !begins_separate_[text[at]]) ++at;
     std::size_t out = at;
     while (at < size) {
@@ -195,16 +207,18 @@ std::size_t TrainingText::training_memory() const {
 }
 
 std::vector<CharacterCount> TrainingText::characters() {
-    std::vector<std::int64_t> counts(kCodePoints, 0);
+    PointTable<std::int64_t> counts(0);
     for (const TokenCount& word : words().entries()) {
-        const auto* at = reinterpret_cast<const std::uint8_t*>(word.token.data());
-        const std::uint8_t* const end = at + word.token.size() - (word.token.back() == kFinalMark ? 1 : 0);
-        while (at != end) counts[next_utf8(at)] += word.count;
+        const std::string_view token = word.token();
+        const auto* at = reinterpret_cast<const std::uint8_t*>(token.data());
+        const std::uint8_t* const end = at + token.size() - (token.back() == kFinalMark ? 1 : 0);
+        while (at != end) counts.at(next_utf8(at)) += word.count;
     }
-    counts[kSpacePoint] += std::exchange(counts[' '], 0);
+    counts.at(kSpacePoint) += std::exchange(counts.at(' '), 0);
     std::vector<CharacterCount> found;
-    for (std::size_t point = 1; point < kCodePoints; ++point)
-        if (counts[point] > 0) found.emplace_back(static_cast<char32_t>(point), counts[point]);
+    counts.for_each([&](char32_t point, std::int64_t count) {
+        if (point != 0 && count > 0) found.emplace_back(point, count);
+    });
     return found;
 }
 

@@ -16,6 +16,7 @@
 #include "sentencepiece/normalizer.h"
 #include "sentencepiece/trie.h"
 #include "text/batch.h"
+#include "text/byte_words.h"
 #include "text/count_table.h"
 
 namespace nmt_prep::sentencepiece {
@@ -90,6 +91,7 @@ class TrainingText {
     Normalizer normalizer_;
     Trie separate_;
     std::array<bool, 256> begins_separate_{};
+    std::vector<std::uint8_t> separate_starts_;  // these bytes
     std::string delimiter_;
     std::vector<CountTable> tables_;  // one per thread
     std::size_t lines_ = 0;
@@ -108,6 +110,15 @@ void for_each_word(std::string_view text, const TextRules& rules, const Visit& v
     }
     const bool grouped = rules.whitespace_only_pieces;
     std::size_t start = 0;
+    if (!grouped && !rules.whitespace_is_suffix) {
+        for_each_byte(text, ' ', [&](std::size_t at) {
+            if (at == 0) return;
+            visit(text.substr(start, at - start));
+            start = at;
+        });
+        visit(text.substr(start));
+        return;
+    }
     for (std::size_t at = 1; at < text.size(); ++at) {
         const bool space = text[at] == ' ', after_space = text[at - 1] == ' ';
         const bool begins =

@@ -69,8 +69,8 @@ void Trainer::read_alphabet(const CountTable& counts, const std::vector<std::str
     for (const std::string& token : reserved) characters.add_text(token);
     std::size_t since_poll = 0;
     for (const TokenCount& entry : counts.entries()) {
-        characters.add_text(entry.token);
-        since_poll += entry.token.size();
+        characters.add_text(entry.token());
+        since_poll += entry.token().size();
         if (since_poll >= kPollEvery) {
             poll();
             since_poll = 0;
@@ -84,7 +84,7 @@ void Trainer::read_alphabet(const CountTable& counts, const std::vector<std::str
 void Trainer::read_tokens(const CountTable& counts, const Poll& poll) {
     std::size_t size = 0, since_poll = 0;
     for (const TokenCount& entry : counts.entries())
-        for_each_symbol(entry.token, symbols_, [&](std::uint32_t) { ++size; });
+        for_each_symbol(entry.token(), symbols_, [&](std::uint32_t) { ++size; });
     if (size > kMaxSymbols)
         throw TrainingError("the distinct tokens have " + std::to_string(size) + " characters, more than the " +
                             std::to_string(kMaxSymbols) + " that training supports; sample less text");
@@ -92,10 +92,10 @@ void Trainer::read_tokens(const CountTable& counts, const Poll& poll) {
     tokens_.last = symbols_[U'_'];
     tokens_.text.reserve(size);
     for (const TokenCount& entry : counts.entries()) {
-        for_each_symbol(entry.token, symbols_, [&](std::uint32_t each) { tokens_.text.push_back(each); });
+        for_each_symbol(entry.token(), symbols_, [&](std::uint32_t each) { tokens_.text.push_back(each); });
         tokens_.ends.push_back(tokens_.text.size());
         counts_.push_back(entry.count);
-        since_poll += entry.token.size();
+        since_poll += entry.token().size();
         if (since_poll >= kPollEvery) {
             poll();
             since_poll = 0;

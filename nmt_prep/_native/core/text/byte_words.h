@@ -2,8 +2,10 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace nmt_prep {
 
@@ -15,6 +17,26 @@ inline std::uint64_t read_word(const std::uint8_t* at) {
     std::memcpy(&word, at, sizeof word);
     if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
     return word;
+}
+
+// Calls visit(place) for each place of a byte in a text, in ascending order.
+template <class Visit>
+void for_each_byte(std::string_view text, char byte, const Visit& visit) {
+    constexpr std::uint64_t kLow = eight_times(0x7F);
+    const std::uint64_t wanted = eight_times(static_cast<std::uint8_t>(byte));
+    std::size_t at = 0;
+    for (; text.size() - at >= 64; at += 64) {
+        std::uint64_t places = 0;  // a bit for each of 64 bytes
+        for (std::size_t i = 0; i < 8; ++i) {
+            const std::uint64_t others =
+                read_word(reinterpret_cast<const std::uint8_t*>(text.data()) + at + 8 * i) ^ wanted;
+            const std::uint64_t found = ~(((others & kLow) + kLow) | others | kLow);  // the high bits of zeros
+            places |= ((found >> 7) * 0x0102040810204080u >> 56) << (8 * i);
+        }
+        for (; places != 0; places &= places - 1) visit(at + static_cast<std::size_t>(std::countr_zero(places)));
+    }
+    for (; at < text.size(); ++at)
+        if (text[at] == byte) visit(at);
 }
 
 }  // namespace nmt_prep

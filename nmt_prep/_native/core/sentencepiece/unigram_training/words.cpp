@@ -7,12 +7,11 @@
 #include "sentencepiece/piece_rules.h"
 #include "sentencepiece/training_text.h"
 #include "text/errors.h"
+#include "text/point_table.h"
 #include "text/utf8.h"
 
 namespace nmt_prep::sentencepiece {
 namespace {
-
-constexpr std::size_t kPoints = 0x110000;
 
 // A word by its place among the symbols, with its first symbols as a key to sort by.
 struct Word {
@@ -23,14 +22,13 @@ struct Word {
 
 class Reader {
    public:
-    explicit Reader(const std::vector<char32_t>& covered) : symbol_of_(kPoints) {
-        alphabet_ = covered;
-        alphabet_.push_back(kUncoveredPoint);
-        std::ranges::sort(alphabet_);
-        const auto uncovered = std::ranges::lower_bound(alphabet_, kUncoveredPoint) - alphabet_.begin();
-        std::ranges::fill(symbol_of_, static_cast<std::uint32_t>(uncovered + 1));
-        for (std::size_t i = 0; i < alphabet_.size(); ++i) symbol_of_[alphabet_[i]] = static_cast<std::uint32_t>(i + 1);
-        symbol_of_[' '] = symbol_of_[kSpacePoint];
+    explicit Reader(const std::vector<char32_t>& covered)
+        : alphabet_(alphabet_of(covered)),
+          symbol_of_(static_cast<std::uint32_t>(std::ranges::lower_bound(alphabet_, kUncoveredPoint) -
+                                                alphabet_.begin() + 1)) {
+        for (std::size_t i = 0; i < alphabet_.size(); ++i)
+            symbol_of_.at(alphabet_[i]) = static_cast<std::uint32_t>(i + 1);
+        symbol_of_.at(' ') = symbol_of_[kSpacePoint];
         bits_ = static_cast<int>(std::bit_width(alphabet_.size()));
     }
 
@@ -38,8 +36,8 @@ class Reader {
         symbols_.reserve(static_cast<std::size_t>(table.characters()) + last.size());
         words_.reserve(table.entries().size());
         for (const TokenCount& entry : table.entries()) {
-            const bool is_final = entry.token.back() == kFinalMark;
-            words_.push_back(spell(entry.token.substr(0, entry.token.size() - (is_final ? 1 : 0)), entry.count));
+            const bool is_final = entry.token().back() == kFinalMark;
+            words_.push_back(spell(entry.token().substr(0, entry.token().size() - (is_final ? 1 : 0)), entry.count));
             words_.back().finals = is_final ? entry.count : 0;
         }
         const Word last_word = spell(last, 0);
@@ -50,6 +48,12 @@ class Reader {
     }
 
    private:
+    static std::vector<char32_t> alphabet_of(std::vector<char32_t> covered) {
+        covered.push_back(kUncoveredPoint);
+        std::ranges::sort(covered);
+        return covered;
+    }
+
     Word spell(std::string_view text, std::int64_t count) {
         Word word{0, static_cast<std::uint32_t>(symbols_.size()), 0, count, 0};
         const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
@@ -110,8 +114,8 @@ class Reader {
     }
 
     std::vector<char32_t> alphabet_;
-    std::vector<std::uint32_t> symbol_of_;  // by code point
-    int bits_;                              // of a symbol
+    PointTable<std::uint32_t> symbol_of_;
+    int bits_;  // of a symbol
     std::vector<std::uint32_t> symbols_;
     std::vector<Word> words_;
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,3 +169,12 @@ def test_custom_pattern() -> None:
         == Pretokenization.by_pattern(r"\w")
         != Pretokenization()
     )
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_short_and_long_tokens(threads: int) -> None:
+    tokens = [letter * size + "x" * (number % 50) for number in range(3000) for letter in "aé" for size in (1, 7, 8)]
+    tokens += [letter * size for size in range(1, 40) for letter in "ab中"] * 2
+    counts = TokenCounts()
+    counts.add([" ".join(tokens[start : start + 100]) for start in range(0, len(tokens), 100)], threads)
+    assert counts.to_dict() == Counter(tokens)

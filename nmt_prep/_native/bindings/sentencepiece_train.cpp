@@ -120,8 +120,8 @@ void bind_sentencepiece_training(nb::module_& module) {
         .def_prop_ro("too_long", &TrainingText::too_long)
         .def_prop_ro("training_memory", &TrainingText::training_memory)
         .def("covered", &covered, nb::arg("required"), nb::arg("coverage"))
-        .def("learn_bpe", &learn_bpe, nb::arg("options"), nb::arg("characters"), nb::arg("merges"),
-             nb::arg("threads"), nb::arg("progress"));
+        .def("learn_bpe", &learn_bpe, nb::arg("options"), nb::arg("characters"), nb::arg("merges"), nb::arg("threads"),
+             nb::arg("progress"));
 }
 
 }  // namespace nmt_prep

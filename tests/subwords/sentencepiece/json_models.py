@@ -35,7 +35,7 @@ def charsmap(rules: Mapping[str, str]) -> bytes:
     replacements = b""
     for left, right in rules.items():
         node = trie
-        for byte in left.encode():
+        for byte in left.encode(errors="surrogateescape"):
             node = node.setdefault(byte, {})
         node[0] = len(replacements)
         replacements += right.encode() + b"\0"

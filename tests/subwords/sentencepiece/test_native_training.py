@@ -1,85 +1,30 @@
 from __future__ import annotations
 
-import gzip
-import io
 import sys
-import tarfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sentencepiece
 from _nmt_prep_core import SentencePieceOptions, SentencePieceTrainingText
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_prep.columns import TextColumn, text_columns
+from nmt_prep.columns import TextColumn
 from nmt_prep.errors import MissingPackageError, TrainingError
-from nmt_prep.subwords.sentencepiece.native_training import library_reason, train_natively
-from nmt_prep.subwords.sentencepiece.process import LibraryError
+from nmt_prep.subwords.sentencepiece.native_training import library_reason
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference.sentencepiece_training import SPACE, Options, is_piece, learn_merges, words_of
-
-SETTINGS: dict[str, Any] = {
-    "num_threads": 16,
-    "shuffle_input_sentence": False,
-    "vocab_size": 40,
-    "model_type": "bpe",
-    "character_coverage": 0.9995,
-    "byte_fallback": False,
-    "normalization_rule_name": "nmt_nfkc",
-    "pad_id": 0,
-    "eos_id": 1,
-    "unk_id": 2,
-    "bos_id": 3,
-}
-LINES = [
-    "low lower lowest",
-    "newer new newest",
-    "a wide, wider world",
-    "low low 2021 12 (a) a-b aaaa abab",
-    "日本語 日本 日",
-]
-
-
-def by_library(lines: list[str], **options: Any) -> bytes | str:
-    """Returns the bytes of the model, or the library's message."""
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter([line.encode() for line in lines]),
-            model_writer=model,
-            minloglevel=3,
-            **{**SETTINGS, **options},
-        )
-    except RuntimeError as error:
-        return str(error)
-    return model.getvalue()
-
-
-def natively(lines: list[str], **options: Any) -> bytes | str:
-    try:
-        return train_natively(text_columns(lines), {**SETTINGS, **options}, None, None)
-    except LibraryError as error:
-        return str(error)
-
-
-def pieces(model: bytes | str) -> list[tuple[str, float]]:
-    assert isinstance(model, bytes), model
-    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    return [(processor.id_to_piece(i), processor.get_score(i)) for i in range(len(processor))]
-
-
-def same(lines: list[str], **options: Any) -> None:
-    """Asserts that both train the same bytes, or that both refuse."""
-    ours, theirs = natively(lines, **options), by_library(lines, **options)
-    if isinstance(theirs, bytes):
-        assert ours == theirs
-    else:
-        assert isinstance(ours, str)
-        assert ours in theirs or ours.split(" ")[0] in theirs
+from tests.subwords.sentencepiece.trainings import (
+    LINES,
+    OPTIONS,
+    RANDOM_OPTIONS,
+    SETTINGS,
+    corpus,
+    natively,
+    pieces,
+    same,
+)
 
 
 def test_pieces_and_scores() -> None:
@@ -107,39 +52,24 @@ def test_pairs_that_no_longer_occur_become_pieces_last() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"vocab_size": 500},
-        {"vocab_size": 500, "hard_vocab_limit": False},
-        {"vocab_size": 10},
-        {"vocab_size": 320, "byte_fallback": True},
-        {"vocab_size": 60, "split_digits": True},
-        {"vocab_size": 70, "split_by_number": False},
-        {"vocab_size": 70, "split_by_unicode_script": False},
-        {"vocab_size": 70, "split_by_whitespace": False},
-        {"vocab_size": 60, "treat_whitespace_as_suffix": True},
-        {"vocab_size": 60, "treat_whitespace_as_suffix": True, "split_by_whitespace": False},
-        {"vocab_size": 60, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
-        {"vocab_size": 60, "add_dummy_prefix": False},
-        {"vocab_size": 60, "max_sentencepiece_length": 3},
-        {"vocab_size": 60, "character_coverage": 0.98},
-        {"vocab_size": 60, "required_chars": "xyz日\0"},
-        {"vocab_size": 60, "control_symbols": "<a>,<b>", "user_defined_symbols": ["low", 'x"y,z', "new"]},
-        {"vocab_size": 60, "user_defined_symbols": ["a"]},
-        {"vocab_size": 60, "user_defined_symbols": ["a"], "required_chars": "a"},
-        {"vocab_size": 60, "pretokenization_delimiter": "ow"},
-        {"vocab_size": 60, "normalization_rule_name": "identity"},
-        {"vocab_size": 60, "normalization_rule_name": "nfkc_cf"},
+        *OPTIONS,
+        {"split_by_whitespace": False},
+        {"treat_whitespace_as_suffix": True},
+        {"treat_whitespace_as_suffix": True, "split_by_whitespace": False},
+        {"add_dummy_prefix": False},
+        {"user_defined_symbols": ["a"]},
+        {"user_defined_symbols": ["a"], "required_chars": "a"},
+        {"normalization_rule_name": "nfkc_cf"},
         {"vocab_size": 40, "input_sentence_size": 101},
-        {"vocab_size": 40, "max_sentence_length": 17},
         {"vocab_size": 40, "max_sentence_length": 10},
-        {"vocab_size": 60, "pad_id": -1, "unk_id": 0, "bos_id": 1, "eos_id": 2, "unk_surface": " ? "},
-        {"vocab_size": 60, "pad_id": 50},
-        {"vocab_size": 60, "unk_piece": "[UNK]", "bos_piece": "[BOS]", "seed_sentencepiece_size": 1000},
-        {"vocab_size": 60, "accept_language": ["en"], "self_test_sample_size": 3, "num_sub_iterations": 3},
+        {"pad_id": -1, "unk_id": 0, "bos_id": 1, "eos_id": 2, "unk_surface": " ? "},
+        {"pad_id": 50},
+        {"unk_piece": "[UNK]", "bos_piece": "[BOS]", "seed_sentencepiece_size": 1000},
+        {"accept_language": ["en"], "self_test_sample_size": 3, "num_sub_iterations": 3},
     ],
 )
 def test_same_file_as_the_library(options: dict[str, Any]) -> None:
-    same(LINES, **options)
+    same(LINES, **{"vocab_size": 60, **options})
 
 
 @pytest.mark.parametrize(
@@ -166,18 +96,11 @@ texts = st.lists(st.text(characters, max_size=12), max_size=6)
 library_options = st.fixed_dictionaries(
     {"vocab_size": st.integers(10, 60), "hard_vocab_limit": st.booleans()},
     optional={
-        **dict.fromkeys(
-            ("split_digits", "split_by_number", "split_by_unicode_script", "split_by_whitespace", "add_dummy_prefix"),
-            st.booleans(),
-        ),
-        **dict.fromkeys(
-            ("treat_whitespace_as_suffix", "allow_whitespace_only_pieces", "remove_extra_whitespaces"), st.booleans()
-        ),
-        "character_coverage": st.sampled_from([0.98, 0.999, 1.0]),
+        **RANDOM_OPTIONS,
+        **dict.fromkeys(("split_by_whitespace", "add_dummy_prefix", "treat_whitespace_as_suffix"), st.booleans()),
         "max_sentencepiece_length": st.integers(1, 5),
         "user_defined_symbols": st.lists(st.sampled_from(["ab", "aba", "é", "\u2581a", "b a"]), unique=True),
         "control_symbols": st.lists(st.sampled_from(["<s", "1"]), unique=True),
-        "required_chars": st.text(st.sampled_from("abxy日"), max_size=3),
         "pretokenization_delimiter": st.sampled_from(["", "ab", "\u2581"]),
         "normalization_rule_name": st.sampled_from(["nmt_nfkc", "identity", "nfkc_cf"]),
     },
@@ -199,25 +122,11 @@ def test_same_as_the_library_for_much_random_text(lines: list[str], options: dic
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [8000, 32_000])
-def test_same_file_for_corpora(shared: Path, size: int) -> None:
-    archives = sorted((shared / "corpora/wmt22-enzh").glob("training-*.tgz"))
-    multi30k = shared / "corpora/multi30k-ende/train.de.gz"
-    texts = {"de": [gzip.decompress(multi30k.read_bytes())]}
-    texts |= {side: list(members(archives, side)) for side in ("en", "zh")}
-    for parts in texts.values():
-        lines = [line for part in parts for line in part.decode().split("\n")]
-        same(lines, vocab_size=size)
-        same(lines, vocab_size=size, split_by_whitespace=False, hard_vocab_limit=False, byte_fallback=True)
-
-
-def members(archives: list[Path], side: str) -> Iterator[bytes]:
-    """Yields the content of the archives' files of a side."""
-    for path in archives:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                file = archive.extractfile(member)
-                if file is not None and member.name.removesuffix(".gz").endswith(f".{side}"):
-                    yield gzip.decompress(file.read()) if member.name.endswith(".gz") else file.read()
+@pytest.mark.parametrize("name", ["en", "zh", "de"])
+def test_same_file_for_a_corpus(shared: Path, name: str, size: int) -> None:
+    lines = corpus(shared, name)
+    same(lines, vocab_size=size)
+    same(lines, vocab_size=size, split_by_whitespace=False, hard_vocab_limit=False, byte_fallback=True)
 
 
 def script_of(character: str) -> str:

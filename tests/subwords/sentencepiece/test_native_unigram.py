@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import gzip
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,19 @@ from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece_training as rules_twin
 from tests.reference import sentencepiece_unigram_training as twin
 from tests.reference.sentencepiece_training import SPACE
-from tests.subwords.sentencepiece.test_native_training import LINES, SETTINGS, by_library, natively, pieces, same
+from tests.subwords.sentencepiece.trainings import (
+    LINES,
+    OPTIONS,
+    RANDOM_OPTIONS,
+    SETTINGS,
+    by_library,
+    corpus,
+    natively,
+    pieces,
+    same,
+)
 
 UNIGRAM: dict[str, Any] = {"model_type": "unigram"}
-CORPORA = Path(__file__).parents[4] / "shared" / "corpora"
 
 
 def test_pieces_and_scores() -> None:
@@ -39,21 +46,7 @@ def test_pieces_and_scores() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"vocab_size": 500},
-        {"vocab_size": 500, "hard_vocab_limit": False},
-        {"vocab_size": 10},
-        {"vocab_size": 320, "byte_fallback": True},
-        {"split_digits": True},
-        {"split_by_number": False, "split_by_unicode_script": False},
-        {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
-        {"max_sentencepiece_length": 3},
-        {"character_coverage": 0.98},
-        {"required_chars": "xyz日\0"},
-        {"control_symbols": "<a>,<b>", "user_defined_symbols": ["low", 'x"y,z', "new"]},
-        {"pretokenization_delimiter": "ow"},
-        {"normalization_rule_name": "identity"},
-        {"max_sentence_length": 17},
+        *OPTIONS,
         {"num_threads": 3, "num_sub_iterations": 1, "shrinking_factor": 0.6},
         {"seed_sentencepiece_size": 20},
         {"seed_sentencepiece_size": 0},
@@ -83,17 +76,12 @@ texts = st.lists(st.text(characters, max_size=25), max_size=8)
 library_options = st.fixed_dictionaries(
     {"vocab_size": st.integers(12, 40)},
     optional={
-        **dict.fromkeys(("split_digits", "split_by_number", "split_by_unicode_script"), st.booleans()),
-        **dict.fromkeys(("allow_whitespace_only_pieces", "remove_extra_whitespaces"), st.booleans()),
-        "character_coverage": st.sampled_from([0.98, 1.0]),
+        **RANDOM_OPTIONS,
         "max_sentencepiece_length": st.sampled_from([1, 2, 5, 40]),
         "num_threads": st.sampled_from([1, 2, 16]),
         "num_sub_iterations": st.integers(1, 3),
         "shrinking_factor": st.sampled_from([0.5, 0.7, 0.95]),
         "seed_sentencepiece_size": st.sampled_from([0, 15, 1000]),
-        "user_defined_symbols": st.lists(st.sampled_from(["ab", "aba", "é"]), unique=True),
-        "required_chars": st.text(st.sampled_from("abxy日"), max_size=3),
-        "normalization_rule_name": st.sampled_from(["nmt_nfkc", "identity"]),
     },
 )
 
@@ -111,26 +99,11 @@ def test_same_as_the_library_for_much_random_text(lines: list[str], options: dic
     same(lines, hard_vocab_limit=False, **UNIGRAM, **options)
 
 
-def read_corpus(name: str) -> list[str]:
-    """Returns the lines of a text, or skips the test."""
-    if not CORPORA.is_dir():
-        pytest.skip(f"needs the corpora of {CORPORA}")
-    if name == "m30k.de":
-        data = gzip.decompress((CORPORA / "multi30k-ende" / "train.de.gz").read_bytes())
-    else:
-        with tarfile.open(CORPORA / "wmt22-enzh" / "training-parallel-general-v22.tgz") as archive:
-            member = next(each for each in archive.getmembers() if each.name.endswith(f".{name}"))
-            file = archive.extractfile(member)
-            assert file is not None
-            data = file.read()
-    return data.decode().split("\n")[:-1]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["en", "zh", "m30k.de"])
+@pytest.mark.parametrize("name", ["en", "zh", "de"])
 @pytest.mark.parametrize("size", [8000, 16000])
-def test_same_file_for_a_corpus(name: str, size: int) -> None:
-    same(read_corpus(name), vocab_size=size, **UNIGRAM)
+def test_same_file_for_a_corpus(shared: Path, name: str, size: int) -> None:
+    same(corpus(shared, name), vocab_size=size, **UNIGRAM)
 
 
 def learn(

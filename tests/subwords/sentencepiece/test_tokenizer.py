@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from nmt_prep.subwords.sentencepiece.engine import LibraryModel
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED
+from tests.subwords.sentencepiece.json_models import charsmap
 from tests.subwords.sentencepiece.models import BPE, BYTES, CHAR, UNIGRAM, UNK, WORD, field, library, model_file
 
 WORDS = [
@@ -158,6 +160,32 @@ def test_other_kinds_are_encoded_by_the_library(kind: int, layout: str, caplog: 
         tokenizer.encode("a", dropout=0.1, seed=1)
     with pytest.raises(EncodeError, match="not in the vocabulary"):
         tokenizer.decode([99])
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ({"é": "e", "éa": "f", "b" * 300: "c", "日" * 300: "本"}, None),
+        ({"a" * size: "b" for size in range(1, 33)}, None),
+        ({"a" * size: "b" for size in range(1, 34)}, "its normalisation table has rules that split characters"),
+        ({"\udcc3": "e"}, "its normalisation table has rules that split characters"),
+        ({"é": "e", "aé\udcc3": "e"}, "its normalisation table has rules that split characters"),
+        ({"a\udca9": "e"}, "its normalisation table has rules that split characters"),
+        ({"a" * 1025: "b"}, "its normalisation table is too large"),
+    ],
+)
+def test_normalisation_tables_that_the_core_supports(rules: dict[str, str], reason: str | None) -> None:
+    assert SentencePieceTokenizer(model_file(WORDS, charsmap=charsmap(rules))).library_reason == reason
+
+
+def test_endless_normalisation_rules_are_left_to_the_library() -> None:
+    table = bytearray(charsmap({"a": "b"}))
+    header, root_children, byte = 4, 256, ord("a")
+    unit = root_children | byte
+    # The unit of "a" points back to the children of the root.
+    table[header + 4 * unit : header + 4 * unit + 4] = struct.pack("<I", (unit ^ root_children) << 10 | byte)
+    tokenizer = SentencePieceTokenizer(model_file(WORDS, charsmap=bytes(table)))
+    assert tokenizer.library_reason == "its normalisation table is too large"
 
 
 def test_test_sentences_of_a_model_decide_what_encodes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,10 @@
 #include <cstring>
 #include <set>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "sentencepiece/piece_rules.h"
 #include "text/errors.h"
 #include "text/parallel.h"
@@ -195,6 +199,13 @@ std::size_t TrainingText::delimited(std::uint8_t* text, std::size_t size) const 
         at += delimiter_.size();
     }
     return out;
+}
+
+void TrainingText::release() {
+    tables_.clear();
+#if defined(__GLIBC__)
+    malloc_trim(0);  // the words were in small pieces, which the large tables of training do not reuse
+#endif
 }
 
 std::size_t TrainingText::training_memory() const {

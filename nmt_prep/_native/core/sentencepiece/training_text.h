@@ -64,7 +64,7 @@ class TrainingText {
     std::size_t training_memory() const;
 
     // Frees the words.
-    void release() { tables_.clear(); }
+    void release();
 
     // Returns the characters of all words with their counts, in order of code points. Boundaries count as
     // kBoundaryPoint; NUL does not count.

@@ -14,7 +14,9 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
 constexpr unsigned kFirstBits = 10;
 
 // Returns up to eight bytes as a number, the first one lowest on little-endian processors.
-std::uint64_t short_word(const char* data, std::size_t size) {
+std::uint64_t short_word(std::string_view text) {
+    const char* const data = text.data();
+    const std::size_t size = text.size();
     std::uint64_t word = 0;
     if (size >= 4) {
         std::uint32_t first, last;
@@ -60,9 +62,9 @@ inline CountTable::Key CountTable::key_of(std::string_view token, bool padded) {
         second &= kMasks[size][1];
     } else if (size >= sizeof first) {
         std::memcpy(&first, token.data(), sizeof first);
-        second = short_word(token.data() + sizeof first, size - sizeof first);
+        second = short_word(token.substr(sizeof first));
     } else {
-        first = short_word(token.data(), size);
+        first = short_word(token);
     }
     const std::uint64_t hash = mix_bits(first ^ (size * kOdd[0]), second ^ kOdd[1]);
     return {first, second, static_cast<std::uint32_t>(hash >> 32)};

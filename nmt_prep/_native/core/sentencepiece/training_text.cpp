@@ -43,7 +43,7 @@ bool has_uncovered(const std::uint8_t* text, std::size_t size) {
 
 // Returns the place of a byte, or the size of the text.
 std::size_t find_byte(const std::uint8_t* text, std::size_t size, std::uint8_t byte) {
-    const void* const found = std::memchr(text, byte, size);
+    const void* const found = size == 0 ? nullptr : std::memchr(text, byte, size);
     return found == nullptr ? size : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - text);
 }
 

@@ -12,7 +12,7 @@ from _nmt_prep_core import block_facts
 
 @dataclass(frozen=True)
 class FileSteps:
-    """What the pass that digests a file notes of each step of it, so that later passes can divide and check it.
+    """Facts about each step of a file, collected while it is digested, so that later passes can divide and check it.
 
     Attributes:
         size: size of the file in bytes.

@@ -24,7 +24,6 @@ _BEGIN_OF_WORD_ID = 258
 _END_OF_WORD_ID = 259
 _CHARACTER_PADDING_ID = 260
 
-
 _NO_LIMIT = (1 << 63) - 1
 
 
@@ -57,9 +56,10 @@ def split_words(lines: tf.Tensor, max_length: int | None = None) -> Words:
 
 
 def _split(
-    text: bytes, sizes: npt.NDArray[np.int32], *, longest: int
+    text: bytes | npt.NDArray[np.object_], sizes: npt.NDArray[np.int32], *, longest: int
 ) -> tuple[bytes, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    return distinct_words(text, sizes, longest)
+    # Outside of a graph, which includes the debug mode of tf.data, TensorFlow passes an array with the bytes.
+    return distinct_words(text if isinstance(text, bytes) else text.item(), sizes, longest)
 
 
 def spell(words: tf.Tensor) -> tf.Tensor:
@@ -85,7 +85,7 @@ def spell(words: tf.Tensor) -> tf.Tensor:
 
 
 class Side(NamedTuple):
-    """How the lines of one side become ids.
+    """Encodes the lines of one side.
 
     Attributes:
         table: lookup table from words to ids.

@@ -1,8 +1,10 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "sentencepiece/bpe_trainer.h"
@@ -50,14 +52,17 @@ void add(TrainingText& text, const ByteArray& data, const Int64Array& offsets, s
     text.add(text_view(data, offsets), threads, poll);
 }
 
-// Returns code points and counts of the characters of a vocabulary, as `covered_characters`.
-auto covered(TrainingText& text, const std::vector<std::uint32_t>& required, float coverage) {
+// Returns code points and counts of the characters of a vocabulary, as `covered_characters`; nothing for a text without
+// characters. A text of separate pieces alone has the marks of their ends, and a vocabulary of no characters.
+std::optional<std::vector<std::pair<std::uint32_t, std::int64_t>>> covered(TrainingText& text,
+                                                                           const std::vector<std::uint32_t>& required,
+                                                                           float coverage) {
     std::vector<CharacterCount> found;
     {
         const nb::gil_scoped_release unlocked;
         found = text.characters();
-        if (!found.empty())
-            found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
+        if (found.empty()) return std::nullopt;
+        found = sentencepiece::covered_characters(found, {required.begin(), required.end()}, coverage);
     }
     std::vector<std::pair<std::uint32_t, std::int64_t>> characters;
     characters.reserve(found.size());

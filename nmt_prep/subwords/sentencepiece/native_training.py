@@ -98,7 +98,7 @@ def train_natively(
     if text.lines == text.too_long:
         raise LibraryError("sentences_.empty()")
     characters = text.covered([ord(character) for character in given["required_chars"]], given["character_coverage"])
-    if not characters:
+    if characters is None:
         raise LibraryError("all_chars_count is 0")
     size, fixed = given["vocab_size"], len(special) + len(characters)
     if fixed > size:

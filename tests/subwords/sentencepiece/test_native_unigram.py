@@ -125,7 +125,7 @@ def learn(
     )
     column = TextColumn.from_strings(lines)
     text.add(column.data, column.offsets, 2)
-    required = [(point, count) for point, count in text.covered([], 1.0) if chr(point) in covered]
+    required = [(point, count) for point, count in text.covered([], 1.0) or [] if chr(point) in covered]
     native = UnigramOptions(
         size=options.size,
         desired_size=options.desired_size,

@@ -42,7 +42,7 @@ Pair = tuple[str, str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=550, help="steps of training, for each text")
+    parser.add_argument("--steps", type=int, default=600, help="steps of training, for each text")
     parser.add_argument("--pairs", type=int, help="use only the first pairs of the training text")
     parser.add_argument("--test", type=int, help="use only the first pairs of the test set")
     parser.add_argument("--only", nargs="+", choices=("clean", "dirty", "light", "standard", "strict"))

@@ -98,7 +98,8 @@ def _write_all(
                 else:
                     output.write_chunks(buckets, row_length if layout == "packed" else 0)
                 output.close()
-        digests = sha256_of_each(files) if together else [output.digest for output in outputs]
+        with writing(paths[0]):
+            digests = sha256_of_each(files) if together else [output.digest for output in outputs]
     return [output.info(path, digest) for output, path, digest in zip(outputs, paths, digests, strict=True)]
 
 

@@ -103,7 +103,9 @@ library_options = st.fixed_dictionaries(
         **RANDOM_OPTIONS,
         **dict.fromkeys(("split_by_whitespace", "add_dummy_prefix", "treat_whitespace_as_suffix"), st.booleans()),
         "max_sentencepiece_length": st.integers(1, 5),
-        "user_defined_symbols": st.lists(st.sampled_from(["ab", "aba", "é", "\u2581a", "\u2581aa", "b a"]), unique=True),
+        "user_defined_symbols": st.lists(
+            st.sampled_from(["ab", "aba", "é", "\u2581a", "\u2581aa", "b a"]), unique=True
+        ),
         "control_symbols": st.lists(st.sampled_from(["<s", "1"]), unique=True),
         "pretokenization_delimiter": st.sampled_from(["", "ab", "\u2581"]),
         "normalization_rule_name": st.sampled_from(["nmt_nfkc", "identity", "nfkc_cf"]),

@@ -1,13 +1,10 @@
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,11 +12,8 @@
 #include "align/cells.h"
 #include "align/expect.h"
 #include "align/links.h"
-#include "align/piece_links.h"
 #include "align/score.h"
-#include "align/text.h"
-#include "align/vocabulary.h"
-#include "align/words.h"
+#include "arrays.h"
 #include "text.h"
 
 namespace nb = nanobind;
@@ -33,130 +27,8 @@ using Counts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::
 using Grid = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 static_assert(sizeof(align::Cell) == 12 && sizeof(align::Link) == 2 * sizeof(std::int32_t));
 
-template <class T>
-NumpyArray<T> copied(const std::vector<T>& values) {
-    auto copy = std::make_unique_for_overwrite<T[]>(values.size());
-    std::ranges::copy(values, copy.get());
-    return own_by_numpy(std::move(copy), values.size());
-}
-
-// The values of a vector without a copy.
-template <class T>
-NumpyArray<T> moved(std::vector<T>&& values) {
-    auto held = std::make_unique<std::vector<T>>(std::move(values));
-    T* const data = held->data();
-    const std::size_t size = held->size();
-    nb::capsule owner(held.release(), [](void* vector) noexcept { delete static_cast<std::vector<T>*>(vector); });
-    return NumpyArray<T>(data, {size}, owner);
-}
-
 void require(bool good, const char* message) {
     if (!good) throw nb::value_error(message);
-}
-
-// Returns hashes of words and stems, counts, and the number of words of each line.
-auto count_words(const ByteArray& data, const Int64Array& offsets, bool spaces, unsigned stem, std::size_t threads) {
-    const TextView text = text_view(data, offsets);
-    std::vector<align::WordCount> words;
-    auto sizes = std::make_unique_for_overwrite<std::int64_t[]>(text.lines);
-    {
-        const nb::gil_scoped_release unlocked;
-        words = align::count_words(text, {spaces, stem}, sizes.get(), threads);
-    }
-    auto wholes = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
-    auto stems = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
-    auto counts = std::make_unique_for_overwrite<std::int64_t[]>(words.size());
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        wholes[i] = words[i].whole;
-        stems[i] = words[i].stem;
-        counts[i] = words[i].count;
-    }
-    return std::tuple(own_by_numpy(std::move(wholes), words.size()), own_by_numpy(std::move(stems), words.size()),
-                      own_by_numpy(std::move(counts), words.size()), own_by_numpy(std::move(sizes), text.lines));
-}
-
-// Returns the first and last bytes of words within their lines, and the offsets of the words of each line.
-auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
-    const TextView text = text_view(data, offsets);
-    std::vector<std::int32_t> begins;
-    std::vector<std::int32_t> ends;
-    std::vector<std::int64_t> words{0};
-    {
-        const nb::gil_scoped_release unlocked;
-        align::WordSplitter splitter({spaces, 0});
-        for (std::size_t line = 0; line < text.lines; ++line) {
-            check_utf8(text, line);
-            for (const align::Word& word : splitter.split(text.line(line), text.line(line + 1))) {
-                begins.push_back(static_cast<std::int32_t>(word.begin));
-                ends.push_back(static_cast<std::int32_t>(word.end));
-            }
-            words.push_back(static_cast<std::int64_t>(begins.size()));
-        }
-    }
-    return std::tuple(copied(begins), copied(ends), copied(words));
-}
-
-// Returns both columns of lines, and the first line with another number of columns and that number, or the number of
-// lines and 2.
-auto split_columns(const ByteArray& data, const Int64Array& starts, const Int64Array& ends, const std::string& mark) {
-    require(starts.size() == ends.size() && !mark.empty(), "there must be an end for each start, and a mark");
-    for (std::size_t i = 0; i < starts.size(); ++i)
-        require(starts.data()[i] >= 0 && starts.data()[i] <= ends.data()[i] &&
-                    std::cmp_less_equal(ends.data()[i], data.size()),
-                "a line is outside of the data");
-    align::OwnedText source;
-    align::OwnedText target;
-    std::optional<align::UnevenLine> uneven;
-    {
-        const nb::gil_scoped_release unlocked;
-        uneven = align::split_columns({data.data(), starts.data(), ends.data(), starts.size()}, mark, source, target);
-    }
-    const align::UnevenLine wrong = uneven.value_or(align::UnevenLine{starts.size(), 2});
-    return std::tuple(moved(std::move(source.data)), moved(std::move(source.offsets)), moved(std::move(target.data)),
-                      moved(std::move(target.offsets)), wrong.line, wrong.columns);
-}
-
-// Returns the text of the links of each pair, and its offsets.
-auto link_lines(const Int32Array& links, const Int64Array& offsets, const std::string& end, std::size_t threads) {
-    require(links.size() % 2 == 0 && offsets.size() > 0, "links have two words each, and pairs have offsets");
-    check_rows(offsets.data(), offsets.size(), links.size() / 2);
-    align::OwnedText text;
-    {
-        const nb::gil_scoped_release unlocked;
-        text = align::link_lines({links.data(), offsets.data(), offsets.size() - 1}, end, threads);
-    }
-    return std::tuple(moved(std::move(text.data)), moved(std::move(text.offsets)));
-}
-
-using SpanArrays = std::tuple<Int32Array, Int32Array, Int64Array>;  // begins, ends, offsets of lines
-
-align::Stretches stretches(const SpanArrays& arrays) {
-    const auto& [begins, ends, offsets] = arrays;
-    return {{begins.data(), begins.size()}, {ends.data(), ends.size()}, {offsets.data(), offsets.size()}};
-}
-
-// Returns the numbers of linked pieces, in pairs, and the offsets of the links of each line.
-auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanArrays& source_words,
-                 const SpanArrays& target_words, const SpanArrays& source_pieces, const SpanArrays& target_pieces) {
-    align::OwnedLinks found;
-    {
-        const nb::gil_scoped_release unlocked;
-        found = align::piece_links({{links.data(), links.size()}, {offsets.data(), offsets.size()}},
-                                   {stretches(source_words), stretches(target_words)},
-                                   {stretches(source_pieces), stretches(target_pieces)});
-    }
-    return std::tuple(copied(found.links), copied(found.offsets));
-}
-
-auto encode_words(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets, bool spaces,
-                  unsigned stem, std::size_t threads) {
-    const TextView text = text_view(data, offsets);
-    align::EncodedLines lines;
-    {
-        const nb::gil_scoped_release unlocked;
-        lines = align::encode_words(text, {spaces, stem}, vocabulary, threads);
-    }
-    return std::tuple(moved(std::move(lines.numbers)), moved(std::move(lines.offsets)));
 }
 
 // The four arrays of pairs of lines, checked.
@@ -194,7 +66,8 @@ struct HeldPairs {
 using CellArrays = std::tuple<NumpyArray<std::int64_t>, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>>;
 
 CellArrays cell_arrays(align::CellCounts&& cells) {
-    return {moved(std::move(cells.offsets)), moved(std::move(cells.targets)), moved(std::move(cells.counts))};
+    return {own_by_numpy(std::move(cells.offsets)), own_by_numpy(std::move(cells.targets)),
+            own_by_numpy(std::move(cells.counts))};
 }
 
 align::CellRows cells_of(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts) {
@@ -230,7 +103,13 @@ CellArrays add_cells(const Int64Array& offsets, const Int32Array& targets, const
 
 CellArrays prune_cells(const Int64Array& offsets, const Int32Array& targets, const Int64Array& counts,
                        std::int64_t least) {
-    return cell_arrays(align::prune_cells(cells_of(offsets, targets, counts), least));
+    const align::CellRows cells = cells_of(offsets, targets, counts);
+    align::CellCounts kept;
+    {
+        const nb::gil_scoped_release unlocked;
+        kept = align::prune_cells(cells, least);
+    }
+    return cell_arrays(std::move(kept));
 }
 
 align::Table* new_table(const Int64Array& offsets, const Int32Array& targets, std::size_t threads) {
@@ -260,7 +139,8 @@ auto reduced(const align::Table& table, const Int64Array& counts, std::int64_t l
         const nb::gil_scoped_release unlocked;
         result = std::make_unique<align::Table::Reduced>(table.reduced(counts.data(), least, others.data(), threads));
     }
-    return std::tuple(std::move(result->table), moved(std::move(result->counts)), moved(std::move(result->others)));
+    return std::tuple(std::move(result->table), own_by_numpy(std::move(result->counts)),
+                      own_by_numpy(std::move(result->others)));
 }
 
 // Throws ValueError unless the target words of a table are below the size of their vocabulary.
@@ -320,8 +200,8 @@ auto expect(const Aligner& aligner, const HeldPairs& pairs, bool jumps, const Co
         align::expect(pairs.view(), aligner.parameters(threads),
                       jumps ? align::Step::kByJumps : align::Step::kNearDiagonal, expected, threads, poll);
     }
-    return std::tuple(copied(std::vector(expected.forward.begin(), expected.forward.end())),
-                      copied(std::vector(expected.backward.begin(), expected.backward.end())));
+    return std::tuple(own_by_numpy(std::vector(expected.forward.begin(), expected.forward.end())),
+                      own_by_numpy(std::vector(expected.backward.begin(), expected.backward.end())));
 }
 
 // Returns links as numbers of source and target words in turn, their offsets, and the number of pairs too long.
@@ -340,7 +220,8 @@ auto link(const Aligner& aligner, const HeldPairs& pairs, unsigned how, std::siz
         links[2 * i] = result.links[i].source;
         links[2 * i + 1] = result.links[i].target;
     }
-    return std::tuple(own_by_numpy(std::move(links), 2 * result.links.size()), copied(result.offsets), result.too_long);
+    return std::tuple(own_by_numpy(std::move(links), 2 * result.links.size()), own_by_numpy(std::move(result.offsets)),
+                      result.too_long);
 }
 
 // Counts of the slots of a table, and their totals.
@@ -382,7 +263,7 @@ auto symmetrize(const Grid& forward, const Grid& backward, unsigned how) {
     std::vector<std::uint8_t> links(forward.data(), forward.data() + forward.size());
     const std::vector<std::uint8_t> other(backward.data(), backward.data() + backward.size());
     align::symmetrize(links, other, forward.shape(0), forward.shape(1), static_cast<align::Symmetrization>(how));
-    return copied(links);
+    return own_by_numpy(std::move(links));
 }
 
 }  // namespace
@@ -392,18 +273,6 @@ void bind_align(nb::module_& module) {
     module.attr("ALIGN_JUMPS") = nb::int_(align::kJumps);
     module.attr("ALIGN_MOST_WORDS") = nb::int_(align::kMostWords);
     module.attr("ALIGN_MOST_CELLS") = nb::int_(align::kMostCells);
-    module.def("count_words", count_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
-               nb::arg("threads"));
-    module.def("word_spans", word_spans, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"));
-    module.def("split_columns", split_columns, nb::arg("data"), nb::arg("starts"), nb::arg("ends"), nb::arg("mark"));
-    module.def("link_lines", link_lines, nb::arg("links"), nb::arg("offsets"), nb::arg("end"), nb::arg("threads"));
-    module.def("piece_links", link_pieces, nb::arg("links"), nb::arg("offsets"), nb::arg("source_words"),
-               nb::arg("target_words"), nb::arg("source_pieces"), nb::arg("target_pieces"));
-    nb::class_<align::Vocabulary>(module, "WordNumbers")
-        .def("__init__", [](align::Vocabulary* self,
-                            const UInt64Array& hashes) { new (self) align::Vocabulary(hashes.data(), hashes.size()); })
-        .def("encode", encode_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
-             nb::arg("threads"));
     nb::class_<HeldPairs>(module, "NumberedPairs")
         .def(nb::init<Int32Array, Int64Array, Int32Array, Int64Array>(), nb::arg("source"), nb::arg("source_offsets"),
              nb::arg("target"), nb::arg("target_offsets"))
@@ -416,7 +285,7 @@ void bind_align(nb::module_& module) {
         .def(nb::new_(&new_table), nb::arg("offsets"), nb::arg("targets"), nb::arg("threads") = 1)
         .def("copy", [](const align::Table& table) { return new align::Table(table); })
         .def_static("restored", &restored_table, nb::arg("first"), nb::arg("slots"))
-        .def("first", [](const align::Table& table) { return copied(table.first()); })
+        .def("first", [](const align::Table& table) { return own_by_numpy(std::vector(table.first())); })
         .def("slots",
              [](const align::Table& table) {
                  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(table.slots().data());
@@ -443,7 +312,7 @@ void bind_align(nb::module_& module) {
                     const nb::gil_scoped_release unlocked;
                     placed = table.placed(rows, threads);
                 }
-                return moved(std::move(placed));
+                return own_by_numpy(std::move(placed));
             },
             nb::arg("offsets"), nb::arg("targets"), nb::arg("counts"), nb::arg("threads") = 1)
         .def("reduced", reduced, nb::arg("counts"), nb::arg("least"), nb::arg("others"), nb::arg("threads"))

@@ -19,7 +19,7 @@ auto selected(const Int32Array& values, const Int64Array& offsets, const Int64Ar
         nb::gil_scoped_release unlocked;
         rows = select_rows(column(values, offsets), {numbers.data(), numbers.size()}, longest);
     }
-    return std::tuple(to_numpy(std::move(rows.values), rows.size), to_numpy(std::move(rows.offsets)));
+    return std::tuple(own_by_numpy(std::move(rows.values), rows.size), own_by_numpy(std::move(rows.offsets)));
 }
 
 void padded(const Int32Array& values, const Int64Array& offsets, const Int64Array& row_pairs, int cells,

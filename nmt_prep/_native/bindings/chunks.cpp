@@ -25,8 +25,8 @@ void check_row_length(std::int32_t length) {
 using Packing = std::vector<std::int32_t> (*)(std::span<const std::int32_t>, std::span<const std::int32_t>,
                                               std::int32_t);
 
-Result<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int32Array& targets, std::int32_t length,
-                          std::int32_t longest) {
+NumpyArray<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int32Array& targets,
+                              std::int32_t length, std::int32_t longest) {
     if (sources.size() != targets.size()) throw std::invalid_argument("the sides have different numbers of pairs");
     std::vector<std::int32_t> rows;
     {
@@ -39,15 +39,15 @@ Result<std::int32_t> pack(Packing packing, const Int32Array& sources, const Int3
         }
         rows = packing({sources.data(), sources.size()}, {targets.data(), targets.size()}, length);
     }
-    return to_numpy(std::move(rows));
+    return own_by_numpy(std::move(rows));
 }
 
-Result<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+NumpyArray<std::int32_t> pack_best_fit_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
     check_row_length(length);
     return pack(&pack_best_fit, sources, targets, length, std::numeric_limits<std::int32_t>::max());
 }
 
-Result<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
+NumpyArray<std::int32_t> pack_rounds_of(const Int32Array& sources, const Int32Array& targets, std::int32_t length) {
     if (length < 1 || length > kLongestRound) throw std::invalid_argument("rows are 1 to 2**24 ids long");
     return pack(&pack_rounds, sources, targets, length, length);
 }
@@ -60,7 +60,7 @@ auto take(ChunkWriter& writer) {
     for (const auto& block : writer.blocks()) blocks.insert(blocks.end(), block.begin(), block.end());
     for (const IndexedPair& pair : writer.pairs()) pairs.insert(pairs.end(), pair.begin(), pair.end());
     writer.clear();
-    return std::tuple(to_numpy(std::move(frames)), to_numpy(std::move(blocks)), to_numpy(std::move(pairs)));
+    return std::tuple(own_by_numpy(std::move(frames)), own_by_numpy(std::move(blocks)), own_by_numpy(std::move(pairs)));
 }
 
 auto parse(const ByteArray& data, std::size_t max_records) {
@@ -69,10 +69,10 @@ auto parse(const ByteArray& data, std::size_t max_records) {
         nb::gil_scoped_release unlocked;
         chunks = parse_chunks({data.data(), data.size()}, max_records);
     }
-    return std::tuple(to_numpy(std::move(chunks.inputs)), to_numpy(std::move(chunks.input_offsets)),
-                      to_numpy(std::move(chunks.targets)), to_numpy(std::move(chunks.target_offsets)),
-                      to_numpy(std::move(chunks.corpora)), to_numpy(std::move(chunks.row_pairs)), chunks.records,
-                      chunks.consumed, chunks.error);
+    return std::tuple(own_by_numpy(std::move(chunks.inputs)), own_by_numpy(std::move(chunks.input_offsets)),
+                      own_by_numpy(std::move(chunks.targets)), own_by_numpy(std::move(chunks.target_offsets)),
+                      own_by_numpy(std::move(chunks.corpora)), own_by_numpy(std::move(chunks.row_pairs)),
+                      chunks.records, chunks.consumed, chunks.error);
 }
 
 }  // namespace

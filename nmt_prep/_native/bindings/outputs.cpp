@@ -26,7 +26,7 @@ auto lines_of(const PieceTable& table, const Int32Array& values, const Int64Arra
         const std::array columns{PieceColumn{table, column(values, offsets), last}};
         text = piece_lines(columns, &bounds);
     }
-    return std::tuple(to_numpy(std::move(text.data), text.size), to_numpy(std::move(bounds)));
+    return std::tuple(own_by_numpy(std::move(text.data), text.size), own_by_numpy(std::move(bounds)));
 }
 
 using ColumnArrays = std::tuple<const PieceTable*, Int32Array, Int64Array, std::int32_t>;
@@ -41,7 +41,7 @@ auto table_of(const std::vector<ColumnArrays>& columns) {
             parts.push_back({*table, column(values, offsets), last});
         text = piece_lines(parts);
     }
-    return to_numpy(std::move(text.data), text.size);
+    return own_by_numpy(std::move(text.data), text.size);
 }
 
 auto joined(const Int32Array& sources, const Int64Array& source_offsets, const Int32Array& targets,
@@ -53,7 +53,7 @@ auto joined(const Int32Array& sources, const Int64Array& source_offsets, const I
         rows = join_pairs(column(sources, source_offsets), column(targets, target_offsets),
                           {parts.data(), parts.size()}, source_last, target_last);
     }
-    return std::tuple(to_numpy(std::move(rows.values), rows.size), to_numpy(std::move(rows.offsets)));
+    return std::tuple(own_by_numpy(std::move(rows.values), rows.size), own_by_numpy(std::move(rows.offsets)));
 }
 
 }  // namespace

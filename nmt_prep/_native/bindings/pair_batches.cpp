@@ -21,8 +21,8 @@ auto split(const nb::bytes& text, const Int32Array& sizes, std::int64_t longest)
         nb::gil_scoped_release unlocked;
         found = distinct_words(content, {sizes.data(), sizes.size()}, longest);
     }
-    return std::tuple(nb::bytes(found.words.data(), found.words.size()), to_numpy(std::move(found.numbers)),
-                      to_numpy(std::move(found.lengths)));
+    return std::tuple(nb::bytes(found.words.data(), found.words.size()), own_by_numpy(std::move(found.numbers)),
+                      own_by_numpy(std::move(found.lengths)));
 }
 
 auto aligned(AlignedIds ids) {
@@ -33,7 +33,7 @@ auto aligned(AlignedIds ids) {
 auto arrays(PaddedBatches batches) {
     return std::tuple(aligned(std::move(batches.source)), aligned(std::move(batches.target_input)),
                       aligned(std::move(batches.target_output)), aligned(std::move(batches.source_lengths)),
-                      aligned(std::move(batches.target_lengths)), to_numpy(std::move(batches.places)));
+                      aligned(std::move(batches.target_lengths)), own_by_numpy(std::move(batches.places)));
 }
 
 auto add(PairBatches& self, const Int32Array& source, const Int64Array& source_lengths, const Int32Array& target,

@@ -37,8 +37,8 @@ std::uint32_t checksum(const ByteArray& data, bool portable) {
     return (portable ? crc32c_portable : crc32c)(data.data(), data.size());
 }
 
-Result<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first,
-                                       std::int64_t count) {
+NumpyArray<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t rows, std::int64_t first,
+                                           std::int64_t count) {
     const Permutation shuffle = permutation(keys, rows);
     if (first < 0 || count < 0 || first > rows - count) throw std::invalid_argument("rows outside the split");
     auto positions = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count));
@@ -46,10 +46,10 @@ Result<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t row
         nb::gil_scoped_release unlocked;
         for (std::int64_t i = 0; i < count; ++i) positions[static_cast<std::size_t>(i)] = shuffle.position(first + i);
     }
-    return to_numpy(std::move(positions), static_cast<std::size_t>(count));
+    return own_by_numpy(std::move(positions), static_cast<std::size_t>(count));
 }
 
-Result<std::int64_t> shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int64Array& positions) {
+NumpyArray<std::int64_t> shuffle_rows_at(const UInt64Array& keys, std::int64_t rows, const Int64Array& positions) {
     const Permutation shuffle = permutation(keys, rows);
     auto found = std::make_unique_for_overwrite<std::int64_t[]>(positions.size());
     {
@@ -60,7 +60,7 @@ Result<std::int64_t> shuffle_rows_at(const UInt64Array& keys, std::int64_t rows,
             found[i] = shuffle.row_at(position);
         }
     }
-    return to_numpy(std::move(found), positions.size());
+    return own_by_numpy(std::move(found), positions.size());
 }
 
 auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Array& before, const Int32Array& after) {
@@ -69,7 +69,7 @@ auto framed(const Int32Array& values, const Int64Array& offsets, const Int32Arra
         nb::gil_scoped_release unlocked;
         rows = frame_rows(column(values, offsets), {before.data(), before.size()}, {after.data(), after.size()});
     }
-    return std::tuple(to_numpy(std::move(rows.values), rows.size), to_numpy(std::move(rows.offsets)));
+    return std::tuple(own_by_numpy(std::move(rows.values), rows.size), own_by_numpy(std::move(rows.offsets)));
 }
 
 using WritableCounts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -86,9 +86,9 @@ auto parse(const ByteArray& data, std::size_t max_records) {
         nb::gil_scoped_release unlocked;
         pairs = parse_pairs({data.data(), data.size()}, max_records);
     }
-    return std::tuple(to_numpy(std::move(pairs.inputs)), to_numpy(std::move(pairs.input_offsets)),
-                      to_numpy(std::move(pairs.targets)), to_numpy(std::move(pairs.target_offsets)), pairs.consumed,
-                      pairs.error);
+    return std::tuple(own_by_numpy(std::move(pairs.inputs)), own_by_numpy(std::move(pairs.input_offsets)),
+                      own_by_numpy(std::move(pairs.targets)), own_by_numpy(std::move(pairs.target_offsets)),
+                      pairs.consumed, pairs.error);
 }
 
 void add_pairs(SpillBuffer& buffer, std::int64_t first_row, const Int32Array& inputs, const Int64Array& input_offsets,
@@ -106,7 +106,7 @@ void add_text(SpillBuffer& buffer, std::int64_t first_row, const ByteArray& inpu
     buffer.add(first_row, view(inputs, input_offsets), view(targets, target_offsets), corpus);
 }
 
-Result<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
+NumpyArray<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
     if (out.size() < buffer.bytes()) throw std::invalid_argument("the output is smaller than the buffer's content");
     std::vector<std::int64_t> flat;
     {
@@ -115,7 +115,7 @@ Result<std::int64_t> drain(SpillBuffer& buffer, const WritableBytes& out) {
             flat.insert(flat.end(), {segment.bucket, segment.offset, segment.bytes});
         }
     }
-    return to_numpy(std::move(flat));
+    return own_by_numpy(std::move(flat));
 }
 
 std::size_t copy_frames(HeldBucket& held, const WritableBytes& out) {
@@ -131,15 +131,15 @@ Payload payload(std::string_view name) {
     throw std::invalid_argument("a payload is example, ids or text");
 }
 
-Result<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& input_offsets, const Int32Array& targets,
-                             const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
+NumpyArray<std::uint8_t> ordered(const Int32Array& inputs, const Int64Array& input_offsets, const Int32Array& targets,
+                                 const Int64Array& target_offsets, const Int32Array& corpora, std::string_view name) {
     OwnedBytes records;
     {
         nb::gil_scoped_release unlocked;
         records = ordered_records(column(inputs, input_offsets), column(targets, target_offsets),
                                   {corpora.data(), corpora.size()}, payload(name));
     }
-    return to_numpy(std::move(records.data), records.size);
+    return own_by_numpy(std::move(records.data), records.size);
 }
 
 // Returns the text of the pairs from `first` on, up to the pair with which both sides reach `bytes`: the UTF-8 of each
@@ -172,10 +172,10 @@ auto text(const HeldBucket& held, std::size_t first, std::size_t bytes) {
         }
     }
     const auto size = [&](std::size_t side) { return static_cast<std::size_t>(offsets[side].back()); };
-    auto sources = to_numpy(std::move(data[0]), size(0));
-    auto targets = to_numpy(std::move(data[1]), size(1));
-    return std::tuple(std::move(sources), to_numpy(std::move(offsets[0])), std::move(targets),
-                      to_numpy(std::move(offsets[1])), to_numpy(std::move(corpora)));
+    auto sources = own_by_numpy(std::move(data[0]), size(0));
+    auto targets = own_by_numpy(std::move(data[1]), size(1));
+    return std::tuple(std::move(sources), own_by_numpy(std::move(offsets[0])), std::move(targets),
+                      own_by_numpy(std::move(offsets[1])), own_by_numpy(std::move(corpora)));
 }
 
 // Returns the bytes of each framed record, and the three index values of each pair.
@@ -192,7 +192,7 @@ auto index(const HeldBucket& held) {
             for (const std::uint16_t value : indexed(info)) pairs.push_back(value);
         }
     }
-    return std::tuple(to_numpy(std::move(bytes)), to_numpy(std::move(pairs)));
+    return std::tuple(own_by_numpy(std::move(bytes)), own_by_numpy(std::move(pairs)));
 }
 
 void bind_spill(nb::module_& module) {

@@ -12,13 +12,6 @@ namespace nb = nanobind;
 namespace nmt_prep {
 namespace {
 
-template <class T>
-NumpyArray<T> to_numpy(const std::vector<T>& values) {
-    auto copy = std::make_unique_for_overwrite<T[]>(values.size());
-    std::ranges::copy(values, copy.get());
-    return own_by_numpy(std::move(copy), values.size());
-}
-
 void make_index(clean::SegmentIndex* self, const ByteArray& first, const Int64Array& first_offsets,
                 const ByteArray& second, const Int64Array& second_offsets, double coverage) {
     const TextView one = text_view(first, first_offsets);
@@ -44,8 +37,8 @@ auto search(const clean::SegmentIndex& index, const ByteArray& source, const Int
         found[i] = matches.found[i].segment;
         kinds[i] = static_cast<std::uint8_t>(matches.found[i].kind);
     }
-    return std::tuple(to_numpy(matches.closest), to_numpy(matches.kinds), to_numpy(matches.shares),
-                      own_by_numpy(std::move(found), matches.found.size()),
+    return std::tuple(own_by_numpy(std::move(matches.closest)), own_by_numpy(std::move(matches.kinds)),
+                      own_by_numpy(std::move(matches.shares)), own_by_numpy(std::move(found), matches.found.size()),
                       own_by_numpy(std::move(kinds), matches.found.size()));
 }
 

@@ -12,22 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.h"
 #include "bindings.h"
 #include "text/batch.h"
 #include "text/count_table.h"
 #include "text/errors.h"
 
 namespace nmt_prep {
-
-template <class T>
-using NumpyArray = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>;
-
-// Transfers an array to NumPy.
-template <class T, class Deleter>
-NumpyArray<T> own_by_numpy(std::unique_ptr<T[], Deleter> values, std::size_t size) {
-    nanobind::capsule owner(values.get(), [](void* held) noexcept { Deleter()(static_cast<T*>(held)); });
-    return NumpyArray<T>(values.release(), {size}, owner);
-}
 
 // Returns (values, offsets) as in columns.Ragged.
 inline auto ragged_arrays(RaggedIds rows) {

@@ -1,0 +1,153 @@
+// Bindings of the text of word alignment: words, columns of lines, links as text and of pieces.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "align/piece_links.h"
+#include "align/text.h"
+#include "align/vocabulary.h"
+#include "align/words.h"
+#include "arrays.h"
+#include "text.h"
+
+namespace nb = nanobind;
+
+namespace nmt_prep {
+namespace {
+
+using UInt64Array = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void require(bool good, const char* message) {
+    if (!good) throw nb::value_error(message);
+}
+
+// Returns hashes of words and stems, counts, and the number of words of each line.
+auto count_words(const ByteArray& data, const Int64Array& offsets, bool spaces, unsigned stem, std::size_t threads) {
+    const TextView text = text_view(data, offsets);
+    std::vector<align::WordCount> words;
+    auto sizes = std::make_unique_for_overwrite<std::int64_t[]>(text.lines);
+    {
+        const nb::gil_scoped_release unlocked;
+        words = align::count_words(text, {spaces, stem}, sizes.get(), threads);
+    }
+    auto wholes = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
+    auto stems = std::make_unique_for_overwrite<std::uint64_t[]>(words.size());
+    auto counts = std::make_unique_for_overwrite<std::int64_t[]>(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        wholes[i] = words[i].whole;
+        stems[i] = words[i].stem;
+        counts[i] = words[i].count;
+    }
+    return std::tuple(own_by_numpy(std::move(wholes), words.size()), own_by_numpy(std::move(stems), words.size()),
+                      own_by_numpy(std::move(counts), words.size()), own_by_numpy(std::move(sizes), text.lines));
+}
+
+// Returns the first and last bytes of words within their lines, and the offsets of the words of each line.
+auto word_spans(const ByteArray& data, const Int64Array& offsets, bool spaces) {
+    const TextView text = text_view(data, offsets);
+    std::vector<std::int32_t> begins;
+    std::vector<std::int32_t> ends;
+    std::vector<std::int64_t> words{0};
+    {
+        const nb::gil_scoped_release unlocked;
+        align::WordSplitter splitter({spaces, 0});
+        for (std::size_t line = 0; line < text.lines; ++line) {
+            check_utf8(text, line);
+            for (const align::Word& word : splitter.split(text.line(line), text.line(line + 1))) {
+                begins.push_back(static_cast<std::int32_t>(word.begin));
+                ends.push_back(static_cast<std::int32_t>(word.end));
+            }
+            words.push_back(static_cast<std::int64_t>(begins.size()));
+        }
+    }
+    return std::tuple(own_by_numpy(std::move(begins)), own_by_numpy(std::move(ends)), own_by_numpy(std::move(words)));
+}
+
+// Returns both columns of lines, and the first line with another number of columns and that number, or the number of
+// lines and 2.
+auto split_columns(const ByteArray& data, const Int64Array& starts, const Int64Array& ends, const std::string& mark) {
+    require(starts.size() == ends.size() && !mark.empty(), "there must be an end for each start, and a mark");
+    for (std::size_t i = 0; i < starts.size(); ++i)
+        require(starts.data()[i] >= 0 && starts.data()[i] <= ends.data()[i] &&
+                    std::cmp_less_equal(ends.data()[i], data.size()),
+                "a line is outside of the data");
+    align::OwnedText source;
+    align::OwnedText target;
+    std::optional<align::UnevenLine> uneven;
+    {
+        const nb::gil_scoped_release unlocked;
+        uneven = align::split_columns({data.data(), starts.data(), ends.data(), starts.size()}, mark, source, target);
+    }
+    const align::UnevenLine wrong = uneven.value_or(align::UnevenLine{starts.size(), 2});
+    return std::tuple(own_by_numpy(std::move(source.data)), own_by_numpy(std::move(source.offsets)),
+                      own_by_numpy(std::move(target.data)), own_by_numpy(std::move(target.offsets)), wrong.line,
+                      wrong.columns);
+}
+
+// Returns the text of the links of each pair, and its offsets.
+auto link_lines(const Int32Array& links, const Int64Array& offsets, const std::string& end, std::size_t threads) {
+    require(links.size() % 2 == 0 && offsets.size() > 0, "links have two words each, and pairs have offsets");
+    check_rows(offsets.data(), offsets.size(), links.size() / 2);
+    align::OwnedText text;
+    {
+        const nb::gil_scoped_release unlocked;
+        text = align::link_lines({links.data(), offsets.data(), offsets.size() - 1}, end, threads);
+    }
+    return std::tuple(own_by_numpy(std::move(text.data)), own_by_numpy(std::move(text.offsets)));
+}
+
+using SpanArrays = std::tuple<Int32Array, Int32Array, Int64Array>;  // begins, ends, offsets of lines
+
+align::Stretches stretches(const SpanArrays& arrays) {
+    const auto& [begins, ends, offsets] = arrays;
+    return {{begins.data(), begins.size()}, {ends.data(), ends.size()}, {offsets.data(), offsets.size()}};
+}
+
+// Returns the numbers of linked pieces, in pairs, and the offsets of the links of each line.
+auto link_pieces(const Int32Array& links, const Int64Array& offsets, const SpanArrays& source_words,
+                 const SpanArrays& target_words, const SpanArrays& source_pieces, const SpanArrays& target_pieces) {
+    align::OwnedLinks found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = align::piece_links({{links.data(), links.size()}, {offsets.data(), offsets.size()}},
+                                   {stretches(source_words), stretches(target_words)},
+                                   {stretches(source_pieces), stretches(target_pieces)});
+    }
+    return std::tuple(own_by_numpy(std::move(found.links)), own_by_numpy(std::move(found.offsets)));
+}
+
+auto encode_words(const align::Vocabulary& vocabulary, const ByteArray& data, const Int64Array& offsets, bool spaces,
+                  unsigned stem, std::size_t threads) {
+    const TextView text = text_view(data, offsets);
+    align::EncodedLines lines;
+    {
+        const nb::gil_scoped_release unlocked;
+        lines = align::encode_words(text, {spaces, stem}, vocabulary, threads);
+    }
+    return std::tuple(own_by_numpy(std::move(lines.numbers)), own_by_numpy(std::move(lines.offsets)));
+}
+
+}  // namespace
+
+void bind_align_text(nb::module_& module) {
+    module.def("count_words", count_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
+               nb::arg("threads"));
+    module.def("word_spans", word_spans, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"));
+    module.def("split_columns", split_columns, nb::arg("data"), nb::arg("starts"), nb::arg("ends"), nb::arg("mark"));
+    module.def("link_lines", link_lines, nb::arg("links"), nb::arg("offsets"), nb::arg("end"), nb::arg("threads"));
+    module.def("piece_links", link_pieces, nb::arg("links"), nb::arg("offsets"), nb::arg("source_words"),
+               nb::arg("target_words"), nb::arg("source_pieces"), nb::arg("target_pieces"));
+    nb::class_<align::Vocabulary>(module, "WordNumbers")
+        .def("__init__", [](align::Vocabulary* self,
+                            const UInt64Array& hashes) { new (self) align::Vocabulary(hashes.data(), hashes.size()); })
+        .def("encode", encode_words, nb::arg("data"), nb::arg("offsets"), nb::arg("spaces"), nb::arg("stem"),
+             nb::arg("threads"));
+}
+
+}  // namespace nmt_prep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -219,6 +220,7 @@ def test_options_that_the_reader_does_not_take_are_refused(tmp_path: Path, corpu
 def test_a_stage_with_its_own_section_runs_resumes_and_is_shared_out(tmp_path: Path) -> None:
     checked = config(tmp_path, letters={"letter": "1"})
     assert checked.section(LettersSection).letter == "1"
+    assert pickle.loads(pickle.dumps(checked)) == checked
     steps = [step.stage for step in nmt_prep.plan(checked)]
     assert steps[2:4] == ["compile", "letters"]
     nmt_prep.run(checked, until="compile")

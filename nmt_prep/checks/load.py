@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field, ValidationError, create_model
 from pydantic_core import PydanticCustomError
@@ -93,6 +93,24 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 }
 """The checks that the config leaves to this layer; see :func:`nmt_prep.config.section.checked_above`."""
 
+_Parts: TypeAlias = (
+    "tuple[tuple[tuple[str, type[Section]], ...], tuple[type[VocabOptions], ...], tuple[type[OutputOptions], ...]]"
+)
+"""What the model of a config is made from: the named sections of stages, the dialects, and the kinds of outputs."""
+
+
+class _CheckedConfig(Config):
+    """The base of the models of whole configs, which are made when a config is checked.
+
+    No module has such a model under its name. So a config is pickled with the parts of its model, and another process
+    makes the same model from them.
+    """
+
+    parts: ClassVar[_Parts]
+
+    def __reduce__(self) -> tuple[Callable[..., Config], _Parts, dict[Any, Any]]:
+        return _empty, self.parts, self.__getstate__()
+
 
 def config_model() -> type[Config]:
     """Returns the model that configs are checked with, including the sections of all stages in the list.
@@ -161,7 +179,15 @@ def _model_with(
         summary = (section.__doc__ or name).partition("\n")[0].rstrip(".")
         description = f"a mapping: {summary[:1].lower()}{summary[1:]}"
         fields[name] = (section, Field(default=... if required else section(), description=description))
-    return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
+    model = create_model("Config", __base__=_CheckedConfig, __doc__=Config.__doc__, **fields)
+    model.parts = (sections, dialects, kinds)
+    return model
+
+
+def _empty(*parts: Any) -> Config:
+    """Returns a config without values, of the model with these parts; unpickling gives it its values."""
+    model = _model_with(*parts)
+    return model.__new__(model)
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 from nmt_prep.config import Config
@@ -31,11 +30,8 @@ class Dies(Listener):
         """Does nothing."""
 
 
-def do_share_and_die(
-    config_of: Callable[[Path, str], Config], name: str, share: Share, place: Path, dies_after: int | None
-) -> None:
-    """Runs a share of ``config_of(place, name)``; dies in the middle unless ``dies_after`` is None."""
+def do_share_and_die(config: Config, share: Share, place: Path, dies_after: int | None) -> None:
+    """Runs a share of a config; dies in the middle unless ``dies_after`` is None."""
     parts.PART_BYTES, parts.ROW_GROUP_BYTES = 4000, 1000
-    config = config_of(place, name)
     progress = Progress() if dies_after is None else Progress(Dies(dies_after))
     run_share(config, share, base_dir=place, workers=1, progress=progress)

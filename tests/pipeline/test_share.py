@@ -76,8 +76,7 @@ def test_killed_and_repeated_members_give_the_bytes_of_one_run(place: Path) -> N
         nmt_prep.run(shared, base_dir=place, until=UP_TO[name])
         for number in (3, 0, 6, 1, 5, 2, 4):
             for dies_after in (0, 1, 2, None):
-                # A checked config cannot be pickled: stages add sections to its class.
-                arguments = (config, "shared", Share(name, number, 7), place, dies_after)
+                arguments = (shared, Share(name, number, 7), place, dies_after)
                 member = context.Process(target=do_share_and_die, args=arguments)
                 member.start()
                 member.join()

@@ -5,7 +5,8 @@ All loaders use the same :func:`cut_window`, each with its own kind of vectors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from nmt_prep.batches.vectors import Int64s, Scalar, Vector, Vectors
 
 if TYPE_CHECKING:
     from nmt_prep.batches.plan import BatchPlan
+
+Shuffled: TypeAlias = Callable[[Scalar, Scalar, Scalar], Vector]
+"""A function as :func:`nmt_prep.batches.vectors.shuffled`."""
 
 
 class WindowPairs(NamedTuple):
@@ -69,23 +73,24 @@ class Batches(NamedTuple):
     widths: Vector | None
 
 
-def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
+def cut_window(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled: Shuffled | None = None) -> Batches:
     """Divides a window into its batches, in the order in which they are delivered.
 
     Args:
         plan: the plan of the epoch.
         window: the lengths of the pairs.
         on: the operations on vectors.
+        shuffled: a function that returns the same as ``on.shuffled``, which is the default: one that remembers its
+            results saves time where several plans cut the same windows.
     """
-    if plan.rule.row_length is None:
-        return _batches_of_pairs(plan, window, on)
-    return _batches_of_rows(plan, window, on)
+    cut = _batches_of_pairs if plan.rule.row_length is None else _batches_of_rows
+    return cut(plan, window, on, shuffled or on.shuffled)
 
 
-def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
+def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled: Shuffled) -> Batches:
     pairs, source, target = _admitted(plan, window, on)
     key = plan.order.key if window.key is None else window.key
-    order = _shuffled(on.size(pairs), key, 2 * window.number, on)
+    order = _order(on.size(pairs), key, 2 * window.number, on, shuffled)
     if plan.rule.buckets is None:
         order = on.take(order, longest_first(on.take(source, order), on.take(target, order), on))
         sizes = batch_sizes(on.take(on.maximum(source, target), order), plan.rule, on)
@@ -94,7 +99,7 @@ def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batc
         bucket = on.first_at_least(np.array(plan.rule.buckets.limits), on.take(on.maximum(source, target), order))
         order = on.take(order, on.argsort(bucket))
         starts, sizes, limits = _batches_of_buckets(bucket, plan.rule.buckets, plan.rule.drop_remainder, on)
-    batches = _shuffled(on.size(sizes), key, 2 * window.number + 1, on)
+    batches = _order(on.size(sizes), key, 2 * window.number + 1, on, shuffled)
     batch, before, sizes = (part[window.done :] for part in split_batches(on.take(sizes, batches), window.split, on))
     batches = on.take(batches, batch)
     places = on.spans(on.take(starts, batches) + before, sizes)
@@ -102,7 +107,7 @@ def _batches_of_pairs(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batc
     return Batches(on.take(pairs, on.take(order, places)), None, sizes, widths)
 
 
-def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batches:
+def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors, shuffled: Shuffled) -> Batches:
     rule = plan.rule
     if plan.order.index.packed:
         pairs, row_pairs = on.span(0, on.size(window.source)), window.row_pairs
@@ -115,7 +120,7 @@ def _batches_of_rows(plan: BatchPlan, window: WindowPairs, on: Vectors) -> Batch
         pairs, rows = on.take(pairs, places), on.span(0, on.size(row_pairs))
     sizes = split_batches(batch_sizes(rows, rule, on), window.split, on).sizes
     key = plan.order.key if window.key is None else window.key
-    order = _shuffled(on.size(rows), key, 2 * window.number, on)
+    order = _order(on.size(rows), key, 2 * window.number, on, shuffled)
     rows = on.take(rows, order)[on.total(sizes[: window.done]) :]
     sizes = sizes[window.done :]
     starts, row_pairs = on.take(on.sums_before(row_pairs), rows), on.take(row_pairs, rows)
@@ -193,6 +198,6 @@ def _batches_of_buckets(
     return starts, on.minimum(capacity, on.take(counts, of) - before), on.take(limits, of)
 
 
-def _shuffled(count: Scalar, key: Scalar | None, number: Scalar, on: Vectors) -> Vector:
+def _order(count: Scalar, key: Scalar | None, number: Scalar, on: Vectors, shuffled: Shuffled) -> Vector:
     """Returns the numbers below ``count``, shuffled if there is a key."""
-    return on.span(0, count) if key is None else on.shuffled(key, number, count)
+    return on.span(0, count) if key is None else shuffled(key, number, count)

@@ -22,7 +22,7 @@ from nmt_prep.align.vocabulary import Integers
 from nmt_prep.artefacts import check_writable, output_file, writing
 from nmt_prep.cli.align_spool import Spool, copies_of, numbered, text_columns
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.cli.text_stream import input_blocks, name_of, write_text
+from nmt_prep.cli.text_stream import carriage_return_hint, input_blocks, name_of, write_text
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.errors import AlignmentModelError, CorpusError
 from nmt_prep.lines.blocks import Block
@@ -189,7 +189,8 @@ def columns_of(block: Block) -> tuple[TextColumn, TextColumn]:
     if size != 2:
         line = f"{name_of(None)}, line {block.first_line + number}"
         if size == 1:
-            raise CorpusError(f"{line}: it has no tab (or |||) between source and target; write one pair a line")
+            hint = carriage_return_hint(bytes(data[block.starts[number] : block.ends[number]]))
+            raise CorpusError(f"{line}: it has no tab (or |||) between source and target{hint}; write one pair a line")
         name = "a tab" if mark == "\t" else "|||"
         raise CorpusError(
             f"{line}: it has {size} columns, separated by {name}, and not two, source and target; "

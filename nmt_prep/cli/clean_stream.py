@@ -29,7 +29,7 @@ from nmt_prep.cleaning.decontamination.leaks import EvaluationSet, total_leaks
 from nmt_prep.cleaning.rule import Context, Values
 from nmt_prep.cli.evaluation_sets import finder_of, leak_line, segments_for_stream
 from nmt_prep.cli.terminal import SafeConsole
-from nmt_prep.cli.text_stream import InputLines, input_lines, write_lines
+from nmt_prep.cli.text_stream import InputLines, carriage_return_hint, input_lines, write_lines
 from nmt_prep.columns import TextColumn, joined_lines
 from nmt_prep.corpora.scores import score_column
 from nmt_prep.errors import CleaningError, CorpusError, OutputError
@@ -206,9 +206,10 @@ def _split(lines: InputLines, scores: Mapping[str, int]) -> _Fields:
     needed = max(1, *scores.values()) if scores else 1
     if (found < needed).any():
         number = int((found < needed).argmax())
+        line = bytes(column.data[starts[number] : ends[number]])
         raise CorpusError(
             f"{lines.name}, line {lines.first + number}: it has {int(found[number]) + 1} of the "
-            f"{needed + 1} columns needed, which are separated by tabs"
+            f"{needed + 1} columns needed, which are separated by tabs{carriage_return_hint(line)}"
         )
     data = column.data
     bounds = np.append(cuts, column.data.size)

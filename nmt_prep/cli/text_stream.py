@@ -94,6 +94,14 @@ def name_of(path: Path | None) -> str:
     return "standard input" if path is None else str(path)
 
 
+def carriage_return_hint(line: bytes) -> str:
+    r"""Returns what a message about too few columns adds for a line that ends in a carriage return, or is only that."""
+    if not line.endswith(b"\r"):
+        return ""
+    what = "is only" if line == b"\r" else "ends in"
+    return rf", and {what} a carriage return, which is part of the text (remove them, for example with tr -d '\r')"
+
+
 def _not_utf8(block: Block, name: str) -> InvalidTextError:
     """Returns the error to raise for the first line of a block that is not UTF-8."""
     assert block.faults is not None

@@ -6,6 +6,7 @@ native core splits, shuffles and pads them.
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from nmt_prep.batches.options import check_job_shard, check_positive
@@ -76,15 +77,15 @@ def get_iterator(
 
     Raises:
         ArgumentError: a number is out of range.
+        tf.errors.InvalidArgumentError: when the graph runs: a ``batch_size`` whose value is fed is out of range.
     """
-    check_positive(batch_size=batch_size)
     if num_parallel_calls != tf.data.AUTOTUNE:
         check_positive(num_parallel_calls=num_parallel_calls)
     check_positive(src_max_len=src_max_len or None, tgt_max_len=tgt_max_len or None)
     check_positive(output_buffer_size=output_buffer_size or None)
     check_job_shard(num_shards, shard_index)
     source, target = Side(src_vocab_table, src_max_len, use_char_encode), Side(tgt_vocab_table, tgt_max_len)
-    window_size = tf.cast(batch_size, tf.int64)
+    window_size = _positive(batch_size=batch_size)
     num_buckets = max(num_buckets, 1)
     sizes = BatchSizes(
         buffer_size=output_buffer_size or window_size * 1000,
@@ -136,8 +137,9 @@ def get_infer_iterator(
 
     Raises:
         ArgumentError: a number is out of range.
+        tf.errors.InvalidArgumentError: when the graph runs: a ``batch_size`` whose value is fed is out of range.
     """
-    check_positive(batch_size=batch_size, src_max_len=src_max_len or None)
+    check_positive(src_max_len=src_max_len or None)
     source = Side(src_vocab_table, src_max_len, use_char_encode)
     source_eos = source.padding_id(eos)
 
@@ -146,5 +148,22 @@ def get_infer_iterator(
         padded = pad(ids, row_splits(lengths, source.width), source_eos)
         return BatchedInput(None, padded, None, None, tf.cast(lengths, tf.int32), None)
 
-    batches = src_dataset.batch(tf.cast(batch_size, tf.int64)).map(batch)
+    batches = src_dataset.batch(_positive(batch_size=batch_size)).map(batch)
     return batches_or_tensors(batches.prefetch(_BATCHES_AHEAD))
+
+
+def _positive(**argument: int | tf.Tensor) -> tf.Tensor:
+    """Returns an argument as int64. One whose value is fed later is checked when the graph runs.
+
+    Raises:
+        ArgumentError: it is less than 1.
+    """
+    [(name, value)] = argument.items()
+    known = tf.get_static_value(value) if tf.is_tensor(value) else value
+    if known is not None:
+        known = known.item() if isinstance(known, np.ndarray | np.generic) else known
+        check_positive(**{name: known})
+        return tf.cast(value, tf.int64)
+    checked = tf.debugging.assert_positive(value, f"{name} must be at least 1")
+    with tf.control_dependencies([checked]):
+        return tf.cast(value, tf.int64)

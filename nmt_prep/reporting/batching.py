@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from nmt_prep.batches import BatchOptions, BatchPlan, cut_window, vectors
-from nmt_prep.batches.cutting import WindowPairs
+from nmt_prep.batches.cutting import Shuffled, WindowPairs
 from nmt_prep.batches.epoch import EpochOrder, SplitIndex
 from nmt_prep.batches.rules import BatchRule
-from nmt_prep.batches.vectors import Int64s, Vectors
+from nmt_prep.batches.vectors import Int64s
 from nmt_prep.records import DatasetInfo
 from nmt_prep.runtime import available_cores
 
@@ -69,23 +68,15 @@ def estimate_batches(records_dir: Path, info: DatasetInfo, split: str) -> list[B
     order = EpochOrder(index, 0, window_pairs=SAMPLE_PAIRS)
     windows = list(_windows(order))
     estimates = [_packed(index, info, split)] if info.layout == "packed" else []
-    on = _remembering()
+    shuffled = cache(vectors.shuffled)  # most settings shuffle as many pairs
 
     def estimate(setting: Setting) -> BatchEstimate:
         options = BatchOptions(**{"packed": False, **setting})
         plan = BatchPlan(info, order, BatchRule.of(info, split, options))
-        return _estimate(setting, plan, windows, info, split, on)
+        return _estimate(setting, plan, windows, info, split, shuffled)
 
     with ThreadPoolExecutor(available_cores()) as pool:
         return estimates + list(pool.map(estimate, _settings(info)))
-
-
-def _remembering() -> Vectors:
-    """Returns the operations on vectors with orders that are remembered: most settings shuffle as many pairs."""
-    on = ModuleType(vectors.__name__)
-    vars(on).update(vars(vectors))
-    vars(on)["shuffled"] = cache(vectors.shuffled)
-    return on
 
 
 def _settings(info: DatasetInfo) -> Iterator[Setting]:
@@ -122,11 +113,11 @@ def _windows(order: EpochOrder) -> Iterator[WindowPairs]:
 
 
 def _estimate(
-    setting: Setting, plan: BatchPlan, windows: list[WindowPairs], info: DatasetInfo, split: str, on: Vectors
+    setting: Setting, plan: BatchPlan, windows: list[WindowPairs], info: DatasetInfo, split: str, shuffled: Shuffled
 ) -> BatchEstimate:
     pairs = batches = tokens = cells = 0
     for window in windows:
-        cut = cut_window(plan, window, on)
+        cut = cut_window(plan, window, vectors, shuffled)
         limit = plan.rule.max_length
         sides = [np.asarray(side)[np.asarray(cut.pairs)] for side in (window.source, window.target)]
         if limit is not None:

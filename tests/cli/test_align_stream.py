@@ -121,6 +121,11 @@ def test_lines_that_are_not_two_columns() -> None:
         "nmt-prep: error: standard input, line 9: it has no tab (or |||) between source and target; write one pair a "
         "line"
     )
+    assert refused("a b\tA B\r\n\r\n") == (
+        "nmt-prep: error: standard input, line 2: it has no tab (or |||) between source and target, and is only a "
+        "carriage return, which is part of the text (remove them, for example with tr -d '\\r'); write one pair a line"
+    )
+    assert "and ends in a carriage return" in refused("a b\tA B\r\nalone\r\n")
     assert refused(TEXT + "a\tb\tc\n") == (
         "nmt-prep: error: standard input, line 9: it has 3 columns, separated by a tab, and not two, source and "
         "target; select them first, for example with cut -f1,2"

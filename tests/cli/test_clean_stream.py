@@ -104,6 +104,11 @@ def test_scores_may_have_white_space_around(config: Path) -> None:
     [
         (b"a\tb\nc\n", "standard input, line 2: it has 1 of the 2 columns needed, which are separated by tabs"),
         (
+            b"a\tb\r\n\r\n",
+            "standard input, line 2: it has 1 of the 2 columns needed, which are separated by tabs, and is only a "
+            "carriage return, which is part of the text",
+        ),
+        (
             b"a\tb\n\tc\xff\n",
             "standard input, line 2, column 3: not UTF-8 (ff: invalid start byte); convert the text to UTF-8",
         ),

@@ -150,6 +150,8 @@ class TestPublishedExpectationsInATensorFlow1Graph:
             session.run(tf.compat.v1.tables_initializer())
             session.run(iterator.initializer, feed_dict={batch_size: 2, fed: INFER_LINES})
             assert self.drain(session, iterator, ("source", "source_sequence_length")) == PUBLISHED_INFER
+            with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size must be at least 1"):
+                session.run(iterator.initializer, feed_dict={batch_size: 0, fed: INFER_LINES})
 
     def test_characters(self) -> None:
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -249,6 +251,8 @@ def test_works_under_a_distribution_strategy() -> None:
     ("options", "message"),
     [
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
+        ({"batch_size": tf.constant(0)}, "batch_size is 0; it must be at least 1"),
+        ({"batch_size": tf.constant(1.5)}, "batch_size is 1.5; it must be a whole number"),
         ({"src_max_len": -1}, "src_max_len is -1; it must be at least 1"),
         ({"num_parallel_calls": 0}, "num_parallel_calls is 0; it must be at least 1"),
         ({"num_shards": 0}, "num_shards is 0; it must be at least 1"),
@@ -257,7 +261,7 @@ def test_works_under_a_distribution_strategy() -> None:
         ({"shard_index": -1}, "shard_index is -1, with num_shards 1 it must be from 0 to 0"),
     ],
 )
-def test_numbers_out_of_range_are_refused(options: dict[str, int], message: str) -> None:
+def test_numbers_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"batch_size": 2, "random_seed": 1, "num_buckets": 2, **options}
     with pytest.raises(NmtPrepError, match=message) as caught:
         get_iterator(lines(["a"]), lines(["a"]), table(), table(), sos="sos", eos="eos", **arguments)

@@ -105,8 +105,10 @@ def test_scores_may_have_white_space_around(config: Path) -> None:
         (b"a\tb\nc\n", "standard input, line 2: it has 1 of the 2 columns needed, which are separated by tabs"),
         (
             b"a\tb\r\n\r\n",
-            "standard input, line 2: it has 1 of the 2 columns needed, which are separated by tabs, and is only a "
-            "carriage return, which is part of the text",
+            (
+                "standard input, line 2: it has 1 of the 2 columns needed, which are separated by tabs, and is only a "
+                r"carriage return, which is part of the text (remove them, for example with tr -d '\r')"
+            ),
         ),
         (
             b"a\tb\n\tc\xff\n",

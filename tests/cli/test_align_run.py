@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from nmt_prep.cli.app import app
-from tests.stages.test_clean import write
+from tests.stages.cleaning import write
 from tests.stages.test_clean_translation import translated
 
 PAIRS = translated(400, 0)

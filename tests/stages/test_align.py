@@ -18,8 +18,8 @@ from nmt_prep.stages import alignment
 from nmt_prep.stages.align import Align
 from tests.cli.program import nmt_prep as nmt_prep_command
 from tests.corpus import tree
+from tests.stages.cleaning import write
 from tests.stages.runs import config_of, manifest
-from tests.stages.test_clean import write
 from tests.stages.test_clean_translation import translated
 
 PAIRS = translated(400, 0)

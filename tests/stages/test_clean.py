@@ -1,67 +1,27 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import nmt_prep
 from nmt_prep import digests, runner
 from nmt_prep.checks import load_config
-from nmt_prep.config import Config
 from nmt_prep.corpora import parts, slices
-from nmt_prep.errors import CleaningError, ConfigError, OutputError
+from nmt_prep.errors import ConfigError, OutputError
 from nmt_prep.pipeline.drivers import Share
 from nmt_prep.stages import clean_tasks
 from tests.corpus import corpus_config, lines_of, tree, write_corpus
+from tests.stages.cleaning import COLUMNS, NONE, PAIRS, SHORT, cleaned, numbered, pairs_below, ran, rejected, write
 from tests.stages.runs import config_of, manifest, run, steps
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
 from toy_corpus.defects import REPAIRED  # noqa: E402
-
-COLUMNS = ("source", "target", "corpus", "row")
-NONE = {"preset": "none"}
-SHORT = {**NONE, "rules": {"length": {"unit": "token", "max": 3}}, "rejects": "all"}
-
-
-def write(directory: Path, name: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Writes a corpus of two plain files; returns its entry in a config."""
-    for side, lines in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
-        (directory / f"{name}.{side}").write_text("".join(f"{line}\n" for line in lines))
-    return {"name": name, "url": {"source": f"{name}.source", "target": f"{name}.target"}}
-
-
-def numbered(count: int, prefix: str = "") -> list[tuple[str, str]]:
-    """Pairs of one to five words."""
-    return [(f"{prefix}{n} " + "w " * (n % 5), f"{prefix}{n}") for n in range(count)]
-
-
-def cleaned(config: Config, split: str = "train") -> list[tuple[str, str]]:
-    return pairs_below(config, "cleaned", split, "source", "target")
-
-
-def rejected(config: Config, split: str = "train") -> list[tuple[Any, ...]]:
-    return pairs_below(config, "rejected", split, "source", "corpus", "row", "rule", "value", "threshold")
-
-
-def pairs_below(config: Config, directory: str, split: str, *columns: str) -> list[tuple[Any, ...]]:
-    paths = sorted((config.run_dir / directory / split).glob("part-*.parquet"))
-    return [tuple(row[name] for name in columns) for path in paths for row in pq.read_table(path).to_pylist()]
-
-
-def ran(config: Config, **options: Any) -> list[str]:
-    return [outcome.stage for outcome in run(config, **options) if outcome.ran]
-
-
-PAIRS = [("one two", "x"), ("", "y"), ("a b c d", "z"), ("e", "f g h i j"), ("k\u00a0 l", "m"), ("\u200bn\x07", "o")]
 
 
 def test_pairs_are_fixed_dropped_for_a_reason_and_keep_their_row(tmp_path: Path) -> None:
@@ -251,67 +211,6 @@ def test_files_of_custom_rules_are_part_of_the_fingerprint(tmp_path: Path) -> No
     assert cleaned(config) == [("a", "b"), ("abcde", "b")]
 
 
-def test_a_rule_that_fails_names_key_and_corpus(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text("def wrong(source, target):\n    return []\n")
-    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={**NONE, "rules": {"python": "own:wrong"}})
-    with pytest.raises(
-        CleaningError,
-        match=r"^clean\.rules\.python, for the corpus splits\.train\.c: own:wrong returned 0 values for 5",
-    ):
-        run(config)
-
-
-def test_missing_modules_and_programs_are_errors_before_any_work(tmp_path: Path) -> None:
-    clean = {**NONE, "overrides": {"c": {"rules": {"python": "nowhere:f", "program": {"command": "./none"}}}}}
-    config = config_of(tmp_path, write(tmp_path, "c", PAIRS), clean=clean)
-    for work in (run, steps):
-        with pytest.raises(CleaningError) as error:
-            work(config)
-        first, second = str(error.value).splitlines()
-        missing = f"there is no module nowhere, neither beside the config in {tmp_path} nor installed"
-        assert first == f"clean.overrides.c.rules.python: {missing}, for the corpus splits.train.c"
-        missing = f"there is no program ./none in {tmp_path}, or it may not be executed"
-        assert second == f"clean.overrides.c.rules.program: {missing}, for the corpus splits.train.c"
-    assert not (tmp_path / "run" / "compiled").exists()
-
-
-def test_rules_that_drop_a_whole_corpus_are_an_error(tmp_path: Path) -> None:
-    rules = {"length": {"unit": "char", "max": 2}}
-    corpora = [write(tmp_path, "a", [("a", "b")]), write(tmp_path, "b", numbered(50, "long"))]
-    config = config_of(tmp_path, *corpora, clean={**NONE, "rules": rules})
-    with pytest.raises(CleaningError) as error:
-        run(config)
-    assert str(error.value) == (
-        "clean.rules.length: cleaning drops all 50 pairs of splits.train.b (failed: length 50); change the rules for "
-        "this corpus below clean.overrides.b, or pass --allow-empty to go on"
-    )
-    allowed = config_of(tmp_path, *corpora, clean={**NONE, "rules": rules, "allow_empty": True})
-    run(allowed)
-    assert cleaned(allowed) == [("a", "b")]
-
-
-def test_the_first_pairs_of_a_corpus_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clean_tasks, "FIRST_PAIRS", 60)
-    monkeypatch.setattr(parts, "PART_BYTES", 300)
-    monkeypatch.setattr(parts, "ROW_GROUP_BYTES", 100)
-    pairs = [*numbered(100, "long"), ("a", "b")]
-    clean = {**NONE, "rules": {"length": {"unit": "char", "max": 2}}}
-    config = config_of(tmp_path, write(tmp_path, "c", pairs), clean=clean)
-    with pytest.raises(CleaningError, match=r"cleaning drops the first 77 pairs of splits\.train\.c \(failed: length"):
-        run(config)
-    run(config_of(tmp_path, write(tmp_path, "c", pairs), clean={**clean, "allow_empty": True}))
-    assert cleaned(config) == [("a", "b")]
-
-
-def test_a_fix_that_empties_a_corpus_is_named(tmp_path: Path) -> None:
-    corpus = write(tmp_path, "c", [("\x07", "a"), ("\x08", "b")])
-    config = config_of(tmp_path, corpus, clean={**NONE, "fix": ["control"]})
-    with pytest.raises(
-        CleaningError, match=r"^clean\.fix: cleaning drops all 2 pairs of splits\.train\.c \(failed: emp"
-    ):
-        run(config)
-
-
 def test_without_the_section_nothing_is_cleaned(tmp_path: Path) -> None:
     config = config_of(tmp_path, write(tmp_path, "c", PAIRS))
     assert ran(config) == ["download", "extract", "compile", "sample"]
@@ -330,57 +229,6 @@ def test_a_directory_rejected_of_the_user_is_left_alone(tmp_path: Path) -> None:
 def test_splits_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"clean\.splits names 'tests'; the splits are train"):
         config_of(tmp_path, write(tmp_path, "c", PAIRS), clean={"splits": ["tests"]})
-
-
-SCORES = ["0.5", "", "0.9", "0.1", "0.7", "0.7", "", "0.3"]
-
-
-def scored_corpus(directory: Path) -> dict[str, Any]:
-    """Writes a corpus of eight pairs, the first of them too long, with a score for most of them."""
-    (directory / "s.txt").write_text("".join(f"{score}\n" for score in SCORES))
-    pairs = [("a b c d", "e"), *((f"pair {n}", f"{n}") for n in range(1, 8))]
-    return {**write(directory, "c", pairs), "scores": {"s": "s.txt"}}
-
-
-@pytest.mark.parametrize(
-    ("keep", "kept", "threshold"),
-    [("40%", [2, 4, 5], 0.7), ("50%", [2, 4, 5, 7], 0.3), (1, [2, 3, 4, 5, 7], -math.inf)],
-)
-def test_the_best_share_by_a_score_is_kept(tmp_path: Path, keep: object, kept: list[int], threshold: float) -> None:
-    rules = {**SHORT["rules"], "top": {"score": "s", "keep": keep}}
-    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
-    run(config, until="clean")
-    assert pairs_below(config, "cleaned", "train", "row", "score:s") == [(row, float(SCORES[row])) for row in kept]
-    assert {rule: limit for _, _, _, rule, _, limit in rejected(config)} == {"length": 3.0, "top": threshold}
-    values = {row: value for _, _, row, rule, value, _ in rejected(config) if rule == "top"}
-    assert [row for row, value in values.items() if value is None] == [1, 6]
-
-
-def test_a_score_that_the_corpus_lacks_is_an_error(tmp_path: Path) -> None:
-    rules = {"top": {"score": "t", "keep": 0.5}}
-    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
-    message = (
-        r"^clean\.rules\.top: the corpus splits\.train\.c has no score 't' \(its scores: s\); name it below scores of "
-        r"the corpus, or set top: off below clean\.overrides\.c\.rules$"
-    )
-    with pytest.raises(CleaningError, match=message):
-        run(config)
-
-
-def test_pairs_outside_the_limits_of_a_score_are_dropped(tmp_path: Path) -> None:
-    rules = {"score": {"s": {"min": 0.5}}}
-    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": rules})
-    run(config, until="clean")
-    assert pairs_below(config, "cleaned", "train", "row") == [(0,), (2,), (4,), (5,)]
-    assert [(row, rule, value) for _, _, row, rule, value, _ in rejected(config)] == [
-        (1, "score", None),
-        (3, "score", 0.1),
-        (6, "score", None),
-        (7, "score", 0.3),
-    ]
-    config = config_of(tmp_path, scored_corpus(tmp_path), clean={**SHORT, "rules": {"score": {"t": {"min": 0.5}}}})
-    with pytest.raises(CleaningError, match=r"^clean\.rules\.score: the corpus splits\.train\.c has no score 't'"):
-        run(config)
 
 
 def test_the_toy_corpus_loses_what_is_damaged_and_keeps_what_is_repaired(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from nmt_prep.stages.clean_tasks import CorpusTask, PartFiles, PartOutput
 from tests.conftest import examples
 from tests.corpus import tree
 from tests.reference.dedup import Row, deduplicated
+from tests.stages.cleaning import cleaned, pairs_below, write
 from tests.stages.runs import config_of, manifest, run
-from tests.stages.test_clean import cleaned, pairs_below, write
 
 NONE = {"preset": "none", "fix": ["whitespace"], "rejects": "all"}
 

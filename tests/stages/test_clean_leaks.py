@@ -21,8 +21,8 @@ from nmt_prep.pipeline.drivers import Share
 from nmt_prep.progress import Fields, Listener, Progress
 from tests.corpus import tree
 from tests.server import WebServer, web_server
+from tests.stages.cleaning import cleaned, pairs_below, write
 from tests.stages.runs import config_of, manifest, run, steps
-from tests.stages.test_clean import cleaned, pairs_below, write
 
 NONE = {"preset": "none", "rejects": "all"}
 ENDE = {"languages": {"source": "en", "target": "de"}}

@@ -24,8 +24,8 @@ from nmt_prep.stages.clean import Clean
 from tests.conftest import examples
 from tests.reference.dedup import Row, deduplicated
 from tests.reference.near import near_duplicates
+from tests.stages.cleaning import cleaned, write
 from tests.stages.runs import config_of, manifest, run
-from tests.stages.test_clean import cleaned, write
 from tests.stages.test_clean_dedup import NONE, kept_tree, rejected, scored
 
 CAPTION, BILD = (

@@ -27,8 +27,8 @@ from nmt_prep.stages import alignment, clean_translation, clean_translation_task
 from nmt_prep.stages.clean import Clean
 from nmt_prep.stages.clean_translation import TRANSLATION_ROUNDS
 from tests.corpus import tree
+from tests.stages.cleaning import cleaned, pairs_below, rejected, write
 from tests.stages.runs import config_of, manifest, run
-from tests.stages.test_clean import cleaned, pairs_below, rejected, write
 
 RULE: dict[str, Any] = {"preset": "none", "rules": {"translation": {}}, "rejects": "all"}
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
-from tests.reference import cleaning as reference
+from tests.reference import numbers as reference
 
 PARTS = ["$", "USD", "€", "EUR", "A", "z", "5", "￥", "CNY", "฿", "CHF", "ä"] * 2
 BATCH = st.lists(st.tuples(lines(PARTS), lines(PARTS)), max_size=4)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.cleaning.rules.values import decisions, lines, rule_of, values
 from tests.conftest import examples
-from tests.reference import cleaning as reference
+from tests.reference import numbers as reference
 
 PARTS = [
     *("1", "2", "05", "10", "12", "100", "234", "000", "2010", "٣", "५", ".", ",", " ", "'", "\u202f", "٫", "a"),

@@ -20,6 +20,9 @@ _DEVICES = Path("/dev")
 
 _FLUSHED_TOGETHER = 16
 
+_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
+"""Errors of file systems without symbolic links."""
+
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial", re.DOTALL)
 
 
@@ -59,12 +62,14 @@ def flush(path: Path) -> None:
 def flush_tree(directory: Path) -> None:
     """Flushes everything below a directory to the disk, except unfinished files of :func:`atomic_write`.
 
+    What symbolic links point to is not flushed.
+
     Raises:
         OutputError: flushing failed.
     """
     with writing(directory):
         for path in sorted(directory.rglob("*")):
-            if not is_partial(path):
+            if not is_partial(path) and not path.is_symlink():
                 flush(path)
         flush(directory)
 
@@ -81,6 +86,26 @@ def link_or_copy(source: Path, target: Path) -> bool:
         return False
     except OSError:
         shutil.copyfile(source, target)
+    return True
+
+
+def point_to(target: Path, link: Path) -> bool:
+    """Makes a symbolic link, in place of any other; returns False if the file system has no links.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    beside = link.with_name(f".{link.name}.{secrets.token_hex(8)}.partial")
+    with writing(link):
+        link.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            beside.symlink_to(target)
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                return False
+            raise
+        beside.replace(link)
+        flush(link.parent)
     return True
 
 

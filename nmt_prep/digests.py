@@ -10,7 +10,7 @@ import stat
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from _nmt_prep_core import block_facts, sha256_each, sha256_lanes_pay
@@ -142,7 +142,7 @@ class DigestCache:
     def _entry(self, path: Path, *, trust: bool, steps: bool) -> _Entry:
         stamp = self._stamp(path)
         with self._lock:
-            known = self._known.get(str(path.absolute()))
+            known = self._known.get(_name(path))
         valid = trust and known is not None and known.stamp == stamp
         if known is not None and valid and (not steps or (known.steps and known.steps.step == STEP_BYTES)):
             return known
@@ -157,7 +157,10 @@ class DigestCache:
 
     def _remember(self, path: Path, entry: _Entry) -> None:
         with self._lock:
-            self._known[str(path.absolute())] = entry
+            known = self._known.get(name := _name(path))
+            if known is not None and (known.stamp, known.digest) == (entry.stamp, entry.digest):
+                entry = replace(entry, steps=entry.steps or known.steps)
+            self._known[name] = entry
             self._changed = True
 
     def save(self) -> None:
@@ -172,3 +175,11 @@ class DigestCache:
     def _stamp(path: Path) -> list[int]:
         status = path.stat()
         return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
+def _name(path: Path) -> str:
+    """Returns the name of a file in the cache; links have that of the file that they point to."""
+    path = path.absolute()
+    while path.is_symlink():  # a circle of links cannot be read, which is noticed before
+        path = path.parent / path.readlink()
+    return str(path)

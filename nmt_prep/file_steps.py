@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from _nmt_prep_core import block_facts
+from _nmt_prep_core import block_hash
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class StepRange:
     first: int
     hashes: tuple[int, ...]
 
+    def containing(self, begin: int, end: int) -> StepRange:
+        """Returns those of the steps that contain a range of bytes."""
+        first = begin // self.step
+        return StepRange(self.step, first, self.hashes[first - self.first : -(-end // self.step) - self.first])
+
 
 def checked_steps(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
     """Yields offset and bytes of consecutive steps of a file. The bytes are a view that the next step overwrites.
@@ -55,7 +60,7 @@ def checked_steps(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryvie
         blocks = steps_of(file, steps.step)
         for number, expected in enumerate(steps.hashes, steps.first):
             block = next(blocks, None)
-            if block is None or block_facts(block)[1] != expected:
+            if block is None or block_hash(block) != expected:
                 raise ValueError(f"{path} has changed")
             yield number * steps.step, block
 

@@ -1,5 +1,8 @@
 """Compiled corpora: Parquet parts with the columns ``source``, ``target``, ``corpus`` and ``row``.
 
+Parts of files that are read in their places only name lines of them (:mod:`~nmt_prep.corpora.line_parts`). They are
+read with the same functions, and give the same batches.
+
 Row groups hold about :data:`ROW_GROUP_BYTES` of text and are read as a whole; parts hold about :data:`PART_BYTES`.
 Their boundaries depend only on the pairs.
 """
@@ -18,7 +21,9 @@ import pyarrow.parquet as pq
 
 from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import LINES_PER_CHUNK
+from nmt_prep.corpora import line_parts
 from nmt_prep.corpora.batch_file import part_writer
+from nmt_prep.corpora.line_parts import LinePart
 from nmt_prep.corpora.reader import PairBatch
 from nmt_prep.digests import sha256_of
 from nmt_prep.errors import CorpusError
@@ -28,7 +33,7 @@ from nmt_prep.sides import SIDES, Side
 ROW_GROUP_BYTES = 4 << 20
 PART_BYTES = 64 << 20
 
-_LARGEST_COLUMN = 2**31 - 1
+LARGEST_COLUMN = 2**31 - 1
 """Arrow's ``string`` counts bytes in 32 bits."""
 
 
@@ -104,6 +109,8 @@ def row_groups(path: Path) -> list[int]:
     Raises:
         CorpusError: the part is damaged or cannot be read.
     """
+    if path.suffix == line_parts.SUFFIX:
+        return [group.pairs for group in _line_part(path).groups]
     try:
         metadata = pq.read_metadata(path)
     except (OSError, pa.ArrowException) as error:
@@ -144,14 +151,44 @@ def iter_pairs(
         columns: names of the columns to read; None for all.
 
     Raises:
-        CorpusError: the part is damaged or cannot be read.
+        CorpusError: the part is damaged or cannot be read, or a file with its lines cannot be read or has changed.
     """
+    if path.suffix == line_parts.SUFFIX:
+        for batch in _named_lines(path, row_groups, columns):
+            yield from (batch[at : at + LINES_PER_CHUNK] for at in range(0, len(batch), LINES_PER_CHUNK))
+        return
     try:
         with pq.ParquetFile(path) as part:
             for number in range(part.num_row_groups) if row_groups is None else row_groups:
                 table = part.read_row_group(number, columns, use_threads=False).combine_chunks()
                 yield from table.to_batches(max_chunksize=LINES_PER_CHUNK)
     except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+
+
+def _line_part(path: Path) -> LinePart:
+    try:
+        return LinePart.load(path)
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+
+
+def _named_lines(path: Path, numbers: Iterable[int] | None, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Yields row groups of a part that names lines of files."""
+    part = _line_part(path)
+    schema = part_schema(rows=part.has_rows)
+    wanted = [name for name in schema.names if columns is None or name in columns]
+    try:
+        for group, text in part.read(path, numbers, [side for side in SIDES if side in wanted]):
+            found: dict[str, pa.Array] = dict(text.items())
+            if "corpus" in wanted:
+                zeros = np.zeros(group.pairs, np.int32)
+                found["corpus"] = pa.DictionaryArray.from_arrays(zeros, pa.array([part.corpus]))
+            if "row" in wanted:
+                found["row"] = pa.array(group.rows())
+            arrays = [found[name] for name in wanted]
+            yield pa.record_batch(arrays, schema=pa.schema([schema.field(name) for name in wanted]))
+    except ValueError as error:  # other lines than the part says
         raise _damaged(path, error) from error
 
 
@@ -184,8 +221,8 @@ def _row_groups(batches: Iterable[PairBatch], corpus: str) -> Iterator[pa.Record
 
 def _narrow(pairs: PairBatch, corpus: str) -> PairBatch:
     """Returns the pairs with 32-bit offsets, which take half the memory."""
-    if max(text_bytes(pairs.source), text_bytes(pairs.target)) > _LARGEST_COLUMN:
-        raise _too_long(corpus)
+    if max(text_bytes(pairs.source), text_bytes(pairs.target)) > LARGEST_COLUMN:
+        raise too_long(corpus)
     return replace(pairs, source=pairs.source.cast(pa.string()), target=pairs.target.cast(pa.string()))
 
 
@@ -194,8 +231,8 @@ def _taken(held: list[PairBatch], corpus: str) -> pa.RecordBatch:
     columns: list[pa.Array] = []
     for side in SIDES:
         pieces = [pairs.side(side) for pairs in held]
-        if sum(map(text_bytes, pieces)) > _LARGEST_COLUMN:
-            raise _too_long(corpus)
+        if sum(map(text_bytes, pieces)) > LARGEST_COLUMN:
+            raise too_long(corpus)
         columns.append(pa.concat_arrays(pieces))
     columns.append(pa.DictionaryArray.from_arrays(np.zeros(len(columns[0]), np.int32), pa.array([corpus])))
     if rows := [pairs.rows for pairs in held if pairs.rows is not None]:
@@ -212,7 +249,8 @@ def _sizes(batch: PairBatch) -> npt.NDArray[np.int64]:
     return np.asarray(sizes.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _too_long(corpus: str) -> CorpusError:
+def too_long(corpus: str) -> CorpusError:
+    """Returns the error for a line that no part can hold."""
     return CorpusError(f"corpus {corpus}: a line has 2 GiB or more, which no part can hold; remove or split it")
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from nmt_prep.corpora.reader import TEXT_OPTIONS, PairBatch, Reader, merged_faults
 from nmt_prep.corpora.slices import line_count
 from nmt_prep.errors import AlignmentError
-from nmt_prep.lines.blocks import Block, Faults, spans
+from nmt_prep.lines.blocks import Block, Faults, Offsets, spans
 from nmt_prep.sides import SIDES, Side
 
 
@@ -40,7 +40,10 @@ class PlainReader(Reader):
         while source is not None and target is not None:
             count = min(len(source.text), len(target.text))
             faults = merged_faults(source.faults_of(count), target.faults_of(count))
-            yield PairBatch(source.text[:count], target.text[:count], faults)
+            places = None
+            if source.places is not None and target.places is not None:
+                places = np.concatenate([source.places[:count], target.places[:count]], axis=1)
+            yield PairBatch(source.text[:count], target.text[:count], faults, places=places)
             paired += count
             source = source.after(count) or next(sources, None)
             target = target.after(count) or next(targets, None)
@@ -73,19 +76,22 @@ class PlainReader(Reader):
             yield PairBatch(text, other, batch.faults) if side == "source" else PairBatch(other, text, batch.faults)
 
     def _batches(self, side: Side) -> Iterator[_Lines]:
-        return map(_Lines.of, self.blocks(side))
+        has_places = self.corpus.encoding == "utf-8"
+        return (_Lines.of(block, has_places) for block in self.blocks(side))
 
 
 class _Lines:
-    """Consecutive lines of one side, and their faults."""
+    """Consecutive lines of one side, their faults, and their places in the file if it is in UTF-8."""
 
-    def __init__(self, text: pa.Array, faults: Faults | None) -> None:
+    def __init__(self, text: pa.Array, faults: Faults | None, places: Offsets | None) -> None:
         self.text = text
         self.faults = faults
+        self.places = places
 
     @classmethod
-    def of(cls, block: Block) -> _Lines:
-        return cls(spans(block.data, block.starts, block.ends), block.faults)
+    def of(cls, block: Block, has_places: bool) -> _Lines:
+        text = spans(block.data, block.starts, block.ends)
+        return cls(text, block.faults, block.places() if has_places else None)
 
     def faults_of(self, count: int) -> Faults | None:
         return None if self.faults is None else self.faults[:count]
@@ -94,7 +100,11 @@ class _Lines:
         """Returns the lines after the first ``count``; None if there are none."""
         if count == len(self.text):
             return None
-        return _Lines(self.text[count:], None if self.faults is None else self.faults[count:])
+        return _Lines(
+            self.text[count:],
+            None if self.faults is None else self.faults[count:],
+            None if self.places is None else self.places[count:],
+        )
 
 
 def unaligned(files: Mapping[str, Path], lines: Mapping[str, int]) -> AlignmentError:

@@ -26,6 +26,7 @@ from nmt_prep.sides import Side
 S = TypeVar("S", bound=Section)
 
 Rows: TypeAlias = "npt.NDArray[np.int64]"
+Places: TypeAlias = "npt.NDArray[np.int64]"
 
 TEXT_OPTIONS = frozenset({"encoding", "invalid", "crlf", "max_line_bytes"})
 """The keys of a corpus that all readers of line-based formats take."""
@@ -43,6 +44,8 @@ class PairBatch:
         rows: the row of each pair: its position in the corpus before any pair was dropped, counted from 0; int64, shape
             ``[pairs]``. None in the batches of a reader, whose pairs are all the rows in order.
         scores: the scores of each pair by name, ``float64`` arrays of the same length; null for a pair without score.
+        places: the offsets of the source's line and of what follows it in its file, and the same for the target; int64,
+            shape ``[pairs, 4]``. Only readers of files in UTF-8 with one side each know them.
     """
 
     source: pa.Array
@@ -50,6 +53,7 @@ class PairBatch:
     faults: Faults | None = None
     rows: Rows | None = None
     scores: Mapping[str, pa.Array] = field(default_factory=dict)
+    places: Places | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -71,6 +75,7 @@ class PairBatch:
             None if self.faults is None else self.faults[keep],
             None if self.rows is None else self.rows[keep],
             {name: values.filter(mask) for name, values in self.scores.items()},
+            None if self.places is None else self.places[keep],
         )
 
     def __getitem__(self, pairs: slice) -> PairBatch:
@@ -81,6 +86,7 @@ class PairBatch:
             None if self.faults is None else self.faults[pairs],
             None if self.rows is None else self.rows[pairs],
             {name: values[pairs] for name, values in self.scores.items()},
+            None if self.places is None else self.places[pairs],
         )
 
 
@@ -242,7 +248,9 @@ class Swapped(Reader):
         self.counts = reader.counts
 
     def pairs(self) -> Iterator[PairBatch]:
-        return (replace(batch, source=batch.target, target=batch.source) for batch in self._reader.pairs())
+        for batch in self._reader.pairs():
+            places = None if batch.places is None else batch.places[:, [2, 3, 0, 1]]
+            yield replace(batch, source=batch.target, target=batch.source, places=places)
 
     def lines(self, side: Side) -> Iterator[pa.Array]:
         return self._reader.lines(_other(side))

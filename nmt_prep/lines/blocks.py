@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -83,6 +83,8 @@ class Block:
         starts: int64, shape ``[lines]``.
         ends: int64, shape ``[lines]``, without the ``\n``.
         first_line: the number of the first line in the file, counted from 1.
+        offset: the offset of the first line in the file; only for files in UTF-8.
+        size: bytes that the lines take in the file, with their ends; only for files in UTF-8.
         faults: :class:`Fault` or 0 for each line, uint8, shape ``[lines]``; None if no line has one. A line with a
             fault is empty.
     """
@@ -91,7 +93,17 @@ class Block:
     starts: Offsets
     ends: Offsets
     first_line: int
+    offset: int
+    size: int
     faults: Faults | None = None
+
+    def places(self) -> Offsets:
+        """Returns the offsets of each line in a file in UTF-8 and of what follows it: int64, shape ``[lines, 2]``."""
+        places = np.empty((len(self.starts), 2), np.int64)
+        places[:, 0] = self.starts + self.offset
+        places[:-1, 1] = places[1:, 0]
+        places[-1:, 1] = self.offset + self.size
+        return places
 
 
 def iter_blocks(
@@ -126,9 +138,9 @@ def iter_blocks(
             position, size = len(UTF8_MARK), size - len(UTF8_MARK)
             counts["byte_order_marks"] += 1
         if data:
-            block = _block(data, line, position, path, policy, counts)
+            block = replace(_block(data, line, position, path, policy, counts), size=size)
             if run.too_long:
-                block = Block(data, block.starts, block.ends, line, np.array([Fault.TOO_LONG], np.uint8))
+                block = replace(block, faults=np.array([Fault.TOO_LONG], np.uint8))
             yield block
             line += len(block.starts)
         position += size
@@ -235,5 +247,5 @@ def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPo
         ends -= returns
         counts["carriage_returns"] += int(np.count_nonzero(returns))
     if not faults.any():
-        return Block(data, starts, ends, line)
-    return Block(data, starts, np.where(faults, starts, ends), line, faults)
+        return Block(data, starts, ends, line, position, len(data))
+    return Block(data, starts, np.where(faults, starts, ends), line, position, len(data), faults)

@@ -226,7 +226,7 @@ class Align(Stage[AlignOutput, Aligned]):
                     None if (split, part.corpus) in one_sided else model,
                     not settings.learns,
                     settings.symmetrize,
-                    job.directory / split / part.path.name,
+                    job.directory / split / f"{part.path.stem}.parquet",
                 )
                 for part in listed
             ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
 from operator import add
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from nmt_prep.cleaning.cleaning import cleaning_of
@@ -176,7 +176,8 @@ def work_on_corpora(job: Job, bits: Mapping[str, int], against: Against | None) 
             split, index, of, passes, comparisons, [], [part.pairs for part in parts], spills, [], [], CleanCounts()
         )
         for part, spill in zip(parts, spills, strict=True):
-            files = work.files(job, "rules", directory / part.file, part.file, spill)
+            name = PurePosixPath(part.file).with_suffix(".parquet").as_posix()
+            files = work.files(job, "rules", directory / part.file, name, spill)
             work.tasks.append(CleanTask(f"{split}-{Path(part.file).stem}", of, files))
         yield work
 

@@ -68,7 +68,11 @@ class Compiled:
 
 
 class Compile(Stage[CompileOutput, Compiled]):
-    """Writes ``compiled/<split>/part-<corpus, 3 digits>-<slice, 5 digits>-<part, 5 digits>.parquet``."""
+    """Writes ``compiled/<split>/part-<corpus, 3 digits>-<slice, 5 digits>-<part, 5 digits>.parquet``.
+
+    Parts of plain files that are read in their places end in ``.json`` and name lines of these files, which are linked
+    as ``compiled/inputs/<SHA-256>``.
+    """
 
     name = "compile"
     directory = "compiled"
@@ -217,6 +221,7 @@ def corpus_files(job: Outputs, split: str, index: int, corpus: Corpus) -> Corpus
         file_names(job, split, corpus),
         {name: path for name, (path,) in scores.items()},
         _has_rows(job.config, corpus),
+        {path: file.sha256 for each in files.values() for path, file in each.items()},
     )
 
 

@@ -40,6 +40,7 @@ class CorpusFiles:
         names: of the files, as the config calls them, for messages.
         scores: the files of scores by the names of the scores, each one file for the whole corpus.
         rows: the rows of its pairs are wanted.
+        digests: SHA-256 of the files.
     """
 
     split: str
@@ -50,6 +51,7 @@ class CorpusFiles:
     names: Mapping[Path, str]
     scores: Mapping[str, Path] = field(default_factory=dict)
     rows: bool = True
+    digests: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def where(self) -> str:

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, open_corpus
+from nmt_prep.corpora.line_parts import TextFile
+from nmt_prep.corpora.line_parts_writer import write_line_parts
 from nmt_prep.corpora.parts import Part, write_parts
 from nmt_prep.corpora.reader import Rows, numbered
 from nmt_prep.corpora.scores import ScoreLines, with_scores
@@ -23,6 +25,7 @@ from nmt_prep.health.pairs import PairFacts, PairObserver
 from nmt_prep.lines.blocks import text_bytes
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.compile_health import observe, observed_sides
+from nmt_prep.stages.compile_links import linked_files
 from nmt_prep.stages.compile_slices import CorpusFiles, CorpusSlice
 
 _FAULTS = {fault: fault.name.lower() for fault in Fault if fault != Fault.BLANK}
@@ -93,7 +96,7 @@ class CorpusCounts:
 
 @dataclass(frozen=True)
 class CompiledPart:
-    """A Parquet file of pairs.
+    """A file of pairs, or of the places of pairs in files that are read in their places.
 
     Attributes:
         file: its path relative to the stage's directory.
@@ -114,7 +117,7 @@ class CompiledSlice:
 
     Attributes:
         parts: the files that it wrote.
-        digests: SHA-256 of each of them.
+        digests: SHA-256 of each of them, and of the files that they name.
         counts: of pairs and bytes.
         scored: the numbers of compiled pairs with a score, by the name of the score.
         facts: counts of the compiled pairs for warnings.
@@ -149,7 +152,7 @@ COMPILE = Round(
     CompiledSlice,
     unit="bytes",
     made=lambda task, result: (
-        *(task.directory.parent / part.file for part in result.parts),
+        *(task.directory.parent / file for file in result.digests),
         *filter(None, [task.keys]),
     ),
 )
@@ -187,20 +190,34 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     corpus = task.source.corpus
     counts = _Counting(corpus.scores)
     reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
-    files = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
-    rows = with_scores(reader.pairs(), files, last=task.slice.last)
-    batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows else rows, counts, tick)
+    scores = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
+    rows = with_scores(reader.pairs(), scores, last=task.slice.last)
+    files = linked_files(task.source, task.slice, task.directory.parent) if task.written else {}
+    batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
     parts: list[Part] = []
     observer = PairObserver(corpus.languages or task.languages, observed_sides(corpus))
     if not task.written:
         counts.dropped["vocab_only"] = sum(len(batch) for batch in batches)
     else:
         prefix = f"part-{task.source.index:03d}-{task.number:05d}"
-        parts = write_parts(observe(batches, observer, task.keys), corpus.name, task.directory, prefix)
+        observed = observe(batches, observer, task.keys)
+        if files:
+            parts = write_line_parts(
+                observed,
+                corpus.name,
+                task.directory,
+                prefix,
+                {side: TextFile(f"../{file.link}", file.steps) for side, file in files.items()},
+                has_rows=task.source.rows,
+                strip_returns=corpus.crlf == "strip",
+            )
+        else:
+            parts = write_parts(observed, corpus.name, task.directory, prefix)
     written = {f"{task.source.split}/{part.file}": part for part in parts}
     return CompiledSlice(
         tuple(CompiledPart(file, part.pairs, part.bytes, corpus.name) for file, part in written.items()),
-        {file: part.sha256 for file, part in written.items()},
+        {file: part.sha256 for file, part in written.items()}
+        | {file.link: file.sha256 for file in files.values() if written},
         counts.result(reader.counts),
         counts.scored,
         observer.result(),

@@ -13,7 +13,7 @@ from nmt_prep.stages.compile import Compile
 
 @dataclass(frozen=True)
 class PairPart:
-    """A Parquet file of pairs.
+    """A file of pairs, for :func:`~nmt_prep.corpora.iter_pairs`.
 
     Attributes:
         path: path of the file.

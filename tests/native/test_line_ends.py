@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from _nmt_prep_core import LineSampler, block_facts, count_newlines, scan_lines
+from _nmt_prep_core import LineSampler, block_facts, block_hash, count_newlines, scan_lines, split_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference.line_ends import hash_block
+from tests.reference.line_ends import hash_block, kept_lines
 from tests.reference.utf8 import first_invalid
 
 BYTES = st.binary(max_size=200) | st.lists(st.sampled_from([b"\n", b"\r", b"ab", b"\xff", "中".encode()])).map(b"".join)
@@ -38,6 +40,28 @@ def test_scans_equal_those_of_the_twins(data: bytes, repeat: int) -> None:
     assert valid == (first_invalid(data) == len(data))
     assert returns == (b"\r\n" in data)
     assert block_facts(data) == (data.count(b"\n"), hash_block(data))
+    assert block_hash(data) == hash_block(data)
+
+
+@given(
+    data=BYTES, left_out=st.sets(st.integers(0, 30)), strip=st.booleans(), surplus=st.sampled_from([0, 0, -1, 1, 10**6])
+)
+def test_split_lines_are_those_of_the_twin(data: bytes, left_out: set[int], strip: bool, surplus: int) -> None:
+    lines = kept_lines(data, left_out, strip)
+    ranges = np.array([number for each in sorted(left_out) for number in (each, 1)], np.int64)
+    if surplus and len(lines) + surplus >= 0:
+        with pytest.raises(ValueError, match="the block has other lines than expected"):
+            split_lines(data, len(lines) + surplus, ranges, strip)
+    text, offsets = split_lines(data, len(lines), ranges, strip)
+    assert [text[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())] == lines
+
+
+def test_literal_split_lines() -> None:
+    text, offsets = split_lines(b"a\r\nb\nc\n\n\rd\r", 3, np.array([1, 2]), True)
+    assert (text.tobytes(), offsets.tolist(), offsets.dtype) == (b"a\rd\r", [0, 1, 1, 4], np.int32)
+    assert split_lines(b"", 0, np.empty(0, np.int64), False)[1].tolist() == [0]
+    with pytest.raises(ValueError, match="left_out must have a first line and a number for each range"):
+        split_lines(b"a", 1, np.array([1]), True)
 
 
 def test_literal_facts() -> None:

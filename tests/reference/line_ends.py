@@ -29,6 +29,14 @@ def hash_block(data: bytes) -> int:
     return fold((first ^ len(data)) * second)
 
 
+def kept_lines(data: bytes, left_out: set[int], strip_returns: bool) -> list[bytes]:
+    """Returns the lines of a block without their ends, except those with the given numbers."""
+    parts = data.split(b"\n")
+    ended = [part.removesuffix(b"\r") if strip_returns else part for part in parts[:-1]]
+    lines = [*ended, *filter(None, parts[-1:])]
+    return [line for number, line in enumerate(lines) if number not in left_out]
+
+
 def fold(product: int) -> int:
     """Returns the lower half of a product of 64-bit numbers, combined with the upper one."""
     return product & _MASK ^ product >> 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tarfile
 from collections.abc import Iterator
@@ -71,13 +72,14 @@ def test_parts_are_named_in_order_and_have_their_digests(tmp_path: Path, workers
     with small_slices():
         run(config, until="compile", workers=workers)
     assert files_of(config) == [
-        "train/part-000-00000-00000.parquet",
-        "train/part-001-00000-00000.parquet",
-        "train/part-001-00001-00000.parquet",
-        "train/part-001-00002-00000.parquet",
+        "train/part-000-00000-00000.json",
+        "train/part-001-00000-00000.json",
+        "train/part-001-00001-00000.json",
+        "train/part-001-00002-00000.json",
     ]
     files = manifest(config, "compile").files
-    assert files == {name: sha256_of(config.run_dir / "compiled" / name) for name in sorted(files_of(config))}
+    inputs = [f"inputs/{hashlib.sha256(text).hexdigest()}" for text in (small, large)]
+    assert files == {name: sha256_of(config.run_dir / "compiled" / name) for name in (*files_of(config), *inputs)}
     counts = manifest(config, "compile").details["corpora"]["train"]["l"]
     assert (counts["pairs_in"], counts["pairs_out"], counts["dropped"]["empty_both"]) == (35, 28, 7)
     assert counts["source_bytes"] == len(large)
@@ -198,7 +200,7 @@ def test_only_a_whole_corpus_without_text_is_an_error(tmp_path: Path) -> None:
     config = config_of(tmp_path, plain(tmp_path, "c", something, something))
     with small_slices():
         assert compiled(config) == [("a", "a", "c")]
-    assert files_of(config) == ["train/part-000-00003-00000.parquet"]
+    assert files_of(config) == ["train/part-000-00003-00000.json"]
     config = config_of(tmp_path, plain(tmp_path, "c", nothing, nothing))
     with pytest.raises(CorpusError) as whole:
         compiled(config)

@@ -7,8 +7,10 @@
 #include <memory>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "text.h"
+#include "text/split_lines.h"
 #include "text/utf8.h"
 
 namespace nb = nanobind;
@@ -44,6 +46,31 @@ auto facts(const ByteArray& data) {
     return std::pair(count_newlines(data.data(), data.size()), hash_block(data.data(), data.size()));
 }
 
+// Returns the text and the offsets of the lines of a block, as in an Arrow array of strings.
+auto split(const ByteArray& data, std::size_t lines, const Int64Array& left_out, bool strip_returns) {
+    if (left_out.size() % 2 != 0) throw nb::value_error("left_out must have a first line and a number for each range");
+    std::vector<LineRange> ranges(left_out.size() / 2);
+    for (std::size_t i = 0; i < ranges.size(); ++i) ranges[i] = {left_out.data()[2 * i], left_out.data()[2 * i + 1]};
+    std::unique_ptr<std::uint8_t[]> text;
+    std::unique_ptr<std::int32_t[]> offsets;
+    bool fits = false;
+    if (lines <= data.size()) {
+        const nb::gil_scoped_release unlocked;
+        text = std::make_unique_for_overwrite<std::uint8_t[]>(data.size());
+        offsets = std::make_unique_for_overwrite<std::int32_t[]>(lines + 1);
+        fits = split_lines(data.data(), data.size(), ranges.data(), ranges.size(), strip_returns, lines, text.get(),
+                           offsets.get());
+    }
+    if (!fits) throw nb::value_error("the block has other lines than expected");
+    const auto size = static_cast<std::size_t>(offsets[lines]);
+    return std::pair(own_by_numpy(std::move(text), size), own_by_numpy(std::move(offsets), lines + 1));
+}
+
+std::uint64_t block_hash(const ByteArray& data) {
+    const nb::gil_scoped_release unlocked;
+    return hash_block(data.data(), data.size());
+}
+
 void new_sampler(LineSampler* place, std::int64_t stride, std::int64_t budget) {
     if (stride < 1 || budget < 1) throw nb::value_error("stride and budget must be 1 or more");
     new (place) LineSampler(stride, budget);
@@ -65,6 +92,8 @@ void bind_line_ends(nb::module_& module) {
     module.def("count_newlines", newlines, nb::arg("data"));
     module.def("scan_lines", scan, nb::arg("data"));
     module.def("block_facts", facts, nb::arg("data"));
+    module.def("block_hash", block_hash, nb::arg("data"));
+    module.def("split_lines", split, nb::arg("data"), nb::arg("lines"), nb::arg("left_out"), nb::arg("strip_returns"));
     nb::class_<LineSampler>(module, "LineSampler")
         .def("__init__", new_sampler, nb::arg("stride"), nb::arg("budget"))
         .def("feed", feed, nb::arg("data"), nb::arg("last"))

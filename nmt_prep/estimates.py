@@ -16,6 +16,7 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any
 
+from nmt_prep.archives import is_plain
 from nmt_prep.cleaning.dedup.near import Signatures
 from nmt_prep.cleaning.dedup.records import comparisons_of
 from nmt_prep.cleaning.dedup.spill import range_bytes
@@ -34,9 +35,10 @@ from nmt_prep.pipeline.measured import StageNote, kind_of, read_notes, work_of
 from nmt_prep.pipeline.stage import Outputs
 from nmt_prep.sources.lockfile import LockFile
 from nmt_prep.stages.alignment import learning_memory
+from nmt_prep.stages.compile_links import has_lines_as_they_are
 from nmt_prep.stages.download import Download, Needed
 from nmt_prep.stages.encode_tasks import bucket_share, spill_buffer
-from nmt_prep.stages.in_place import wanted_by
+from nmt_prep.stages.in_place import is_read_by_lines, wanted_by
 from nmt_prep.stages.output_costs import output_cost
 from nmt_prep.stages.sample import stride_of
 from nmt_prep.subwords import dialect_named
@@ -61,12 +63,16 @@ class CorpusSize:
         bytes: bytes of both sides, line ends included.
         fetched: bytes of its remote files.
         lines_apart: true if it can be split between any two lines.
+        extracted: true if extract copies its files; false if they are read in their places.
+        compiled: true if compile writes its text; false if it only notes where the lines are.
     """
 
     split: str
     bytes: float
     fetched: float = 0.0
     lines_apart: bool = True
+    extracted: bool = True
+    compiled: bool = True
 
 
 def given_corpora(config: Config, pairs: int) -> list[CorpusSize]:
@@ -115,7 +121,10 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
         known = {each.container: sizes(each.container) for each in files}
         text = sum(known[each.container][1] / members[each.container.mirrors] for each in files)
         fetched = sum(size for file, (size, _) in known.items() if not file.local(base_dir))
-        found.append(CorpusSize(split, text, fetched, reader_of(format_of(corpus)).lines_apart))
+        local = [(each, each.container.local(base_dir)) for each in files]
+        extracted = not all(path and is_plain(path) and is_read_by_lines(corpus, each) for each, path in local)
+        compiled = extracted or not has_lines_as_they_are(corpus)
+        found.append(CorpusSize(split, text, fetched, reader_of(format_of(corpus)).lines_apart, extracted, compiled))
     if unknown:
         raise ConfigError(
             f"the sizes of {len(set(unknown))} files are unknown, the first of them {unknown[0]}; fetch them with "
@@ -228,13 +237,15 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     """
     existing = isinstance(config.vocab, ExistingVocab)
     text, sample = total(corpora), 0.0 if existing else sample_bytes(config, corpora)
+    extracted = sum(corpus.bytes for corpus in corpora if corpus.extracted)
+    compiled = sum(corpus.bytes for corpus in corpora if corpus.compiled)
     file = max(1.0, *(corpus.bytes / 2 for corpus in corpora))
     part = max(PART_BYTES if each.lines_apart else each.bytes for each in corpora)
     outputs = output_cost(config, {split: total(corpora, split) for split in config.splits})
     # By stage: bytes of output, of scratch and of the largest task; tasks cannot be divided further.
     rows = {
-        "extract": (text, 0.0, file),
-        "compile": (_COMPILED * text, 0.0, part),
+        "extract": (extracted, 0.0, file),
+        "compile": (_COMPILED * compiled, 0.0, part),
         **_cleaning(config, corpora),
         **({} if config.align is None else {"align": (0.2 * text, _COMPILED * text, part)}),
         **({} if existing else {"sample": (sample, sample, file), "vocab": (0.0, 0.0, text)}),
@@ -244,12 +255,13 @@ def estimate(config: Config, corpora: Sequence[CorpusSize], machines: Machines) 
     stages = [StageEstimate("download", text / _DIGESTING, output=sum(corpus.fetched for corpus in corpora))]
     for name, (written, scratch, task) in rows.items():
         output = written
-        work, busy, origin = work_of(name, text, sample), max(min(machines.workers, text / task), 1.0), "built-in"
-        note = _nearest(read_notes(kind_of(name, config)), work)
+        work = extracted if name == "extract" else work_of(name, text, sample)
+        busy, origin = max(min(machines.workers, text / task), 1.0), "built-in"
+        note = _nearest(read_notes(kind_of(name, config, in_place=not compiled)), work)
         if note is not None:
             origin = f"measured {note.made} on {note.work / 1e6:,.0f} MB"
             if name in ("compile", "clean", "encode", "outputs"):
-                output = note.written / note.work * text
+                output = note.written / note.work * (compiled if name == "compile" else text)
         if name == "vocab":
             seconds, memory = _training(config, work, note)
         else:

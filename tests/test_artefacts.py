@@ -123,11 +123,32 @@ def test_flush_accepts_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_flush_tree_flushes_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").touch()
+    (tmp_path / "sub" / "link").symlink_to("nothing")
     flushed = []
     monkeypatch.setattr(artefacts.os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_ino))
     artefacts.flush_tree(tmp_path)
     everything = [tmp_path / "sub", tmp_path / "sub" / "file", tmp_path]
     assert flushed == [path.stat().st_ino for path in everything]
+
+
+def test_links_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = tmp_path / "below" / "link"
+    for target in ("a", "b"):
+        assert artefacts.point_to(tmp_path / target, link)
+        assert link.readlink() == tmp_path / target
+    assert list(link.parent.iterdir()) == [link]
+
+    def refuse(code: int) -> None:
+        def symlink(*_: object) -> None:
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(Path, "symlink_to", symlink)
+
+    refuse(errno.EOPNOTSUPP)
+    assert not artefacts.point_to(tmp_path / "c", link)
+    refuse(errno.ENOSPC)
+    with pytest.raises(OutputError, match="the disk is full"):
+        artefacts.point_to(tmp_path / "c", link)
 
 
 def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

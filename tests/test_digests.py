@@ -87,8 +87,12 @@ def test_steps_are_noted_in_the_pass_that_digests(tmp_path: Path, monkeypatch: p
     assert steps.hashes == tuple(hash_block(block) for block in (b"a\n\nb", b"c\n\nd", b"\n"))
     assert steps.of_range(5, 8) == StepRange(4, 1, steps.hashes[1:2])
     assert steps.of_range(3, 9) == StepRange(4, 0, steps.hashes)
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    cache.remember(link, sha256_of(file))  # which does not drop the steps
     cache.save()
     monkeypatch.setattr(digests, "_digest_with_steps", None)
+    assert DigestCache(tmp_path).steps(link) == steps
     assert DigestCache(tmp_path).steps(file) == steps
     assert DigestCache(tmp_path).digest(file) == sha256_of(file)
 

@@ -125,6 +125,16 @@ def test_measurements_are_scaled_by_bytes_and_workers() -> None:
     assert stages["sample"].origin == "built-in"
 
 
+def test_files_in_their_places_are_not_copied() -> None:
+    corpora = [CorpusSize("train", 1e9, extracted=False, compiled=False), CorpusSize("train", 1e8, compiled=False)]
+    note("compile", seconds=90.0)
+    note("compile-in-place", seconds=1.0)
+    found = predicted(corpora)
+    assert (found["extract"].output, found["compile"].output) == (1e8, 0)
+    assert found["compile"].seconds == pytest.approx(1.0 * 11 / 2)
+    assert predicted([CorpusSize("train", 1e9, extracted=False)])["compile"].output == 4e8
+
+
 def test_the_measurement_of_the_most_similar_amount_is_used() -> None:
     note("compile", work=2 * 10**9, seconds=7.0)
     note("compile", work=2 * 10**7, seconds=1.0)

@@ -33,9 +33,19 @@ def test_plain_files(tmp_path: Path) -> None:
     (tmp_path / "a.zh").write_bytes(b"y" * 300)
     dev = [{"name": "d", "url": {"source": "a.en", "target": "a.en"}}]
     assert sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev) == [
-        CorpusSize("train", 1000),
-        CorpusSize("dev", 1400),
+        CorpusSize("train", 1000, extracted=False, compiled=False),
+        CorpusSize("dev", 1400, extracted=False, compiled=False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "copied"),
+    [("a.tsv", {}, (False, True)), ("a.csv", {}, (True, True)), ("a.tsv", {"encoding": "utf-16"}, (True, True))],
+)
+def test_copies(tmp_path: Path, name: str, more: dict[str, Any], copied: tuple[bool, bool]) -> None:
+    (tmp_path / name).write_bytes(b"a\tb\n")
+    [found] = sizes(tmp_path, {"url": name, **more})
+    assert (found.extracted, found.compiled) == copied
 
 
 def test_a_file_of_both_sides(tmp_path: Path) -> None:

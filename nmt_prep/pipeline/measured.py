@@ -73,8 +73,11 @@ def _notes() -> TypeAdapter[list[StageNote]]:
     return TypeAdapter(list[StageNote])
 
 
-def kind_of(stage: str, config: Config) -> str:
-    """Returns the key of a stage's notes: its name, and the options that its speed depends on."""
+def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
+    """Returns the key of a stage's notes: its name, and the options that its speed depends on.
+
+    ``in_place`` is true if all files are read in their places, so that compile need not write their text.
+    """
     vocab = config.vocab
     if isinstance(vocab, ExistingVocab):
         training, dialect = "existing", vocab.dialect
@@ -84,6 +87,8 @@ def kind_of(stage: str, config: Config) -> str:
     if config.outputs:
         options = [output.model_dump(mode="json", exclude={"name", "shards"}) for output in config.outputs]
         kinds["outputs"] = f"outputs-{dialect}-{sha256(json.dumps(options).encode()).hexdigest()[:12]}"
+    if in_place:
+        kinds["compile"] = "compile-in-place"
     if config.clean is not None:
         kinds["clean"] = f"clean-{config.clean.preset}"
     return kinds.get(stage, stage)
@@ -162,7 +167,8 @@ class StageNotes(Listener):
         self._before = peaks()
 
     def _end(self, stage: str, seconds: float) -> None:
-        work = int(work_of(stage, self._output_bytes("extract"), self._output_bytes("sample")))
+        copied, text = self._output_bytes("extract"), self._text_bytes()
+        work = copied if stage == "extract" else int(work_of(stage, text, self._output_bytes("sample")))
         if work < LEAST_WORK:
             return
         parallel = 1 if stage == "vocab" else max(self._tasks.values(), default=1)
@@ -175,7 +181,7 @@ class StageNotes(Listener):
             workers=min(self._engine.workers, parallel),
             memory=memory_since(self._before),
         )
-        save_note(kind_of(stage, self._config), note)
+        save_note(kind_of(stage, self._config, in_place=not copied), note)
 
     def _output_bytes(self, stage: str) -> int:
         """Returns the bytes of a stage's output."""
@@ -183,7 +189,14 @@ class StageNotes(Listener):
         if manifest is None:
             return 0
         paths = (self._workspace.file(self._directories[stage], name) for name in manifest.files)
-        return sum(path.stat().st_size for path in paths)
+        return sum(path.lstat().st_size for path in paths)  # what a link points to is not output
+
+    def _text_bytes(self) -> int:
+        """Returns the bytes of the files that corpora are read from, those in their places included."""
+        manifest = read_manifest(self._workspace.manifest("extract"))
+        files = {} if manifest is None else manifest.details.get("files", {})
+        sizes = {(file["file"], file["sha256"]): int(file["size"]) for each in files.values() for file in each}
+        return sum(sizes.values())
 
 
 def peaks() -> tuple[int, int]:

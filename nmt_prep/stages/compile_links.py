@@ -47,7 +47,7 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
     Raises:
         OutputError: a link cannot be made.
     """
-    if set(slice_.steps) != set(SIDES) or not _has_lines_as_they_are(source.corpus):
+    if set(slice_.steps) != set(SIDES) or not has_lines_as_they_are(source.corpus):
         return {}
     [files] = slice_.files
     found: dict[Side, LinkedFile] = {}
@@ -59,7 +59,8 @@ def linked_files(source: CorpusFiles, slice_: CorpusSlice, directory: Path) -> M
     return found
 
 
-def _has_lines_as_they_are(corpus: Corpus) -> bool:
+def has_lines_as_they_are(corpus: Corpus) -> bool:
     """Returns true if the pairs of a corpus are lines of its files, but for carriage returns at their ends."""
     # A reader of another package that is derived from this one may change the text.
-    return reader_of(format_of(corpus)) is PlainReader and corpus.encoding == "utf-8" and not corpus.scores
+    is_plain = reader_of(format_of(corpus)) is PlainReader and set(corpus.sides) == set(SIDES)
+    return is_plain and corpus.encoding == "utf-8" and not corpus.scores

@@ -81,10 +81,16 @@ def is_in_place(
     config: Config, split: str, corpus: Corpus, wanted: Wanted, files: Sequence[tuple[Path, Downloaded]]
 ) -> bool:
     """Returns True if a file needs no copy: it is local and plain, and its reader reads and checks it line by line."""
-    reader = reader_of(format_of(corpus))
-    if split == SACREBLEU or wanted.key.rpartition("/")[2] not in reader.parts or wanted.member != WHOLE_FILE:
-        return False
-    is_divisible = reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding)
-    return is_divisible and all(
-        entry.steps is not None and entry.size <= config.extract.max_member_bytes for _, entry in files
+    return (
+        split != SACREBLEU
+        and is_read_by_lines(corpus, wanted)
+        and all(entry.steps is not None and entry.size <= config.extract.max_member_bytes for _, entry in files)
     )
+
+
+def is_read_by_lines(corpus: Corpus, wanted: Wanted) -> bool:
+    """Returns True if the reader of a corpus reads a file line by line, so that it can check it, if it is plain."""
+    reader = reader_of(format_of(corpus))
+    if wanted.key.rpartition("/")[2] not in reader.parts or wanted.member != WHOLE_FILE:
+        return False
+    return reader.lines_apart and not reader.quote and one_byte_newlines(corpus.encoding)

@@ -50,7 +50,9 @@ def config(tmp_path: Path) -> Config:
         directory.mkdir(parents=True)
         (directory / "file").touch()
         os.truncate(directory / "file", size)
-        Manifest(stage, 1, "f", {}, {}, {"file": "digest"}, Counts(), {}).write(workspace.manifest(stage))
+        file = {"file": "file", "sha256": "digest", "size": size}
+        details = {"files": {"train/x/source": [file], "train/y/source": [file]}} if stage == "extract" else {}
+        Manifest(stage, 1, "f", {}, {}, {"file": "digest"}, Counts(), details).write(workspace.manifest(stage))
     return config
 
 
@@ -77,6 +79,23 @@ def test_a_stage_that_did_all_of_its_work_is_recorded(config: Config) -> None:
     assert (found.work, found.written, found.seconds, found.workers) == (TEXT, 30_000_000, 2.5, 3)
     assert found.machine == machine_name()
     assert not list(config.run_dir.rglob("*measured*"))
+
+
+def test_files_in_their_places_are_work_but_no_output(config: Config) -> None:
+    workspace = Workspace(config.run_dir)
+    file = {"file": None, "sha256": "digest", "size": TEXT}
+    details = {"files": {"train/x/source": [file]}}
+    Manifest("extract", 1, "f", {}, {}, {}, Counts(), details).write(workspace.manifest("extract"))
+    directory = workspace.root / DIRECTORIES["compile"]
+    directory.mkdir()
+    (directory / "link").symlink_to(workspace.root / DIRECTORIES["extract"] / "file")
+    Manifest("compile", 1, "f", {}, {}, {"link": "digest"}, Counts(), {}).write(workspace.manifest("compile"))
+    for stage in ("extract", "compile"):
+        listen(config, ("stage_started", {"stage": stage}), ("stage_finished", {"stage": stage, "seconds": 0.5}))
+    [found] = read_notes("compile-in-place")
+    assert (found.work, found.seconds) == (TEXT, 0.5)
+    assert found.written < 1000
+    assert read_notes("extract") == []
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_links_of_all_splits(tmp_path: Path) -> None:
         "too_long": 0,
     }
     part = manifest(config, "align").details["parts"]["train"][0]
-    assert part["file"] == f"train/{Path(part['text']).name}"
+    assert part["file"] == f"train/{Path(part['text']).stem}.parquet"
     assert (config.run_dir / part["text"]).is_file()
 
 

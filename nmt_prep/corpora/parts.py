@@ -188,7 +188,7 @@ def _named_lines(path: Path, numbers: Iterable[int] | None, columns: Sequence[st
                 found["row"] = pa.array(group.rows())
             arrays = [found[name] for name in wanted]
             yield pa.record_batch(arrays, schema=pa.schema([schema.field(name) for name in wanted]))
-    except ValueError as error:  # other lines than the part says
+    except (ValueError, OverflowError) as error:  # other lines than the part says
         raise _damaged(path, error) from error
 
 

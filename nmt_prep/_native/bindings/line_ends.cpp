@@ -50,7 +50,10 @@ auto facts(const ByteArray& data) {
 auto split(const ByteArray& data, std::size_t lines, const Int64Array& left_out, bool strip_returns) {
     if (left_out.size() % 2 != 0) throw nb::value_error("left_out must have a first line and a number for each range");
     std::vector<LineRange> ranges(left_out.size() / 2);
-    for (std::size_t i = 0; i < ranges.size(); ++i) ranges[i] = {left_out.data()[2 * i], left_out.data()[2 * i + 1]};
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        ranges[i] = {left_out.data()[2 * i], left_out.data()[2 * i + 1]};
+        if (ranges[i].first < 0) throw nb::value_error("a range of left_out begins before line 0");
+    }
     std::unique_ptr<std::uint8_t[]> text;
     std::unique_ptr<std::int32_t[]> offsets;
     bool fits = false;

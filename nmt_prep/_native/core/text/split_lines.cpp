@@ -19,7 +19,7 @@ bool split_lines(const std::uint8_t* data, std::size_t size, const LineRange* le
         const auto* newline =
             static_cast<const std::uint8_t*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
         const std::uint8_t* const stop = newline == nullptr ? end : newline;
-        while (next != last && number >= next->first + next->count) ++next;
+        while (next != last && number >= next->first && number - next->first >= next->count) ++next;
         if (next == last || number < next->first) {
             auto length = static_cast<std::size_t>(stop - at);
             if (strip_returns && newline != nullptr && length > 0 && stop[-1] == '\r') --length;

@@ -15,7 +15,7 @@ struct LineRange {
 // Copies the lines of a block one after another, without the '\n' at their ends: line i of those that are kept becomes
 // text[offsets[i]:offsets[i + 1]]. The end of the last line may lack its '\n'.
 //
-// left_out: `ranges` ranges of lines that are not copied, ascending and apart.
+// left_out: `ranges` ranges of lines that are not copied, ascending and apart; none begins before line 0.
 // strip_returns: a '\r' before a '\n' belongs to the end of the line.
 // lines: the number of lines to copy; `text` has room for the block, `offsets` for one more than this.
 //

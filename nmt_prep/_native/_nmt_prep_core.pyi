@@ -288,7 +288,13 @@ Payload: TypeAlias = Literal["example", "ids", "text"]
 
 class SpillBuffer:
     def __init__(
-        self, keys: npt.NDArray[np.uint64], rows: int, shards: int, buckets_per_shard: int, payload: Payload
+        self,
+        keys: npt.NDArray[np.uint64],
+        rows: int,
+        shards: int,
+        buckets_per_shard: int,
+        payload: Payload,
+        expected: int = 0,
     ) -> None: ...
     def add(
         self,

@@ -51,7 +51,8 @@ class SpillWriter:
         self._path = Path(path)
         self._plan = plan
         self._buffer_bytes = buffer_bytes
-        self._buffer = SpillBuffer(plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload)
+        keys, expected = plan.shuffle.keys, buffer_bytes + buffer_bytes // 8
+        self._buffer = SpillBuffer(keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload, expected)
         self._grouped = np.empty(0, np.uint8)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()

@@ -15,6 +15,7 @@ from _nmt_prep_core import (
     band_hashes,
     crc32c,
     find_invalid_utf8,
+    ordered_records,
     sha256_each,
     simd_level,
     simd_levels,
@@ -26,6 +27,7 @@ from hypothesis import strategies as st
 from nmt_prep.cleaning.fixes import Fixer
 from nmt_prep.subwords.byte_bpe.tokenizer import ByteBPETokenizer
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
+from nmt_prep.subwords.t2t.tokenizer import T2TTokenizer
 from tests.conftest import examples
 from tests.reference import byte_bpe, fixes, near, records, sentencepiece, t2t
 from tests.reference.utf8 import first_invalid
@@ -89,12 +91,37 @@ def test_checksums(data: bytes) -> None:
     assert crc32c(data) == records.crc32c(data)
 
 
+# Of every number of bytes, and at the limits of each.
+IDS = st.sampled_from([0, 1, 127, 128, 16383, 16384, 2**21 - 1, 2**21, 2**28 - 1, 2**28, 2**31 - 1, -1, -(2**31)])
+
+
 @each_level
-@given(TEXT)
-def test_tokens_of_tensor2tensor(line: str) -> None:
+@given(st.lists(IDS | st.integers(0, 40000), max_size=30), st.lists(IDS | st.integers(0, 200), max_size=9))
+@example([127, 128, 16383, 16384, 2**21], [])
+def test_examples(inputs: list[int], targets: list[int]) -> None:
+    sides = [(np.array(ids, np.int32), np.array([0, len(ids)], np.int64)) for ids in (inputs, targets)]
+    record = ordered_records(*sides[0], *sides[1], np.zeros(1, np.int32), "example").tobytes()
+    assert record[20:] == records.frame(records.serialize_example(inputs, targets))  # after the header in spill files
+
+
+@each_level
+@given(st.lists(TEXT, max_size=6))
+@example(["", " a", "", "b ", " ", "a" * 63, "b", "-" * 64, "a"])
+def test_tokens_of_tensor2tensor(lines: list[str]) -> None:
     counter = T2TTokenCounter()
-    counter.add(*column(line.encode()), 1)
-    assert Counter(dict(counter.items())) == Counter(t2t.tokens(line))
+    counter.add(*column(*(line.encode() for line in lines)), 1)
+    assert Counter(dict(counter.items())) == sum((Counter(t2t.tokens(line)) for line in lines), Counter())
+
+
+PIECES = ["<pad>_", "<EOS>_", "a", "aZ", "a_", "é", "09_", "中国", "_", " _", *"Z09' -\\;u\u00a0ñЖп日本。가😀12345678"]
+
+
+@each_level
+@given(st.lists(TEXT, max_size=6))
+@example(["", " a", "", "b ", " ", "a" * 63, "b", "-" * 64, "a"])
+def test_ids_of_tensor2tensor(lines: list[str]) -> None:
+    twin = t2t.Vocabulary(PIECES)
+    assert T2TTokenizer(PIECES).encode_batch(lines).to_lists() == [twin.encode(line) for line in lines]
 
 
 @each_level

@@ -44,7 +44,7 @@ NumpyArray<std::int64_t> shuffle_positions(const UInt64Array& keys, std::int64_t
     auto positions = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(count));
     {
         nb::gil_scoped_release unlocked;
-        for (std::int64_t i = 0; i < count; ++i) positions[static_cast<std::size_t>(i)] = shuffle.position(first + i);
+        shuffle.positions(first, {positions.get(), static_cast<std::size_t>(count)});
     }
     return own_by_numpy(std::move(positions), static_cast<std::size_t>(count));
 }
@@ -200,10 +200,12 @@ void bind_spill(nb::module_& module) {
         .def(
             "__init__",
             [](SpillBuffer* self, const UInt64Array& keys, std::int64_t rows, std::int64_t shards, std::int64_t buckets,
-               std::string_view name) {
-                new (self) SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name));
+               std::string_view name, std::size_t expected) {
+                new (self)
+                    SpillBuffer(permutation(keys, rows), ShardLayout(rows, shards, buckets), payload(name), expected);
             },
-            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("payload"))
+            nb::arg("keys"), nb::arg("rows"), nb::arg("shards"), nb::arg("buckets_per_shard"), nb::arg("payload"),
+            nb::arg("expected") = 0)
         .def("add", &add_pairs, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"), nb::arg("targets"),
              nb::arg("target_offsets"), nb::arg("corpus"))
         .def("add_text", &add_text, nb::arg("first_row"), nb::arg("inputs"), nb::arg("input_offsets"),

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "records/format.h"
+#include "records/varints.h"
 
 namespace nmt_prep {
 namespace {
@@ -23,48 +23,6 @@ constexpr std::uint64_t kFeatureFloatList = 0x12;
 constexpr std::uint64_t kFeatureInt64List = 0x1a;
 constexpr std::uint64_t kInt64Packed = 0x0a;
 constexpr std::uint64_t kInt64Value = 0x08;
-
-constexpr std::uint32_t kFourByteLimit = 1U << 28;
-constexpr std::size_t kNegativeBytes = 10;
-
-std::size_t packed_size(Ids ids) {
-    std::size_t size = ids.size();
-    for (const std::int32_t id : ids) {
-        const auto value = static_cast<std::uint32_t>(id);
-        size += static_cast<std::size_t>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff) +
-                (value >= kFourByteLimit) + (id < 0 ? kNegativeBytes - 5 : 0);
-    }
-    return size;
-}
-
-std::size_t varint_size(std::size_t value) {
-    std::size_t size = 1;
-    for (; value > 0x7f; value >>= 7) ++size;
-    return size;
-}
-
-std::uint8_t* write_varint(std::uint8_t* out, std::uint64_t value) {
-    for (; value > 0x7f; value >>= 7) *out++ = static_cast<std::uint8_t>(value | 0x80);
-    *out++ = static_cast<std::uint8_t>(value);
-    return out;
-}
-
-// Ids of up to four bytes are written without a branch, since their lengths are not predictable.
-std::uint8_t* write_packed(std::uint8_t* out, Ids ids) {
-    for (const std::int32_t id : ids) {
-        const auto value = static_cast<std::uint32_t>(id);
-        if (value >= kFourByteLimit) {
-            out = write_varint(out, static_cast<std::uint64_t>(static_cast<std::int64_t>(id)));
-            continue;
-        }
-        const unsigned more = static_cast<unsigned>(value > 0x7f) + (value > 0x3fff) + (value > 0x1fffff);
-        const std::uint32_t groups =
-            (value & 0x7fU) | (value & 0x3f80U) << 1 | (value & 0x1fc000U) << 2 | (value & 0xfe00000U) << 3;
-        store(out, groups | (0x00808080U & ((1U << (8 * more)) - 1)));
-        out += more + 1;
-    }
-    return out;
-}
 
 // Sizes of the nested messages around `packed` bytes of ids, from the inside out.
 struct EntrySize {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace nmt_prep {
+#include "records/varints.h"
 
-using Ids = std::span<const std::int32_t>;
+namespace nmt_prep {
 
 // Sizes in bytes: of each side's packed ids, and of the whole Example.
 struct ExampleSize {
@@ -21,7 +21,7 @@ struct ExampleSize {
 ExampleSize example_size(Ids inputs, Ids targets);
 
 // write_example may touch this many bytes after the Example's end.
-inline constexpr std::size_t kExampleSlack = 8;
+inline constexpr std::size_t kExampleSlack = kPackedSlack;
 
 // Writes size.total bytes to `out` and returns their end; `size` is example_size of the same ids.
 std::uint8_t* write_example(std::uint8_t* out, Ids inputs, Ids targets, const ExampleSize& size);

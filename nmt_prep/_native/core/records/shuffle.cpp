@@ -1,5 +1,6 @@
 #include "records/shuffle.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace nmt_prep {
@@ -39,20 +40,47 @@ Permutation::Permutation(const Keys& keys, std::int64_t rows) : keys_(keys), row
     width_ = height_ ? (rows_ + height_ - 1) / height_ : 0;
 }
 
+void Permutation::move(std::span<std::uint64_t> x, std::span<std::uint64_t> y) const {
+    // Round by round for all cells, since the steps of one cell wait for each other.
+    for (std::size_t round = 0; round < kShuffleRounds; round += 2) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            y[i] += round_value(x[i], keys_[round], height_);
+            y[i] -= y[i] >= height_ ? height_ : 0;
+        }
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            x[i] += round_value(y[i], keys_[round + 1], width_);
+            x[i] -= x[i] >= width_ ? width_ : 0;
+        }
+    }
+}
+
 std::int64_t Permutation::position(std::int64_t row) const {
     auto cell = static_cast<std::uint64_t>(row);
     do {
-        std::uint64_t y = cell / width_;
-        std::uint64_t x = cell % width_;
-        for (std::size_t round = 0; round < kShuffleRounds; round += 2) {
-            y += round_value(x, keys_[round], height_);
-            y -= y >= height_ ? height_ : 0;
-            x += round_value(y, keys_[round + 1], width_);
-            x -= x >= width_ ? width_ : 0;
-        }
+        std::uint64_t x = cell % width_, y = cell / width_;
+        move({&x, 1}, {&y, 1});
         cell = y * width_ + x;
     } while (cell >= rows_);
     return static_cast<std::int64_t>(cell);
+}
+
+void Permutation::positions(std::int64_t first, std::span<std::int64_t> out) const {
+    constexpr std::size_t kTogether = 16;
+    std::array<std::uint64_t, kTogether> x{}, y{};
+    for (std::size_t done = 0; done < out.size(); done += kTogether) {
+        const std::size_t count = std::min(kTogether, out.size() - done);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t row = static_cast<std::uint64_t>(first) + done + i;
+            x[i] = row % width_;
+            y[i] = row / width_;
+        }
+        move(std::span(x).first(count), std::span(y).first(count));
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t cell = y[i] * width_ + x[i];
+            // A cell beyond the rows goes on as if it were a row.
+            out[done + i] = cell < rows_ ? static_cast<std::int64_t>(cell) : position(static_cast<std::int64_t>(cell));
+        }
+    }
 }
 
 std::int64_t Permutation::row_at(std::int64_t position) const {

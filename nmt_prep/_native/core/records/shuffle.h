@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace nmt_prep {
 
@@ -21,9 +22,14 @@ class Permutation {
 
     std::int64_t rows() const { return static_cast<std::int64_t>(rows_); }
     std::int64_t position(std::int64_t row) const;
+    // Writes the positions of consecutive rows, from `first` on; faster than one by one.
+    void positions(std::int64_t first, std::span<std::int64_t> out) const;
     std::int64_t row_at(std::int64_t position) const;
 
    private:
+    // Moves cells, given by their columns and rows, by all rounds.
+    void move(std::span<std::uint64_t> x, std::span<std::uint64_t> y) const;
+
     Keys keys_;
     std::uint64_t rows_;
     std::uint64_t height_;

@@ -80,6 +80,7 @@ ShardLayout::ShardLayout(std::int64_t rows, std::int64_t shards, std::int64_t bu
 std::int64_t ShardLayout::bucket_of(std::int64_t position) const {
     // The largest s with s * rows / shards <= position; products stay below 2^60.
     const std::int64_t shard = ((position + 1) * shards_ - 1) / rows_;
+    if (buckets_per_shard_ == 1) return shard;
     const std::int64_t first = shard * rows_ / shards_;
     const std::int64_t records = (shard + 1) * rows_ / shards_ - first;
     return shard * buckets_per_shard_ + ((position - first + 1) * buckets_per_shard_ - 1) / records;
@@ -98,8 +99,8 @@ template struct Column<std::uint8_t>;
 
 void SpillBuffer::reserve(std::size_t more) {
     if (more <= capacity_ - size_) return;
-    const std::size_t capacity = std::max(size_ + more, capacity_ + capacity_ / 2);
-    auto grown = std::make_unique_for_overwrite<std::uint8_t[]>(capacity);
+    const std::size_t capacity = std::max({size_ + more, capacity_ + capacity_ / 2, expected_});
+    auto grown = make_large_array<std::uint8_t>(capacity);
     if (size_) std::memcpy(grown.get(), data_.get(), size_);
     data_ = std::move(grown);
     capacity_ = capacity;
@@ -118,13 +119,20 @@ void SpillBuffer::check(std::int64_t first_row, const Column<T>& inputs, const C
     }
 }
 
-// Adds a record with room for `bytes` of content; returns the place of the content.
-std::uint8_t* SpillBuffer::begin(std::int64_t row, std::size_t source, std::size_t target, std::uint32_t corpus,
+void SpillBuffer::prepare(std::int64_t first_row, std::size_t rows) {
+    entries_.reserve(entries_.size() + rows);
+    first_row_ = first_row;
+    positions_.resize(rows);
+    permutation_.positions(first_row, positions_);
+}
+
+// Adds a record with room for `bytes` of content, of a row that is prepared; returns the place of the content.
+std::uint8_t* SpillBuffer::begin(std::size_t index, std::size_t source, std::size_t target, std::uint32_t corpus,
                                  std::size_t bytes) {
-    check_size(row, bytes);
+    check_size(first_row_ + static_cast<std::int64_t>(index), bytes);
     const std::size_t whole = kSpillHeader + kFrameBytes + bytes;
     reserve(whole + kExampleSlack);
-    const std::int64_t position = permutation_.position(row);
+    const std::int64_t position = positions_[index];
     std::uint8_t* const data = write_header(data_.get() + size_, position, source, target, corpus);
     entries_.push_back({layout_.bucket_of(position), size_, whole});
     size_ += whole;
@@ -133,25 +141,23 @@ std::uint8_t* SpillBuffer::begin(std::int64_t row, std::size_t source, std::size
 
 void SpillBuffer::add(std::int64_t first_row, const IdColumn& inputs, const IdColumn& targets, std::uint32_t corpus) {
     check(first_row, inputs, targets);
-    entries_.reserve(entries_.size() + inputs.rows());
+    prepare(first_row, inputs.rows());
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
         const Ids source = inputs.row(index);
         const Ids target = targets.row(index);
         const ExampleSize size = content_size(source, target, payload_);
-        write_ids(begin(first_row + static_cast<std::int64_t>(index), source.size(), target.size(), corpus, size.total),
-                  source, target, size, payload_);
+        write_ids(begin(index, source.size(), target.size(), corpus, size.total), source, target, size, payload_);
     }
 }
 
 void SpillBuffer::add(std::int64_t first_row, const TextColumn& inputs, const TextColumn& targets,
                       std::uint32_t corpus) {
     check(first_row, inputs, targets);
-    entries_.reserve(entries_.size() + inputs.rows());
+    prepare(first_row, inputs.rows());
     for (std::size_t index = 0; index < inputs.rows(); ++index) {
         const std::span<const std::uint8_t> source = inputs.row(index);
         const std::span<const std::uint8_t> target = targets.row(index);
-        std::uint8_t* const data = begin(first_row + static_cast<std::int64_t>(index), source.size(), target.size(),
-                                         corpus, source.size() + target.size());
+        std::uint8_t* const data = begin(index, source.size(), target.size(), corpus, source.size() + target.size());
         close_frame(data, write_raw(data, source, target));
     }
 }

@@ -13,6 +13,7 @@
 
 #include "records/example.h"
 #include "records/shuffle.h"
+#include "text/huge_pages.h"
 
 namespace nmt_prep {
 
@@ -64,8 +65,9 @@ struct Segment {
 // Collects pairs as spilled records until they are taken out, grouped by bucket.
 class SpillBuffer {
    public:
-    SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload)
-        : permutation_(permutation), layout_(layout), payload_(payload) {}
+    // `expected`: bytes that the buffer will hold; if it gets more, they are moved to a larger place.
+    SpillBuffer(const Permutation& permutation, const ShardLayout& layout, Payload payload, std::size_t expected)
+        : permutation_(permutation), layout_(layout), payload_(payload), expected_(expected) {}
 
     // Adds pairs of one corpus whose rows in the whole split are first_row, first_row + 1, ...
     // Throws std::invalid_argument for columns of different length, rows outside the split, a record above 2 GiB, or a
@@ -93,14 +95,18 @@ class SpillBuffer {
     template <typename T>
     void check(std::int64_t first_row, const Column<T>& inputs, const Column<T>& targets) const;
     void reserve(std::size_t more);
-    std::uint8_t* begin(std::int64_t row, std::size_t source, std::size_t target, std::uint32_t corpus,
+    std::uint8_t* begin(std::size_t index, std::size_t source, std::size_t target, std::uint32_t corpus,
                         std::size_t bytes);
+    void prepare(std::int64_t first_row, std::size_t rows);
 
     Permutation permutation_;
     ShardLayout layout_;
     Payload payload_;
+    std::size_t expected_;
     std::vector<Entry> entries_;
-    std::unique_ptr<std::uint8_t[]> data_;
+    std::vector<std::int64_t> positions_;  // of the rows that are being added
+    std::int64_t first_row_ = 0;           // number of the first of them
+    LargeArray<std::uint8_t> data_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
 };

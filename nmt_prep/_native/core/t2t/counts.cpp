@@ -12,9 +12,9 @@ constexpr std::size_t kRunBytes = std::size_t{1} << 18;
 
 }  // namespace
 
-// `readable`: bytes from `line` on that may be read.
-void TokenCounter::count_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
-                              CountTable& table) {
+void TokenCounter::count_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch,
+                             CountTable& table) {
+    const std::uint8_t* const end = text.data + text.offsets[text.lines];
     std::size_t waiting = 0;
     const auto count_waiting = [&] {
         for (std::size_t i = 0; i < waiting; ++i) {
@@ -26,12 +26,12 @@ void TokenCounter::count_line(const std::uint8_t* line, std::size_t size, std::s
         }
         waiting = 0;
     };
-    for_each_token(line, size, scratch.bits, [&](const std::uint8_t* text, std::size_t bytes) {
+    for_each_token(text, first, last, scratch.bits, [&](std::size_t, const std::uint8_t* start, std::size_t size) {
         Token& token = scratch.ahead[waiting++];
-        token.text = text;
-        token.size = bytes;
-        if (bytes <= CountCache::kMaxBytes) {
-            token.key = IdCache::key(text, bytes, readable - static_cast<std::size_t>(text - line));
+        token.text = start;
+        token.size = size;
+        if (size <= CountCache::kMaxBytes) {
+            token.key = IdCache::key(start, size, static_cast<std::size_t>(end - start));
             scratch.cache.prefetch(token.key);
         }
         if (waiting == kAhead) count_waiting();
@@ -42,17 +42,13 @@ void TokenCounter::count_line(const std::uint8_t* line, std::size_t size, std::s
 void TokenCounter::add(const TextView& text, std::size_t threads, const Poll& poll) {
     tables_.resize(std::max({tables_.size(), threads, std::size_t{1}}));
     scratch_.resize(tables_.size());
-    const std::uint8_t* const end = text.data + text.offsets[text.lines];
     const std::vector<std::size_t> bounds = cut_lines(text, kRunBytes);
     parallel_for(bounds.size() - 1, threads, [&](std::size_t run, std::size_t thread) {
         if (thread == 0) poll();
         check_lines(text, bounds[run], bounds[run + 1]);
         std::unique_ptr<Scratch>& scratch = scratch_[thread];
         if (!scratch) scratch = std::make_unique<Scratch>();
-        for (std::size_t i = bounds[run]; i < bounds[run + 1]; ++i) {
-            const auto readable = static_cast<std::size_t>(end - text.line(i));
-            count_line(text.line(i), text.size(i), readable, *scratch, tables_[thread]);
-        }
+        count_run(text, bounds[run], bounds[run + 1], *scratch, tables_[thread]);
     });
 }
 

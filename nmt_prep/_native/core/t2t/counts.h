@@ -46,12 +46,12 @@ class TokenCounter {
     // Of a thread.
     struct Scratch {
         CountCache cache;
-        ClassBits bits;
+        ChangeBits bits;
         Token ahead[kAhead];
     };
 
-    static void count_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
-                           CountTable& table);
+    static void count_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch,
+                          CountTable& table);
     CountTable& table();
 
     std::vector<CountTable> tables_;

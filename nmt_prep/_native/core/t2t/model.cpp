@@ -107,37 +107,51 @@ void Model::spell(const std::uint8_t* token, std::size_t size, Symbols& symbols,
     symbols.push_back(escape_symbols_[U'_']);
 }
 
-// `readable`: bytes from `line` on that may be read.
-void Model::encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch,
-                        IdBuffer& ids, const Poll& poll) const {
+// Appends the ids of lines [first, last), and writes to ends[i] the number of ids after line i.
+void Model::encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
+                       std::int64_t* ends, const Poll& poll) const {
+    const std::uint8_t* const end = text.data + text.offsets[text.lines];
     std::size_t waiting = 0, encoded = 0;
     const auto encode_waiting = [&] {
-        for (std::size_t i = 0; i < waiting; ++i) encode_token(scratch.ahead[i], scratch, ids, poll);
+        encode_tokens({scratch.ahead, waiting}, scratch, ids, poll);
         encoded += std::exchange(waiting, 0);
-        if (encoded != 0 && encoded % kPollEveryTokens == 0) poll();
+        if (encoded % kPollEveryTokens < kAhead) poll();
     };
-    for_each_token(line, size, scratch.bits, [&](const std::uint8_t* text, std::size_t bytes) {
-        Token& token = scratch.ahead[waiting++];
-        token.text = text;
-        token.size = bytes;
-        if (bytes <= IdCache::kMaxBytes) {
-            token.key = IdCache::key(text, bytes, readable - static_cast<std::size_t>(text - line));
-            scratch.cache.prefetch(token.key);
+    const auto before = static_cast<std::int64_t>(ids.size());
+    for_each_token(text, first, last, scratch.bits, [&](std::size_t i, const std::uint8_t* token, std::size_t size) {
+        Token& next = scratch.ahead[waiting++];
+        next = {token, size, {}, ends + i};
+        if (size <= IdCache::kMaxBytes) {
+            next.key = IdCache::key(token, size, static_cast<std::size_t>(end - token));
+            scratch.cache.prefetch(next.key);
         }
         if (waiting == kAhead) encode_waiting();
     });
     encode_waiting();
+    for (std::size_t i = first; i < last; ++i)
+        if (text.size(i) == 0) ends[i] = i == first ? before : ends[i - 1];
 }
 
-void Model::encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const {
-    const bool is_short = token.size <= IdCache::kMaxBytes;
-    if (is_short) {
-        std::int32_t* const out = ids.room(IdCache::kMaxIds);
-        if (const std::size_t count = scratch.cache.find(token.key, out)) {
-            ids.grow(count);
-            return;
+void Model::encode_tokens(std::span<const Token> tokens, Scratch& scratch, IdBuffer& ids, const Poll& poll) const {
+    std::size_t left = tokens.size();
+    std::int32_t* out = ids.room(left * IdCache::kMaxIds);
+    const std::int32_t* written = out;
+    for (const Token& token : tokens) {
+        --left;
+        if (const std::size_t count =
+                token.size <= IdCache::kMaxBytes ? scratch.cache.find(token.key, out) : std::size_t{0}) {
+            out += count;
+        } else {
+            ids.grow(static_cast<std::size_t>(out - written));
+            encode_new_token(token, scratch, ids, poll);
+            written = out = ids.room(left * IdCache::kMaxIds);
         }
+        *token.end = out - ids.data();
     }
+    ids.grow(static_cast<std::size_t>(out - written));
+}
+
+void Model::encode_new_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const {
     spell(token.text, token.size, scratch.symbols, poll);
     std::int32_t* const out = ids.room(scratch.symbols.size());
     const std::uint32_t* at = scratch.symbols.data();
@@ -147,7 +161,7 @@ void Model::encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, co
         throw EncodeError("the vocabulary has no piece for the character " + shown(alphabet_[*at - 1]) +
                           ", which the token " + shown(token.text, token.size) +
                           " needs; add that piece to the vocabulary file, or build the vocabulary again");
-    if (is_short && count <= scratch.cache.max_ids()) scratch.cache.put(token.key, out, count);
+    if (token.size <= IdCache::kMaxBytes && count <= scratch.cache.max_ids()) scratch.cache.put(token.key, out, count);
     ids.grow(count);
 }
 
@@ -188,16 +202,15 @@ std::int32_t* Model::match_linearly(const std::uint32_t*& begin, const std::uint
 
 RaggedIds Model::encode(const TextView& text, std::size_t threads, const Poll& poll) const {
     std::vector<std::unique_ptr<Scratch>> scratch(std::max<std::size_t>(threads, 1));
-    const std::uint8_t* const end = text.data + text.offsets[text.lines];
     const Poll no_poll = [] {};
-    const auto encode_one = [&](std::size_t i, std::size_t thread, IdBuffer& ids) {
+    const auto encode = [&](std::size_t first, std::size_t last, std::size_t thread, IdBuffer& ids,
+                            std::int64_t* ends) {
         if (!scratch[thread])
             scratch[thread] =
                 scratch_.borrow([this] { return std::make_unique<Scratch>(pieces_.size() <= std::size_t{1} << 16); });
-        encode_line(text.line(i), text.size(i), static_cast<std::size_t>(end - text.line(i)), *scratch[thread], ids,
-                    thread == 0 ? poll : no_poll);
+        encode_run(text, first, last, *scratch[thread], ids, ends, thread == 0 ? poll : no_poll);
     };
-    RaggedIds rows = encode_lines(text, threads, encode_one, poll);
+    RaggedIds rows = encode_runs(text, threads, encode, poll);
     for (std::unique_ptr<Scratch>& each : scratch)
         if (each) scratch_.give_back(std::move(each));
     return rows;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,8 @@ class Model {
     struct Token {
         const std::uint8_t* text;
         std::size_t size;
-        IdCache::Key key;  // of tokens up to IdCache::kMaxBytes
+        IdCache::Key key;   // of tokens up to IdCache::kMaxBytes
+        std::int64_t* end;  // place for the number of ids up to the end of the token's line
     };
 
     // Tokens that were found but not encoded yet, while their cache entries are prefetched.
@@ -48,7 +50,7 @@ class Model {
         explicit Scratch(bool small_ids) : cache(kCacheBits, small_ids) {}
 
         IdCache cache;
-        ClassBits bits;
+        ChangeBits bits;
         Token ahead[kAhead];
         Symbols symbols;
     };
@@ -63,9 +65,10 @@ class Model {
     std::uint32_t symbol_of(char32_t point) const;
     std::uint32_t text_symbol(char32_t point) const;
     void spell(const std::uint8_t* token, std::size_t size, Symbols& symbols, const Poll& poll) const;
-    void encode_line(const std::uint8_t* line, std::size_t size, std::size_t readable, Scratch& scratch, IdBuffer& ids,
-                     const Poll& poll) const;
-    void encode_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
+    void encode_run(const TextView& text, std::size_t first, std::size_t last, Scratch& scratch, IdBuffer& ids,
+                    std::int64_t* ends, const Poll& poll) const;
+    void encode_tokens(std::span<const Token> tokens, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
+    void encode_new_token(const Token& token, Scratch& scratch, IdBuffer& ids, const Poll& poll) const;
     std::int32_t* match(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,
                         const Poll& poll) const;
     std::int32_t* match_linearly(const std::uint32_t*& begin, const std::uint32_t* end, std::int32_t* ids,

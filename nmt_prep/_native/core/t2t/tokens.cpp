@@ -94,16 +94,17 @@ Block read_block(const std::uint8_t* bytes) {
 
 }  // namespace
 
-void classify(const std::uint8_t* line, std::size_t size, ClassBits& bits) {
+void find_changes(const std::uint8_t* text, std::size_t size, ChangeBits& bits) {
     bits.resize((size + kBlock - 1) / kBlock);
     std::uint64_t carried = 0;  // bits of a character that began in the block before
+    std::uint64_t before = 0;   // class of the last byte of the block before
     for (std::size_t base = 0; base < size; base += kBlock) {
         Block block;
         if (size - base >= kBlock) {
-            block = read_block(line + base);
+            block = read_block(text + base);
         } else {
             std::uint8_t padded[kBlock] = {};
-            std::memcpy(padded, line + base, size - base);
+            std::memcpy(padded, text + base, size - base);
             block = read_block(padded);
         }
         const std::uint64_t both = block.letters2 | block.letters3;
@@ -111,15 +112,17 @@ void classify(const std::uint8_t* line, std::size_t size, ClassBits& bits) {
         carried = both >> 63 | block.letters3 >> 62;
         for (std::uint64_t leads = block.leads; leads != 0; leads &= leads - 1) {
             const auto at = static_cast<std::size_t>(std::countr_zero(leads));
-            const std::uint8_t* end = line + base + at;
+            const std::uint8_t* end = text + base + at;
             if (!is_alphanumeric(next_utf8(end))) continue;
-            const auto length = static_cast<std::size_t>(end - (line + base + at));
+            const auto length = static_cast<std::size_t>(end - (text + base + at));
             const std::uint64_t ones = (std::uint64_t{1} << length) - 1;
             word |= ones << at;
             if (at + length > kBlock) carried |= ones >> (kBlock - at);
         }
-        bits[base / kBlock] = word;
+        bits[base / kBlock] = word ^ (word << 1 | before);
+        before = word >> 63;
     }
+    if (size > 0) bits[0] &= ~std::uint64_t{1};
 }
 
 }  // namespace nmt_prep::t2t

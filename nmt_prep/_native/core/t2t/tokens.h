@@ -7,33 +7,40 @@
 #include <cstdint>
 #include <vector>
 
+#include "text/batch.h"
+
 namespace nmt_prep::t2t {
 
-// One bit per byte of a line, lowest first: set if the byte's character is alphanumeric.
-using ClassBits = std::vector<std::uint64_t>;
+// One bit per byte of a text, lowest first: set where the class of characters changes.
+using ChangeBits = std::vector<std::uint64_t>;
 
-// Fills `bits` for a line and clears those past its end. Requires well-formed UTF-8.
-void classify(const std::uint8_t* line, std::size_t size, ClassBits& bits);
+// Fills `bits`: a bit is set if its byte is alphanumeric and the byte before is not, or the other way round; that of
+// the first byte is not. Requires well-formed UTF-8.
+void find_changes(const std::uint8_t* text, std::size_t size, ChangeBits& bits);
 
-// Calls visit(token, size) for every token of a line, in order. `bits` is scratch space.
+// Calls visit(i, token, size) for every token of each line i in [first, last), in order. `bits` is scratch space.
 template <class Visit>
-void for_each_token(const std::uint8_t* line, std::size_t size, ClassBits& bits, Visit&& visit) {
-    if (size == 0) return;
-    classify(line, size, bits);
-    std::size_t start = 0;
-    std::uint64_t last = bits[0] & 1;  // class of the byte before the word; no token ends before the first byte
-    for (std::size_t base = 0; base < size; base += 64) {
-        const std::uint64_t word = bits[base / 64];
-        std::uint64_t ends = word ^ (word << 1 | last);
-        if (size - base < 64) ends &= (std::uint64_t{1} << (size - base)) - 1;
-        last = word >> 63;
-        for (; ends != 0; ends &= ends - 1) {
-            const std::size_t end = base + static_cast<std::size_t>(std::countr_zero(ends));
-            if (end - start != 1 || line[start] != ' ' || start == 0) visit(line + start, end - start);
-            start = end;
+void for_each_token(const TextView& text, std::size_t first, std::size_t last, ChangeBits& bits, Visit&& visit) {
+    const std::uint8_t* const run = text.line(first);
+    const auto place = [&](std::size_t i) { return static_cast<std::size_t>(text.offsets[i] - text.offsets[first]); };
+    find_changes(run, place(last), bits);
+    for (std::size_t i = first; i < last; ++i) {
+        const std::size_t begin = place(i), end = place(i + 1);
+        if (begin == end) continue;
+        std::size_t start = begin;
+        const std::size_t last_word = (end - 1) / 64;
+        for (std::size_t word = begin / 64; word <= last_word; ++word) {
+            std::uint64_t changes = bits[word];
+            if (word == begin / 64) changes &= ~std::uint64_t{1} << begin % 64;  // no token ends before the first byte
+            if (word == last_word) changes &= ~std::uint64_t{0} >> (63 - (end - 1) % 64);
+            for (; changes != 0; changes &= changes - 1) {
+                const std::size_t next = 64 * word + static_cast<std::size_t>(std::countr_zero(changes));
+                if (next - start != 1 || run[start] != ' ' || start == begin) visit(i, run + start, next - start);
+                start = next;
+            }
         }
+        visit(i, run + start, end - start);
     }
-    visit(line + start, size - start);
 }
 
 }  // namespace nmt_prep::t2t

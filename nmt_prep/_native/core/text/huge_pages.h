@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -50,5 +51,24 @@ struct HugePageAllocator {
 
 template <class T>
 using LargeVector = std::vector<T, HugePageAllocator<T>>;
+
+// Frees an array of `count` elements.
+template <class T>
+class FreeLarge {
+   public:
+    explicit FreeLarge(std::size_t count = 0) : count_(count) {}
+    void operator()(T* memory) const { HugePageAllocator<T>().deallocate(memory, count_); }
+
+   private:
+    std::size_t count_;
+};
+template <class T>
+using LargeArray = std::unique_ptr<T[], FreeLarge<T>>;
+
+// Returns an array whose elements are not initialised.
+template <class T>
+LargeArray<T> make_large_array(std::size_t count) {
+    return LargeArray<T>(HugePageAllocator<T>().allocate(count), FreeLarge<T>(count));
+}
 
 }  // namespace nmt_prep

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nmt_prep.artefacts import parse_json, write_json
+from nmt_prep.artefacts import parse_json, remove_partial, write_json
 from nmt_prep.engines import Engine
 from nmt_prep.errors import NmtPrepError
 from nmt_prep.pipeline.manifest import Workspace
@@ -49,6 +49,7 @@ class RunNotes(Listener):
         """Copies the notes beside the report, if there is one."""
         with suppress(NmtPrepError, OSError):
             if self._public.parent.is_dir() and self._private.exists():
+                remove_partial(self._public.parent)  # left by a run that was killed here
                 write_json(self._public, read_run_notes(self._private))
 
     def _note(self, stage: str, seconds: float) -> None:

@@ -24,8 +24,11 @@ def test_a_run_notes_its_stages(tmp_path: Path) -> None:
         assert stage["host"] == platform.node()
         assert stage["seconds"] >= 0
         assert stage["peak_memory"] > 10_000_000
+    killed = tmp_path / "run" / "report" / ".run.json.0123456789abcdef.partial"
+    killed.touch()
     nmt_prep.run(config, base_dir=tmp_path)
     assert json.loads((tmp_path / "run" / "report" / "run.json").read_bytes()) == notes
+    assert not killed.exists()
 
 
 def test_damaged_notes_are_replaced(tmp_path: Path) -> None:

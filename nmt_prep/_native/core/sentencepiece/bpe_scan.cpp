@@ -1,9 +1,12 @@
 // Counts pairs of neighbours for BPE training, and lists the places of the frequent ones.
 //
-// Places are sorted by their left symbol. Those of one left symbol are then counted by the right one, in a table that
-// stays in the cache. Left symbols do not depend on each other, so threads share them.
+// The text is rewritten with one place per symbol, and the counts of all pairs are added up in a small table by their
+// hashes. Only pairs whose sum is high enough can be frequent, and only they are counted by themselves. Threads share
+// the sections of the text.
 #include <algorithm>
+#include <bit>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -15,193 +18,235 @@ namespace {
 
 constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
 constexpr std::size_t kPlacesPerThread = std::size_t{1} << 16;  // for fewer, starting a thread takes longer
-constexpr std::size_t kSharesPerThread = 8;                     // so that threads end together
+constexpr int kLeastSumBits = 12, kMostSumBits = 18;            // of the table, so that it stays in the cache
+
+// Sums of counts, by hashes of pairs.
+class Sums {
+   public:
+    explicit Sums(std::size_t pairs)
+        : shift_(64 - std::clamp(static_cast<int>(std::bit_width(pairs)), kLeastSumBits, kMostSumBits)),
+          sums_(std::size_t{1} << (64 - shift_)) {}
+
+    void add(std::uint64_t key, std::uint32_t count) { add(sums_[key * kPairFactor >> shift_], count); }
+    std::uint32_t operator[](std::uint64_t key) const { return sums_[key * kPairFactor >> shift_]; }
+    void add_all(const Sums& other) {
+        for (std::size_t i = 0; i < sums_.size(); ++i) add(sums_[i], other.sums_[i]);
+    }
+
+   private:
+    static void add(std::uint32_t& sum, std::uint32_t count) {
+        sum += count;
+        if (sum < count) sum = UINT32_MAX;
+    }
+
+    int shift_;
+    std::vector<std::uint32_t> sums_;
+};
+
+std::uint32_t limited(std::int64_t count) {
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(count, UINT32_MAX));
+}
 
 }  // namespace
 
 class BpeTrainer::Scan {
    public:
-    explicit Scan(const BpeTrainer& trainer)
-        : trainer_(trainer),
-          threads_(std::clamp<std::size_t>(trainer.text_.size() / kPlacesPerThread, 1,
-                                           std::max<std::size_t>(trainer.threads_, 1))),
-          scratch_(threads_) {
-        sort_by_left();
-        share_lefts();
+    explicit Scan(BpeTrainer& trainer) : trainer_(trainer) {
+        divide();
+        shorten();
+        close_gaps();
+        divide();
+        count();
+        join();
     }
 
-    // Returns the pairs that occur `floor_` times or more and make valid pieces, without places.
+    // Returns the pairs that occur `floor_` times or more and make valid pieces, with the starts of their lists.
     std::vector<Pair> frequent() {
-        std::vector<std::vector<Pair>> found(shares());
-        parallel_for(shares(), threads_, [&](std::size_t share, std::size_t thread) {
-            for (std::size_t left = share_bounds_[share]; left < share_bounds_[share + 1]; ++left)
-                count(static_cast<std::int32_t>(left), scratch_of(thread), found[share]);
-        });
-        std::vector<Pair> pairs;
-        first_pairs_.push_back(0);
-        for (std::vector<Pair>& each : found) {
-            pairs.insert(pairs.end(), each.begin(), each.end());
-            first_pairs_.push_back(pairs.size());
-            std::vector<Pair>().swap(each);
+        std::vector<Pair> found;
+        std::size_t start = 0;
+        for (Pair& pair : shares_[0].pairs) {
+            const bool is_frequent = pair.count >= trainer_.floor_ && trainer_.valid(pair.key);
+            pair.start = is_frequent ? start : kUnlisted;
+            if (!is_frequent) continue;
+            found.push_back(pair);
+            start += pair.length;
         }
-        return pairs;
+        return found;
     }
 
-    // Writes the places of these pairs, in ascending order, from where each pair's list starts.
-    void list(const std::vector<Pair>& pairs, std::uint32_t* places) {
-        parallel_for(shares(), threads_, [&](std::size_t share, std::size_t thread) {
-            for (std::size_t i = first_pairs_[share]; i < first_pairs_[share + 1];) {
-                std::size_t end = i + 1;
-                while (end < first_pairs_[share + 1] && left_of(pairs[end].key) == left_of(pairs[i].key)) ++end;
-                list_left({pairs.data() + i, pairs.data() + end}, scratch_of(thread), places);
-                i = end;
+    // Writes the places of these pairs, in ascending order.
+    void list(std::uint32_t* places) {
+        for_each_share([&](Share& share) {
+            // Places of other pairs are all written to one number, since branches would be mispredicted.
+            std::uint32_t ignored = 0;
+            std::vector<Cursor> cursors(share.numbers.size(), {&ignored, 0});
+            for (std::size_t i = 0; i < cursors.size(); ++i)
+                if (const std::size_t start = shares_[0].pairs[share.numbers[i]].start; start != kUnlisted)
+                    cursors[i] = {places + start + share.offsets[i], 1};
+            for (const Occurrence& each : std::span(share.occurrences.get(), share.found)) {
+                Cursor& cursor = cursors[each.pair];
+                *cursor.next = each.place;
+                cursor.next += cursor.step;
             }
         });
     }
 
    private:
-    // An occurrence of a left symbol, and what follows it.
+    static constexpr std::size_t kUnlisted = SIZE_MAX;
+
     struct Occurrence {
         std::uint32_t place;
-        std::int32_t right;
-    };
-    struct Total {
-        std::int64_t count = 0;
-        std::uint32_t places = 0;
+        std::uint32_t pair;  // index in its share
     };
     // Where the next place of a pair is written; `step` is 0 for pairs that are not listed.
     struct Cursor {
-        std::uint32_t* next = nullptr;
-        std::size_t step = 0;
+        std::uint32_t* next;
+        std::size_t step;
     };
-    // Tables of one thread, by right symbol.
-    struct Scratch {
-        std::vector<Total> totals;
-        std::vector<Cursor> cursors;
-        std::vector<std::int32_t> distinct;
+    // Consecutive sections, which one thread reads.
+    struct Share {
+        std::span<Section> sections{};
+        std::size_t places = 0;
+        std::vector<std::int32_t> whole{};
+        PairNumbers table{};
+        std::vector<Pair> pairs{};  // those of the first share are the pairs of all
+        std::unique_ptr<Occurrence[]> occurrences{};
+        std::size_t found = 0;
+        std::vector<std::uint32_t> numbers{};  // of the pairs, in the first share
+        std::vector<std::uint32_t> offsets{};  // of their places, in the lists of all places
     };
 
-    std::size_t shares() const { return share_bounds_.size() - 1; }
-    std::size_t symbols() const { return trainer_.symbols_.size(); }
-
-    Scratch& scratch_of(std::size_t thread) {
-        Scratch& scratch = scratch_[thread];
-        scratch.totals.resize(symbols());
-        scratch.cursors.resize(symbols());
-        scratch.distinct.resize(symbols() + 1);
-        return scratch;
+    template <class Visit>
+    void for_each_share(const Visit& visit) {
+        parallel_for(shares_.size(), shares_.size(), [&](std::size_t share, std::size_t) { visit(shares_[share]); });
     }
 
-    // Calls visit(occurrence, left symbol) for each pair of neighbours between two ends of words.
-    template <class Visit>
-    void for_each_pair(std::size_t begin, std::size_t end, const Visit& visit) const {
-        const std::int32_t* const text = trainer_.text_.data();
-        for (std::size_t at = begin; at < end;) {
-            const std::int32_t left = text[at];
-            if (left < 0) {
-                ++at;
+    // Divides the sections into shares with about equally many places, one for each thread.
+    void divide() {
+        const std::size_t all = trainer_.text_.size();
+        const std::size_t threads =
+            std::clamp<std::size_t>(all / kPlacesPerThread, 1, std::max<std::size_t>(trainer_.threads_, 1));
+        shares_.clear();
+        shares_.resize(threads);
+        const std::span<Section> sections(trainer_.sections_);
+        std::size_t at = 0;
+        for (std::size_t number = 0; number < threads; ++number) {
+            const std::size_t first = at;
+            const std::size_t wanted = number + 1 < threads ? all / threads * (number + 1) : SIZE_MAX;
+            while (at < sections.size() && sections[at].start + sections[at].size <= wanted)
+                shares_[number].places += sections[at++].size;
+            shares_[number].sections = sections.subspan(first, at - first);
+        }
+    }
+
+    // Rewrites the text with one place per symbol, in each section by itself, and adds up the sums.
+    void shorten() {
+        sums_.assign(shares_.size(), Sums(trainer_.text_.size()));
+        parallel_for(shares_.size(), shares_.size(), [&](std::size_t number, std::size_t) {
+            for (Section& section : shares_[number].sections) shorten(section, shares_[number].whole, sums_[number]);
+        });
+        for (const Share& share : shares_)
+            trainer_.whole_.insert(trainer_.whole_.end(), share.whole.begin(), share.whole.end());
+        for (; sums_.size() > 1; sums_.pop_back()) sums_.front().add_all(sums_.back());
+        std::ranges::fill(trainer_.widths_, 1);
+    }
+
+    void shorten(Section& section, std::vector<std::int32_t>& whole, Sums& sums) const {
+        std::int32_t* const text = trainer_.text_.data() + section.start;
+        const std::uint32_t count = limited(section.count);
+        const auto characters = static_cast<std::int32_t>(trainer_.characters_.size());
+        std::size_t out = 1, word = 1;  // the end, and the begin of its last word
+        for (std::size_t at = 1; at < section.size;) {
+            const std::int32_t id = text[at];
+            if (id >= 0) {
+                at += trainer_.width(id);
+                if (out > word) sums.add(key_of(text[out - 1], id), count);
+                text[out++] = id;
                 continue;
             }
-            const std::size_t following = at + trainer_.length(left);
-            if (const std::int32_t right = text[following]; right >= 0)
-                visit(Occurrence{static_cast<std::uint32_t>(at), right}, static_cast<std::size_t>(left));
-            at = following;
-        }
-    }
-
-    void sort_by_left() {
-        // Ranges of the text end between words.
-        const std::vector<std::int32_t>& text = trainer_.text_;
-        std::vector<std::size_t> bounds{0};
-        for (std::size_t i = 1; i < threads_; ++i) {
-            std::size_t at = std::max(text.size() / threads_ * i, bounds.back());
-            while (at < text.size() && text[at] != kBetween) ++at;
-            bounds.push_back(at);
-        }
-        bounds.push_back(text.empty() ? 0 : text.size() - 1);
-        std::vector<std::vector<std::uint32_t>> next(threads_, std::vector<std::uint32_t>(symbols(), 0));
-        parallel_for(threads_, threads_, [&](std::size_t range, std::size_t) {
-            std::uint32_t* const counts = next[range].data();
-            for_each_pair(bounds[range], bounds[range + 1],
-                          [&](const Occurrence&, std::size_t left) { ++counts[left]; });
-        });
-        starts_.reserve(symbols() + 1);
-        std::uint32_t start = 0;
-        for (std::size_t left = 0; left < symbols(); ++left) {
-            starts_.push_back(start);
-            for (std::vector<std::uint32_t>& of_range : next) {
-                const std::uint32_t size = of_range[left];
-                of_range[left] = start;
-                start += size;
+            ++at;
+            if (out == word + 1) {
+                if (text[word] >= characters) whole.push_back(text[word]);
+                out = word;
+            } else if (out > word) {
+                text[out++] = kBetween;
+                word = out;
             }
         }
-        starts_.push_back(start);
-        sorted_ = std::make_unique_for_overwrite<Occurrence[]>(start);
-        parallel_for(threads_, threads_, [&](std::size_t range, std::size_t) {
-            std::uint32_t* const to = next[range].data();
-            Occurrence* const sorted = sorted_.get();
-            for_each_pair(bounds[range], bounds[range + 1],
-                          [&](const Occurrence& found, std::size_t left) { sorted[to[left]++] = found; });
+        const std::size_t size = out == 1 ? 0 : (out + kBlock - 1) / kBlock * kBlock;
+        for (; out < size; ++out) text[out] = kBetween;
+        section.size = size;
+    }
+
+    // Moves the sections together, and drops empty ones.
+    void close_gaps() {
+        std::vector<std::int32_t>& text = trainer_.text_;
+        std::vector<Section>& sections = trainer_.sections_;
+        std::size_t end = 0, kept = 0;
+        trainer_.weights_.clear();
+        for (Section section : sections) {
+            if (section.size == 0) continue;
+            std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(section.start), section.size,
+                        text.begin() + static_cast<std::ptrdiff_t>(end));
+            section.start = end;
+            end += section.size;
+            trainer_.weights_.resize(end / kBlock, section.count);
+            sections[kept++] = section;
+        }
+        text.resize(end);
+        sections.resize(kept);
+    }
+
+    // Counts the pairs whose sums are high enough, and notes where they are.
+    void count() {
+        for_each_share([&](Share& share) {
+            share.occurrences = std::make_unique_for_overwrite<Occurrence[]>(share.places);
+            for (const Section& section : share.sections) count(section, share);
         });
     }
 
-    // Divides the left symbols into shares with about equally many places.
-    void share_lefts() {
-        const std::size_t most = starts_.back() / (kSharesPerThread * threads_) + 1;
-        share_bounds_.push_back(0);
-        for (std::size_t left = 0; left < symbols(); ++left)
-            if (starts_[left + 1] - starts_[share_bounds_.back()] >= most || left + 1 == symbols())
-                share_bounds_.push_back(left + 1);
-    }
-
-    std::span<const Occurrence> occurrences(std::int32_t left) const {
-        const auto number = static_cast<std::size_t>(left);
-        return {sorted_.get() + starts_[number], sorted_.get() + starts_[number + 1]};
-    }
-
-    void count(std::int32_t left, Scratch& scratch, std::vector<Pair>& found) const {
-        Total* const totals = scratch.totals.data();
-        std::int32_t* const distinct = scratch.distinct.data();
-        std::size_t size = 0;
-        RunOfPlace run(trainer_);
-        for (const auto& [place, right] : occurrences(left)) {
-            Total& total = totals[right];
-            distinct[size] = right;
-            size += total.places == 0;
-            ++total.places;
-            total.count += run.count(place);
-        }
-        for (const std::int32_t right : std::span(distinct, size)) {
-            const Total total = std::exchange(totals[right], {});
+    void count(const Section& section, Share& share) const {
+        const std::int32_t* const text = trainer_.text_.data() + section.start;
+        const std::uint32_t floor = limited(trainer_.floor_);
+        std::int32_t left = kBetween;
+        for (std::size_t at = 1; at < section.size; ++at) {
+            const std::int32_t right = text[at];
             const std::uint64_t key = key_of(left, right);
-            if (total.count >= trainer_.floor_ && trainer_.valid(key))
-                found.push_back({key, total.count, 0, total.places});
+            const bool is_pair = (left | right) >= 0;
+            left = right;
+            if (!is_pair || sums_.front()[key] < floor) continue;
+            const std::uint32_t pair = share.table.number(key, static_cast<std::uint32_t>(share.pairs.size()));
+            if (pair == share.pairs.size()) share.pairs.push_back({key, 0, 0, 0});
+            share.pairs[pair].count += section.count;
+            ++share.pairs[pair].length;
+            share.occurrences[share.found++] = {static_cast<std::uint32_t>(section.start + at - 1), pair};
         }
     }
 
-    // Lists the places of pairs with the same left symbol.
-    void list_left(std::span<const Pair> pairs, Scratch& scratch, std::uint32_t* places) const {
-        const std::span<const Occurrence> all = occurrences(left_of(pairs.front().key));
-        Cursor* const cursors = scratch.cursors.data();
-        // Places of other pairs are all written to one number, since branches would be mispredicted.
-        std::uint32_t ignored = 0;
-        for (const Occurrence& each : all) cursors[each.right].next = &ignored;
-        for (const Pair& pair : pairs) cursors[right_of(pair.key)] = {places + pair.start, 1};
-        for (const auto& [place, right] : all) {
-            Cursor& cursor = cursors[right];
-            *cursor.next = place;
-            cursor.next += cursor.step;
+    // Adds the pairs of all shares to those of the first one.
+    void join() {
+        Share& all = shares_[0];
+        for (Share& share : shares_) {
+            if (&share == &all) {
+                share.offsets.assign(share.pairs.size(), 0);
+                share.numbers.resize(share.pairs.size());
+                std::iota(share.numbers.begin(), share.numbers.end(), 0);
+                continue;
+            }
+            for (const Pair& pair : share.pairs) {
+                const std::uint32_t number = all.table.number(pair.key, static_cast<std::uint32_t>(all.pairs.size()));
+                if (number == all.pairs.size()) all.pairs.push_back({pair.key, 0, 0, 0});
+                share.numbers.push_back(number);
+                share.offsets.push_back(all.pairs[number].length);
+                all.pairs[number].count += pair.count;
+                all.pairs[number].length += pair.length;
+            }
         }
-        for (const Pair& pair : pairs) cursors[right_of(pair.key)] = {};
     }
 
-    const BpeTrainer& trainer_;
-    std::size_t threads_;
-    std::vector<std::uint32_t> starts_;      // by left symbol, of its places in `sorted_`
-    std::unique_ptr<Occurrence[]> sorted_;   // by left symbol, then by place
-    std::vector<std::size_t> share_bounds_;  // of left symbols
-    std::vector<std::size_t> first_pairs_;   // of shares
-    std::vector<Scratch> scratch_;           // of threads
+    BpeTrainer& trainer_;
+    std::vector<Share> shares_;
+    std::vector<Sums> sums_;  // of shares, then of all
 };
 
 // Finds the pairs that occur `floor_` times or more, and their places.
@@ -211,23 +256,12 @@ void BpeTrainer::scan() {
     places_ = {};
     Scan scan(*this);
     pairs_ = scan.frequent();
-    numbers_.clear(pairs_.size());
-    std::size_t start = 0;
-    for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) {
-        numbers_.insert(pairs_[pair].key, pair);
-        pairs_[pair].start = start;
-        start += pairs_[pair].length;
-    }
-    // Without a floor the text is not scanned again, since that does not find pairs that no longer occur.
-    const std::size_t room = start + text_.size() / 4 + kSparePlaces;
-    most_places_ = floor_ == 0 ? SIZE_MAX : room;
-    places_.reserve(room);
-    places_.resize(start);
-    scan.list(pairs_, places_.data());
-    queue_.reserve(pairs_.size());
-    for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair)
-        queue_.push_back({pairs_[pair].count, rank_of(pairs_[pair].key), pair});
-    std::ranges::make_heap(queue_, [this](const Candidate& a, const Candidate& b) { return after(a, b); });
+    const std::size_t size = pairs_.empty() ? 0 : pairs_.back().start + pairs_.back().length;
+    most_places_ = size + text_.size() / 4 + kSparePlaces;
+    places_.reserve(most_places_);
+    places_.resize(size);
+    scan.list(places_.data());
+    for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) queue(pair);
 }
 
 }  // namespace nmt_prep::sentencepiece

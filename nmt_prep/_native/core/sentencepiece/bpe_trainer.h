@@ -4,12 +4,14 @@
 // pairs the one with the shorter piece, then the one whose piece comes first. Overlapping occurrences all count. When
 // no pair occurs any more, pairs that did occur go on to become pieces, in the same order.
 //
-// All words are stored in one array, one place per character, by descending count, so that a few runs give the count of
-// each place. A symbol is written at its first and at its last place; its neighbours are found from its length.
+// Words are stored in one array, first with one place per character, in sections of words that are equally frequent. A
+// symbol is written at its first and at its last place; its neighbours are found from its width. Only pairs that occur
+// at least `floor_` times are tracked, each with the list of its places; when there are none left, the floor is
+// lowered, the text is rewritten with one place per symbol, and its pairs are counted anew.
 //
-// A pair becomes rarer, never more frequent, once both of its symbols exist. So only pairs that occur at least `floor_`
-// times are tracked, each with the list of its places; when there are none left, the floor is lowered and the text is
-// scanned again. Places where a pair no longer occurs stay in its list and are skipped.
+// A pair becomes rarer, never more frequent, once both of its symbols exist. So the counts of pairs are not kept up to
+// date: the pair with the highest count so far is counted anew from its places when its turn comes, and waits again if
+// it has become rarer.
 //
 // No two pairs spell the same text: as long as no merge crosses its ends, a text is merged in the same way wherever it
 // occurs. Hence a pair with a new symbol is a new pair.
@@ -18,46 +20,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "sentencepiece/pair_numbers.h"
+#include "sentencepiece/pair_queue.h"
 #include "sentencepiece/piece_rules.h"
 #include "text/count_table.h"
 
 namespace nmt_prep::sentencepiece {
-
-inline constexpr std::uint64_t kPairFactor = 0x9E3779B97F4A7C15u;  // of hashes of pairs
-
-// Numbers of pairs by their symbols.
-class PairNumbers {
-   public:
-    static constexpr std::uint32_t kNone = UINT32_MAX;
-
-    explicit PairNumbers(std::size_t pairs = 0) { clear(pairs); }
-
-    // Returns the number of a pair; kNone if it has none.
-    std::uint32_t find(std::uint64_t key) const { return slots_[slot_of(key)].number; }
-    // Sets the number of a pair that has none.
-    void insert(std::uint64_t key, std::uint32_t number);
-    void clear(std::size_t pairs);
-
-   private:
-    struct Slot {
-        std::uint64_t key;
-        std::uint32_t number;
-    };
-
-    std::size_t slot_of(std::uint64_t key) const {
-        std::size_t at = key * kPairFactor >> shift_;
-        while (slots_[at].number != kNone && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
-        return at;
-    }
-
-    std::vector<Slot> slots_;
-    std::size_t used_ = 0;
-    unsigned shift_ = 0;
-};
 
 class BpeTrainer {
    public:
@@ -79,107 +51,86 @@ class BpeTrainer {
    private:
     static constexpr std::int32_t kBetween = -1;  // between words, and characters that are not in the vocabulary
     static constexpr std::int32_t kInside = -2;   // within a longer symbol
+    static constexpr unsigned kBlockBits = 4;     // of places that have the same weight
+    static constexpr std::size_t kBlock = std::size_t{1} << kBlockBits;
 
     struct Symbol {
         std::size_t start;  // of its characters in `spelling_`
         PieceShape shape;
+        std::uint64_t pair;  // that became this symbol
     };
-    struct Run {
-        std::uint32_t start;  // place
-        std::int64_t count;   // of the words from here on
+    // Words that are equally frequent. It begins with a block, and with a place between words.
+    struct Section {
+        std::size_t start, size;  // places
+        std::int64_t count;
     };
     struct Pair {
-        std::uint64_t key;  // left id, then right id
-        std::int64_t count;
-        std::size_t start;  // of its list of places
+        std::uint64_t key;
+        std::int64_t count;  // when it was last counted
+        std::size_t start;   // of its list of places, which ascend
         std::uint32_t length;
     };
-    struct Candidate {
-        std::int64_t count;
-        std::uint64_t rank;  // length and first characters of the piece: the lower one goes first
-        std::uint32_t pair;
-    };
-    // The changes by one merge to the pairs of the new symbol, or of one of its halves, with one neighbour.
+    // A pair of the new symbol with a neighbour: its count, and its number of places.
     struct Change {
-        std::uint64_t key;
-        std::int64_t added = 0;
-        std::uint32_t places = 0;
-        bool valid = true;  // the pair may become a piece
+        std::int32_t neighbour;
+        bool neighbour_is_left;
         bool tracked = false;
-        std::size_t start = 0;
+        std::uint32_t places = 0;
+        std::int64_t count = 0;
+        std::size_t next = 0;  // where the next place is written
     };
-    struct NewPlace {
-        std::uint32_t change;
-        std::uint32_t place;
-    };
-    using ChangeOf = std::vector<std::uint32_t>;
 
-    static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
-        return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
-    }
-    static std::int32_t left_of(std::uint64_t key) { return static_cast<std::int32_t>(key >> 32); }
-    static std::int32_t right_of(std::uint64_t key) { return static_cast<std::int32_t>(key & 0xFFFFFFFFu); }
     const Symbol& symbol(std::int32_t id) const { return symbols_[static_cast<std::size_t>(id)]; }
-    std::uint32_t length(std::int32_t id) const { return lengths_[static_cast<std::size_t>(id)]; }
-    std::uint32_t right_place(std::uint32_t place) const { return place + length(text_[place]); }
+    std::uint32_t length(std::int32_t id) const { return symbol(id).shape.length; }
+    std::uint32_t width(std::int32_t id) const { return widths_[static_cast<std::size_t>(id)]; }
+    std::int64_t weight(std::uint32_t place) const { return weights_[place >> kBlockBits]; }
+    std::size_t merges() const { return symbols_.size() - characters_.size(); }
     bool valid(std::uint64_t key) const;
     std::uint64_t rank_of(std::uint64_t key) const;
     std::int32_t character_at(std::uint64_t key, std::uint32_t position) const;
+    // True if the piece of the first pair comes after that of the second one, which has the same rank.
+    bool spells_later(std::uint64_t first, std::uint64_t second) const;
     bool after(const Candidate& a, const Candidate& b) const;
 
-    // Finds the counts of words by their places; quick for places that mostly ascend.
-    class RunOfPlace {
-       public:
-        explicit RunOfPlace(const BpeTrainer& trainer) : trainer_(trainer) {}
-
-        std::int64_t count(std::uint32_t place) {
-            if (place - start_ >= size_) find(place);
-            return count_;
-        }
-
-       private:
-        void find(std::uint32_t place);
-
-        const BpeTrainer& trainer_;
-        std::uint32_t start_ = 0, size_ = 0;
-        std::int64_t count_ = 0;
-    };
+    void end_section();
     class Scan;
     void scan();
-    void add_pair(std::uint64_t key, std::int64_t count, std::uint32_t length, std::size_t start);
     void queue(std::uint32_t pair);
     bool next(std::uint32_t& pair);
-    bool lower_floor();
-    void restart();
-    void accept(std::uint32_t pair);
-    void merge_at(std::uint32_t place, RunOfPlace& run, std::uint64_t key, std::int32_t merged);
-    std::uint32_t change_of(ChangeOf& by_symbol, std::int32_t neighbour, std::uint64_t key);
-    void apply_changes(std::int32_t left, std::int32_t merged);
+    std::int64_t recount(Pair& pair);
+    void add_symbol(std::uint64_t pair);
+    void accept(Pair pair);
+    std::size_t merge_places(const Pair& pair, std::int32_t merged);
+    void count_neighbours(std::span<const std::uint32_t> places, std::int32_t merged);
+    bool add_tracked(std::int32_t merged);
+    void list_places(std::span<const std::uint32_t> places, std::int32_t merged);
+    Change& change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour);
+    void spell(std::int32_t id, std::vector<std::int32_t>& characters) const;
+    std::vector<std::uint64_t> unmerged_pairs();
+    void finish(std::size_t merges);
 
     PieceRules rules_;
     std::size_t threads_;
     std::vector<char32_t> characters_;
     std::vector<Symbol> symbols_;
-    std::vector<std::uint32_t> lengths_;  // of symbols, in characters
+    std::vector<std::uint32_t> widths_;   // of symbols, in places
     std::vector<std::int32_t> spelling_;  // characters of all symbols
     unsigned character_bits_;
 
     std::vector<std::int32_t> text_;  // places
-    std::vector<Run> runs_;
-    std::vector<std::uint32_t> run_of_block_;
+    std::vector<Section> sections_;
+    std::vector<std::int64_t> weights_;  // counts of the words of each block
+    std::vector<std::int32_t> whole_;    // words that are one symbol and no longer in the text
 
     std::int64_t floor_ = 0;
-    PairNumbers numbers_;
     std::vector<Pair> pairs_;
     std::vector<std::uint32_t> places_;
-    std::size_t most_places_ = 0;   // more are too many, and the text is scanned again
-    std::vector<Candidate> queue_;  // a heap
+    std::size_t most_places_ = 0;  // more are too many, and the text is scanned again
+    PairQueue queue_;
 
-    // Scratch space of one merge: changes, by neighbour and kind of pair.
+    // Scratch space of one merge: its changes, and their indices by neighbour.
     std::vector<Change> changes_;
-    std::vector<NewPlace> new_places_;
-    ChangeOf left_of_new_, right_of_new_, left_of_old_, right_of_old_;
-    std::vector<std::pair<ChangeOf*, std::int32_t>> touched_;
+    std::vector<std::uint32_t> left_changes_, right_changes_;
 };
 
 }  // namespace nmt_prep::sentencepiece

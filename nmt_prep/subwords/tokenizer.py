@@ -131,25 +131,28 @@ class Tokenizer(ABC):
         """Returns the spellings that a piece may have in the vocabulary, most likely first."""
         return (piece,)
 
+    def _special_id(self, role: str) -> int | None:
+        return self._special_ids.get(role)
+
     @property
     def pad_id(self) -> int | None:
         """Id of padding; None if the vocabulary has none."""
-        return self._special_ids.get("pad")
+        return self._special_id("pad")
 
     @property
     def eos_id(self) -> int | None:
         """Id of the end of sentence; None if the vocabulary has none."""
-        return self._special_ids.get("eos")
+        return self._special_id("eos")
 
     @property
     def bos_id(self) -> int | None:
         """Id of the start of sentence; None if the vocabulary has none."""
-        return self._special_ids.get("bos")
+        return self._special_id("bos")
 
     @property
     def unk_id(self) -> int | None:
         """Id of unknown text; None if the dialect can encode any text."""
-        return self._special_ids.get("unk")
+        return self._special_id("unk")
 
     @property
     @abstractmethod

@@ -10,6 +10,7 @@ support; :attr:`SentencePieceTokenizer.library_reason` and the log then give the
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,16 +53,31 @@ class SentencePieceTokenizer(Tokenizer):
             MissingPackageError: a library that the file needs is not installed.
             VocabularyError: the bytes are not a model, have an unsupported part, or do not fit the layout.
         """
-        self._model_bytes = bytes(model)
-        self._engine: NativeModel | JsonModel | NumberedModel
-        if not self.has_spm:
-            if id_layout != "sentencepiece":
-                raise VocabularyError(f"{where}: id_layout {id_layout!r} is for .model files; it has its own ids")
-            self._engine = JsonModel(self._model_bytes, where)
-        else:
-            self._engine = _native(self._model_bytes, id_layout)
-        self._special_ids = self._engine.special_ids()
+        self._take(bytes(model), id_layout, where)
+        self._engine  # noqa: B018  (loads the model, which may be refused)
+
+    def _take(self, model: bytes, id_layout: IdLayout, where: str) -> None:
+        self._model_bytes = model
         self.id_layout: IdLayout = id_layout
+        self._where = where
+
+    @functools.cached_property
+    def _engine(self) -> NativeModel | JsonModel | NumberedModel:
+        """The code that runs the model, which is loaded when it is first needed."""
+        if self.has_spm:
+            return _native(self._model_bytes, self.id_layout)
+        if self.id_layout != "sentencepiece":
+            raise VocabularyError(
+                f"{self._where}: id_layout {self.id_layout!r} is for .model files; it has its own ids"
+            )
+        return JsonModel(self._model_bytes, self._where)
+
+    @functools.cached_property
+    def _roles(self) -> Mapping[str, int | None]:
+        return self._engine.special_ids()
+
+    def _special_id(self, role: str) -> int | None:
+        return self._roles.get(role)
 
     @classmethod
     def train(
@@ -82,7 +98,7 @@ class SentencePieceTokenizer(Tokenizer):
         memory: int | None = None,
         **options: Any,
     ) -> Self:
-        """Trains a model, in memory.
+        """Trains a model, in memory. It is loaded when the tokenizer is first used for more than to save it.
 
         The native core trains BPE models, except with a few options; the ``sentencepiece`` library trains the others.
         The bytes are those of version 0.2.3 of the library. The same lines and options give the same bytes: all lines
@@ -127,7 +143,9 @@ class SentencePieceTokenizer(Tokenizer):
             memory=memory,
             options=options,
         )
-        return cls(model)
+        tokenizer = cls.__new__(cls)
+        tokenizer._take(model, "sentencepiece", "the model")
+        return tokenizer
 
     @classmethod
     def load(cls, path: str | Path, *, id_layout: IdLayout = "sentencepiece") -> Self:

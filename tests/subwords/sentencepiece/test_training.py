@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +33,23 @@ def test_special_ids() -> None:
     assert (tokenizer.pad_id, tokenizer.eos_id, tokenizer.unk_id, tokenizer.bos_id) == (0, 1, 2, 3)
     bare = train(pad_id=None, bos_id=None, eos_id=None, unk_id=0)
     assert (bare.pad_id, bare.eos_id, bare.unk_id, bare.bos_id) == (None, None, 0, None)
+
+
+def test_trained_models_are_loaded_when_they_are_first_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loaded: list[bytes] = []
+    engine = SentencePieceTokenizer._engine.func
+    monkeypatch.setattr(
+        SentencePieceTokenizer._engine, "func", lambda self: loaded.append(self.model_bytes) or engine(self)
+    )
+    tokenizer = train(model_type="bpe")
+    tokenizer.save(tmp_path / "trained.model")
+    assert tokenizer.has_spm
+    assert loaded == []
+    ids = tokenizer.encode("the cat sees a dog")
+    assert (tokenizer.unk_id, tokenizer.model_type, tokenizer.decode(ids)) == (2, "bpe", "the cat sees a dog")
+    assert loaded == [tokenizer.model_bytes]
+    same = SentencePieceTokenizer.load(tmp_path / "trained.model")
+    assert (same.encode("the cat sees a dog"), same.fingerprint) == (ids, tokenizer.fingerprint)
 
 
 def test_options_reach_the_library() -> None:

@@ -4,6 +4,7 @@
 // hashes. Only pairs whose sum is high enough can be frequent, and only they are counted by themselves. Threads share
 // the sections of the text.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
 #include <numeric>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
 constexpr std::size_t kPlacesPerThread = std::size_t{1} << 16;  // for fewer, starting a thread takes longer
-constexpr int kLeastSumBits = 12, kMostSumBits = 18;            // of the table, so that it stays in the cache
+constexpr int kLeastSumBits = 12, kMostSumBits = 17;            // of the table, so that it stays in the cache
 
 // Sums of counts, by hashes of pairs.
 class Sums {
@@ -93,6 +94,7 @@ class BpeTrainer::Scan {
 
    private:
     static constexpr std::size_t kUnlisted = SIZE_MAX;
+    static constexpr std::size_t kGroup = 64;
 
     struct Occurrence {
         std::uint32_t place;
@@ -200,7 +202,7 @@ class BpeTrainer::Scan {
     // Counts the pairs whose sums are high enough, and notes where they are.
     void count() {
         for_each_share([&](Share& share) {
-            share.occurrences = std::make_unique_for_overwrite<Occurrence[]>(share.places);
+            share.occurrences = std::make_unique_for_overwrite<Occurrence[]>(share.places + 1);
             for (const Section& section : share.sections) count(section, share);
         });
     }
@@ -208,18 +210,31 @@ class BpeTrainer::Scan {
     void count(const Section& section, Share& share) const {
         const std::int32_t* const text = trainer_.text_.data() + section.start;
         const std::uint32_t floor = limited(trainer_.floor_);
-        std::int32_t left = kBetween;
-        for (std::size_t at = 1; at < section.size; ++at) {
-            const std::int32_t right = text[at];
-            const std::uint64_t key = key_of(left, right);
-            const bool is_pair = (left | right) >= 0;
-            left = right;
-            if (!is_pair || sums_.front()[key] < floor) continue;
-            const std::uint32_t pair = share.table.number(key, static_cast<std::uint32_t>(share.pairs.size()));
-            if (pair == share.pairs.size()) share.pairs.push_back({key, 0, 0, 0});
-            share.pairs[pair].count += section.count;
-            ++share.pairs[pair].length;
-            share.occurrences[share.found++] = {static_cast<std::uint32_t>(section.start + at - 1), pair};
+        const Sums& sums = sums_.front();
+        // In groups, so that the processor waits for several places of the table at once.
+        std::array<std::uint64_t, kGroup> keys;
+        for (std::size_t begin = 1; begin < section.size; begin += kGroup) {
+            const std::size_t end = std::min(begin + kGroup, section.size);
+            Occurrence* const found = share.occurrences.get() + share.found;
+            std::size_t size = 0;
+            for (std::size_t at = begin; at < end; ++at) {
+                const std::int32_t left = text[at - 1], right = text[at];
+                keys[size] = key_of(left, right);
+                found[size].place = static_cast<std::uint32_t>(section.start + at - 1);
+                size += (left | right) >= 0 && sums[keys[size]] >= floor;
+            }
+            for (std::size_t i = 0; i < size; ++i) share.table.prefetch(keys[i]);
+            for (std::size_t i = 0; i < size; ++i) {
+                const auto next = static_cast<std::uint32_t>(share.pairs.size());
+                found[i].pair = share.table.number(keys[i], next);
+                if (found[i].pair == next) share.pairs.push_back({keys[i], 0, 0, 0});
+            }
+            for (std::size_t i = 0; i < size; ++i) {
+                Pair& pair = share.pairs[found[i].pair];
+                pair.count += section.count;
+                ++pair.length;
+            }
+            share.found += size;
         }
     }
 

@@ -67,7 +67,8 @@ void BpeTrainer::read(const CountTable& words) {
     const std::size_t size = static_cast<std::size_t>(words.characters()) + entries.size();
     const std::size_t room = size + size / kBlock + (size / kSectionPlaces + 2) * kBlock;
     if (room >= UINT32_MAX)
-        throw TrainingError("the distinct words have more than about 4000000000 characters; train on a sample of the text");
+        throw TrainingError(
+            "the distinct words have more than about 4000000000 characters; train on a sample of the text");
 
     text_.reserve(room);
     std::int64_t count = 0;
@@ -142,13 +143,15 @@ void BpeTrainer::queue(std::uint32_t pair) {
 
 // Counts a pair, and drops the places from its list where it no longer occurs.
 std::int64_t BpeTrainer::recount(Pair& pair) {
-    constexpr std::size_t kAhead = 12;
+    constexpr std::size_t kAhead = 16;
     const std::int32_t left = left_of(pair.key), right = right_of(pair.key);
     const std::uint32_t step = width(left);
     std::uint32_t* const places = places_.data() + pair.start;
     const std::int32_t* const text = text_.data();
     std::int64_t count = 0;
     std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(pair.length, kAhead); ++i)
+        __builtin_prefetch(text + places[i], 1);
     for (std::uint32_t i = 0; i < pair.length; ++i) {
         if (i + kAhead < pair.length) __builtin_prefetch(text + places[i + kAhead], 1);
         const std::uint32_t place = places[i];
@@ -294,13 +297,14 @@ void BpeTrainer::learn(std::size_t merges, const Progress& progress) {
     left_changes_.assign(symbols_.size(), kNoChange);
     right_changes_.assign(symbols_.size(), kNoChange);
     scan();
-    std::uint32_t pair = 0;
-    bool found = true;
-    while (this->merges() < merges && (found = next(pair))) {
+    for (std::uint32_t pair = 0; this->merges() < merges;) {
+        if (!next(pair)) {
+            finish(merges, progress);
+            break;
+        }
         accept(pairs_[pair]);
-        if (this->merges() % 64 == 0) progress(this->merges());
+        if (this->merges() % kMergesPerReport == 0) progress(this->merges());
     }
-    if (!found) finish(merges);
     progress(this->merges());
 }
 

@@ -51,7 +51,8 @@ class BpeTrainer {
    private:
     static constexpr std::int32_t kBetween = -1;  // between words, and characters that are not in the vocabulary
     static constexpr std::int32_t kInside = -2;   // within a longer symbol
-    static constexpr unsigned kBlockBits = 4;     // of places that have the same weight
+    static constexpr std::size_t kMergesPerReport = 64;
+    static constexpr unsigned kBlockBits = 4;  // of places that have the same weight
     static constexpr std::size_t kBlock = std::size_t{1} << kBlockBits;
 
     struct Symbol {
@@ -107,7 +108,7 @@ class BpeTrainer {
     Change& change_of(std::vector<std::uint32_t>& by_symbol, std::int32_t neighbour);
     void spell(std::int32_t id, std::vector<std::int32_t>& characters) const;
     std::vector<std::uint64_t> unmerged_pairs();
-    void finish(std::size_t merges);
+    void finish(std::size_t merges, const Progress& progress);
 
     PieceRules rules_;
     std::size_t threads_;

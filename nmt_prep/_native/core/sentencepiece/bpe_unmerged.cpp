@@ -52,7 +52,7 @@ std::vector<std::uint64_t> BpeTrainer::unmerged_pairs() {
 }
 
 // Makes pieces of pairs that no longer occur, up to this number of merges in all.
-void BpeTrainer::finish(std::size_t merges) {
+void BpeTrainer::finish(std::size_t merges, const Progress& progress) {
     struct Unmerged {
         std::uint64_t rank, key;
     };
@@ -63,7 +63,10 @@ void BpeTrainer::finish(std::size_t merges) {
     std::partial_sort(unmerged.begin(), end, unmerged.end(), [this](const Unmerged& a, const Unmerged& b) {
         return a.rank != b.rank ? a.rank < b.rank : spells_later(b.key, a.key);
     });
-    for (auto each = unmerged.begin(); each != end; ++each) add_symbol(each->key);
+    for (auto each = unmerged.begin(); each != end; ++each) {
+        add_symbol(each->key);
+        if (this->merges() % kMergesPerReport == 0) progress(this->merges());
+    }
 }
 
 }  // namespace nmt_prep::sentencepiece

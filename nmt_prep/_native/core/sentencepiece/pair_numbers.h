@@ -32,6 +32,9 @@ class PairNumbers {
         return if_new;
     }
 
+    // Begins to load what `number` of this pair needs.
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[key * kPairFactor >> shift_], 1); }
+
    private:
     struct Slot {
         std::uint64_t key;

@@ -1,7 +1,7 @@
 // Pairs that wait to be merged, the most frequent ones first.
 //
-// Frequent pairs are in a heap. Others are in a list per count, which becomes a heap when its turn comes; so a pair that
-// has become rarer moves at almost no cost. Counts that are added are never above that of the last pair taken.
+// Frequent pairs are in a heap. Others are in a list per count, which becomes a heap when its turn comes; so a pair
+// that has become rarer moves at almost no cost. Counts that are added are never above that of the last pair taken.
 #pragma once
 
 #include <algorithm>
@@ -53,10 +53,10 @@ class PairQueue {
     }
 
    private:
-    static constexpr std::size_t kLists = 256;
+    static constexpr std::int64_t kLists = 256;
 
     std::vector<Candidate>& list_of(std::int64_t count) {
-        return count >= static_cast<std::int64_t>(kLists) ? frequent_ : rare_[static_cast<std::size_t>(count)];
+        return count >= kLists ? frequent_ : rare_[static_cast<std::size_t>(count)];
     }
 
     std::vector<Candidate> frequent_;                    // a heap

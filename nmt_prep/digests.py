@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from _nmt_prep_core import block_facts, sha256_each, sha256_lanes_pay
 
 from nmt_prep.artefacts import parse_json, write_json
@@ -51,16 +53,11 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_of_each(paths: Sequence[Path]) -> list[str]:
-    """Returns the SHA-256 of each of some files that fit in memory; for many files of similar size, all in one pass.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    if len(paths) < _LEAST_LANES or not sha256_lanes_pay():
-        return [sha256_of(path) for path in paths]
-    # Not mapped into memory: an error while a map is read kills the process.
-    return [digest.hex() for digest in sha256_each([path.read_bytes() for path in paths])]
+def sha256_of_each(contents: Sequence[npt.NDArray[np.uint8]]) -> list[str]:
+    """Returns the SHA-256 of the bytes of each array; of many arrays of similar size, all in one pass."""
+    if len(contents) < _LEAST_LANES or not sha256_lanes_pay():
+        return [hashlib.sha256(content.data).hexdigest() for content in contents]
+    return [digest.hex() for digest in sha256_each(contents)]
 
 
 def digest_of(value: object) -> str:
@@ -70,7 +67,7 @@ def digest_of(value: object) -> str:
 
 
 _LEAST_LANES = 4
-"""Number of files from which on digesting them side by side is faster."""
+"""Number of arrays from which on digesting them side by side is faster."""
 
 STEP_BYTES = 1 << 20
 """Size of the steps that files of lines are counted and checked in, which bounds the search for a line."""

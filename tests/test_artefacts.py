@@ -151,7 +151,10 @@ def test_links_replace_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         artefacts.point_to(tmp_path / "c", link)
 
 
-def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("complete", [0, 1, 3])
+def test_several_files_are_flushed_before_the_first_is_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, complete: int
+) -> None:
     paths = [tmp_path / "a" / "x", tmp_path / "b" / "y", tmp_path / "a" / "z"]
     flushed: list[tuple[int, list[bool]]] = []
     fsync = os.fsync
@@ -161,9 +164,11 @@ def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, m
         fsync(handle)
 
     monkeypatch.setattr(artefacts.os, "fsync", flush)
-    with atomic_writes(paths) as besides:
-        for number, beside in enumerate(besides):
+    with atomic_writes(paths) as unfinished:
+        for number, beside in enumerate(unfinished.paths):
             beside.write_text(str(number))
+            if number < complete:
+                unfinished.complete(beside)
     assert [path.read_text() for path in paths] == ["0", "1", "2"]
     assert sorted(flushed[:3]) == sorted((path.stat().st_ino, [False] * 3) for path in paths)
     assert flushed[3:] == [((tmp_path / name).stat().st_ino, [True] * 3) for name in "ab"]
@@ -171,8 +176,8 @@ def test_several_files_are_flushed_before_the_first_is_renamed(tmp_path: Path, m
 
 def test_a_file_of_several_that_is_missing_leaves_none(tmp_path: Path) -> None:
     paths = [tmp_path / "x", tmp_path / "y"]
-    with pytest.raises(OutputError, match=r"cannot write .*/\.y\..*: No such file"), atomic_writes(paths) as besides:
-        besides[0].touch()
+    with pytest.raises(OutputError, match=r"cannot write .*/\.y\..*: No such file"), atomic_writes(paths) as unfinished:
+        unfinished.paths[0].touch()
     assert list(tmp_path.iterdir()) == []
 
 

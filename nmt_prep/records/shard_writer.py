@@ -87,9 +87,9 @@ def _write_all(
     paths: Sequence[Path], shards: Sequence[Iterable[Bucket]], layout: Layout | Literal["text"], row_length: int
 ) -> list[ShardInfo]:
     together = len(paths) > 1
-    outputs = [_Output(digests=not together) for _ in paths]
-    with atomic_writes([*map(index_path, paths), *paths]) as besides:
-        indexes, files = besides[: len(paths)], besides[len(paths) :]
+    outputs = [_Output(together=together) for _ in paths]
+    with atomic_writes([*map(index_path, paths), *paths]) as unfinished:
+        indexes, files = unfinished.paths[: len(paths)], unfinished.paths[len(paths) :]
         for output, buckets, path, index, file in zip(outputs, shards, paths, indexes, files, strict=True):
             with writing(path), index.open("wb") as index_file, file.open("wb") as shard_file:
                 output.open(shard_file, index_file)
@@ -98,17 +98,19 @@ def _write_all(
                 else:
                     output.write_chunks(buckets, row_length if layout == "packed" else 0)
                 output.close()
-        with writing(paths[0]):
-            digests = sha256_of_each(files) if together else [output.digest for output in outputs]
+            for written in (index, file):
+                unfinished.complete(written)
+        digests = sha256_of_each([output.content for output in outputs]) if together else [outputs[0].digest]
     return [output.info(path, digest) for output, path, digest in zip(outputs, paths, digests, strict=True)]
 
 
 class _Output:
     """A shard and its index while they are written, and the counts for ``dataset.json``."""
 
-    def __init__(self, *, digests: bool) -> None:
-        """Starts a shard; its digest is computed while it is written if ``digests`` is true."""
-        self._digest = hashlib.sha256() if digests else None
+    def __init__(self, *, together: bool) -> None:
+        """Starts a shard; if ``together`` is true, its bytes are kept to be digested with those of other shards."""
+        self._digest = None if together else hashlib.sha256()
+        self._kept: list[npt.NDArray[np.uint8]] = []
         self.records = self.pairs = self.rows = self.size = self.source_tokens = self.target_tokens = 0
 
     def open(self, file: BinaryIO, index_file: BinaryIO) -> None:
@@ -123,6 +125,11 @@ class _Output:
     def digest(self) -> str:
         """SHA-256 of what was written, if it is computed."""
         return "" if self._digest is None else self._digest.hexdigest()
+
+    @property
+    def content(self) -> npt.NDArray[np.uint8]:
+        """The bytes that were written, uint8, if they are kept."""
+        return self._kept[0] if len(self._kept) == 1 else np.concatenate([np.empty(0, np.uint8), *self._kept])
 
     def info(self, path: Path, digest: str) -> ShardInfo:
         """Returns the entry of the shard with a SHA-256."""
@@ -140,15 +147,14 @@ class _Output:
 
     def write_examples(self, buckets: Iterable[Bucket]) -> None:
         """Writes a record per pair, as in the spill files; 256 records are a block of the index."""
-        space = np.empty(_COPY_BYTES, np.uint8)
         starts = [np.empty(0, np.int64)]
         for bucket in buckets:
-            if len(space) < bucket.largest:
-                space = np.empty(bucket.largest, np.uint8)
             sizes, pairs = bucket.index()
+            at_once = int(sizes.sum()) if self._digest is None else max(bucket.largest, _COPY_BYTES)
             starts.append((self.size + np.cumsum(sizes) - sizes)[-self.records % PAIRS_PER_BLOCK :: PAIRS_PER_BLOCK])
             self._index.add_pairs(pairs)
             self.records += len(sizes)
+            space = np.empty(at_once, np.uint8)
             while copied := bucket.copy(space):
                 self._write(space[:copied])
             self._count(bucket)
@@ -182,7 +188,9 @@ class _Output:
         self.target_tokens += bucket.target_tokens
 
     def _write(self, data: npt.NDArray[np.uint8]) -> None:
-        if self._digest is not None:
+        if self._digest is None:
+            self._kept.append(data)
+        else:
             self._digest.update(data.data)
         self._file.write(data.data)
         self.size += len(data)

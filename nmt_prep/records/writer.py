@@ -8,8 +8,10 @@ spill files and sorted by position.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -51,15 +53,19 @@ class SpillWriter:
         self._path = Path(path)
         self._plan = plan
         self._buffer_bytes = buffer_bytes
-        keys, expected = plan.shuffle.keys, buffer_bytes + buffer_bytes // 8
-        self._buffer = SpillBuffer(keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload, expected)
+        self._expected = buffer_bytes + buffer_bytes // 8  # a buffer is flushed when it is full, after a batch
+        self._buffer = SpillBuffer(
+            plan.shuffle.keys, plan.rows, plan.shards, plan.buckets_per_shard, plan.payload, self._expected
+        )
         self._grouped = np.empty(0, np.uint8)
         self._segments: list[npt.NDArray[np.int64]] = []
         self._stats = PairStats()
         self._stack = ExitStack()
+        self._flushes: list[Future[None]] = []
         beside = self._stack.enter_context(atomic_write(self._path))
         with writing(self._path):
             self._file = self._stack.enter_context(beside.open("wb"))
+        self._flusher = self._stack.enter_context(ThreadPoolExecutor(1))
 
     def add(self, first_row: int, inputs: Ragged, targets: Ragged, corpus: int = 0) -> PairStats:
         """Adds pairs of consecutive rows of one corpus; returns their counts.
@@ -100,6 +106,9 @@ class SpillWriter:
         if self._buffer.held >= self._buffer_bytes:
             with writing(self._path):
                 self._flush()
+                self._file.flush()
+            # The disk works while the next records are made; little is left to flush when the file is complete.
+            self._flushes.append(self._flusher.submit(os.fsync, self._file.fileno()))
 
     def close(self) -> PairStats:
         """Completes and installs the file; returns the counts of all added pairs."""
@@ -111,12 +120,14 @@ class SpillWriter:
             self._file.write(starts.astype("<i8").tobytes())
             self._file.write(segments[:, 1:].astype("<i8").tobytes())
             self._file.write(_trailer(self._plan, len(segments)))
+            for flushed in self._flushes:
+                flushed.result()
         return self._stats
 
     def _flush(self) -> None:
         size = self._buffer.bytes
         if len(self._grouped) < size:
-            self._grouped = np.empty(size, np.uint8)
+            self._grouped = np.empty(max(size, self._expected), np.uint8)
         segments = self._buffer.drain(self._grouped).reshape(-1, 3)
         segments[:, 1] += self._file.tell()
         self._segments.append(segments)

@@ -6,6 +6,7 @@ Training reports an event for each step, and has one meter for each step.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,11 @@ class BuiltVocabulary:
         Raises:
             VocabularyError: the file cannot be read, or does not match the fingerprint.
         """
-        return _loaded(self)
+        with _LOADING:  # or else each thread would load it
+            return _loaded(self)
+
+
+_LOADING = threading.Lock()
 
 
 @functools.lru_cache(maxsize=2)

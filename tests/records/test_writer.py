@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -126,3 +128,19 @@ def test_no_damage_to_a_spill_file_crashes(new_directory: Callable[[], Path], da
         write_shard(directory / "shard", plan(6, 1, 2), 0, [path])
     except RecordsError:
         assert not (directory / "shard").exists()
+
+
+def test_a_failed_flush_of_a_buffer_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushes: list[int] = []
+
+    def fail_first(handle: int) -> None:
+        flushes.append(handle)
+        if len(flushes) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail_first)
+    with SpillWriter(tmp_path / "spill", plan(10), buffer_bytes=1) as spill:
+        spill.add(0, *columns(make_pairs(10)))
+        with pytest.raises(OutputError, match="the disk is full"):
+            spill.close()
+    assert list(tmp_path.iterdir()) == []

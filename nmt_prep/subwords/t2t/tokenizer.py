@@ -194,17 +194,14 @@ class T2TTokenizer(Tokenizer):
 
     def uncovered(self, characters: Sequence[str]) -> list[str]:
         """Returns the characters outside of the alphabet; a space may also be implied between two words."""
-        alphabet = {" "}.union(*self._pieces)
+        alphabet = {" ", *"".join(self._pieces)}
         return [character for character in characters if character not in alphabet]
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of dialect, Unicode version and pieces."""
-        digest = hashlib.sha256(f"{self.dialect}\n{self.unicode_version}\n".encode())
-        for piece in self._pieces:
-            encoded = piece.encode()
-            digest.update(len(encoded).to_bytes(8, "little") + encoded)
-        return digest.hexdigest()
+        pieces = b"".join(len(piece).to_bytes(8, "little") + piece for piece in map(str.encode, self._pieces))
+        return hashlib.sha256(f"{self.dialect}\n{self.unicode_version}\n".encode() + pieces).hexdigest()
 
 
 def _read_lines(path: Path) -> list[str]:
@@ -220,5 +217,4 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _unquoted(line: str) -> str:
-    quoted = any(line.startswith(quote) and line.endswith(quote) for quote in "'\"")
-    return line[1:-1] if quoted else line
+    return line[1:-1] if line and line[0] == line[-1] and line[0] in "'\"" else line

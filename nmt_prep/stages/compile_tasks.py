@@ -192,7 +192,9 @@ def _compile(task: CompileTask, tick: Tick) -> CompiledSlice:
     reader = open_corpus(corpus, task.slice.files, task.languages, task.slice.lines())
     scores = [ScoreLines(name, path, task.slice.scores.get(name)) for name, path in task.source.scores.items()]
     rows = with_scores(reader.pairs(), scores, last=task.slice.last)
-    files = linked_files(task.source, task.slice, task.directory.parent) if task.written else {}
+    # The text of small corpora is copied: that takes no time worth saving, and other programs can read it.
+    names_lines = task.written and not task.whole
+    files = linked_files(task.source, task.slice, task.directory.parent) if names_lines else {}
     batches = _sound(numbered(rows, task.slice.first_row) if task.source.rows or files else rows, counts, tick)
     parts: list[Part] = []
     observer = PairObserver(corpus.languages or task.languages, observed_sides(corpus))

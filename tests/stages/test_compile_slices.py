@@ -72,14 +72,14 @@ def test_parts_are_named_in_order_and_have_their_digests(tmp_path: Path, workers
     with small_slices():
         run(config, until="compile", workers=workers)
     assert files_of(config) == [
-        "train/part-000-00000-00000.json",
+        "train/part-000-00000-00000.parquet",
         "train/part-001-00000-00000.json",
         "train/part-001-00001-00000.json",
         "train/part-001-00002-00000.json",
     ]
     files = manifest(config, "compile").files
-    inputs = [f"inputs/{hashlib.sha256(text).hexdigest()}" for text in (small, large)]
-    assert files == {name: sha256_of(config.run_dir / "compiled" / name) for name in (*files_of(config), *inputs)}
+    link = f"inputs/{hashlib.sha256(large).hexdigest()}"
+    assert files == {name: sha256_of(config.run_dir / "compiled" / name) for name in (*files_of(config), link)}
     counts = manifest(config, "compile").details["corpora"]["train"]["l"]
     assert (counts["pairs_in"], counts["pairs_out"], counts["dropped"]["empty_both"]) == (35, 28, 7)
     assert counts["source_bytes"] == len(large)

@@ -705,6 +705,9 @@ class FrequentHashes:
 # line_ends.cpp
 def count_newlines(data: npt.NDArray[np.uint8] | bytes | bytearray) -> int: ...
 def scan_lines(data: npt.NDArray[np.uint8] | bytes | bytearray) -> tuple[npt.NDArray[np.int64], bool, bool]: ...
+def join_spans(
+    data: npt.NDArray[np.uint8] | bytes | bytearray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]: ...
 def split_lines(
     data: npt.NDArray[np.uint8] | bytes | bytearray | memoryview,
     lines: int,

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import scan_lines
+from _nmt_prep_core import join_spans, scan_lines
 
+from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CorpusError
 from nmt_prep.lines.chunks import (
     UTF8_MARK,
@@ -41,6 +42,10 @@ LARGEST_IN_MEMORY = 256 << 20
 """Limit for formats that are read as a whole, which are test sets and catalogues."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
+
+_MAY_BEGIN_SPACE = np.zeros(256, np.bool_)
+"""The bytes that a character of white space can begin with in UTF-8."""
+_MAY_BEGIN_SPACE[[*b"\t\n\v\f\r\x1c\x1d\x1e\x1f ", 0xC2, 0xE1, 0xE2, 0xE3]] = True
 
 
 class Fault(IntEnum):
@@ -190,19 +195,17 @@ def read_bytes(path: Path) -> bytes:
 def spans(data: bytearray | npt.NDArray[np.uint8], starts: Offsets, ends: Offsets) -> pa.Array:
     """Returns the spans ``data[starts[i]:ends[i]]`` as a ``large_string`` array.
 
-    ``starts[i] <= ends[i] <= starts[i + 1]`` must hold: then the spans and the gaps between them form one array of
-    strings, and the result is every other element. A single span is not copied.
+    A single span is not copied.
+
+    Raises:
+        ValueError: a span is not in the data.
     """
-    if not len(starts):
-        return pa.array([], pa.large_string())
-    offsets = np.empty(2 * len(starts), np.int64)
-    offsets[0::2] = starts
-    offsets[1::2] = ends
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    spans_and_gaps = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    text: bytearray | npt.NDArray[np.uint8] = data
     if len(starts) == 1:
-        return spans_and_gaps
-    return spans_and_gaps.take(pa.array(np.arange(0, len(offsets), 2)))
+        offsets = np.concatenate([starts, ends])
+    else:
+        text, offsets = join_spans(data, starts, ends)
+    return pa.Array.from_buffers(pa.large_string(), len(starts), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
 
 
 def text_of(block: Block, number: int) -> str:
@@ -216,8 +219,21 @@ def strip_lines(array: pa.Array) -> pa.Array:
 
 
 def text_bytes(array: pa.Array) -> int:
-    """Returns the total number of UTF-8 bytes in an array of strings."""
-    return pc.sum(pc.binary_length(array)).as_py() or 0
+    """Returns the total number of UTF-8 bytes in an array of strings without nulls."""
+    offsets = TextColumn.from_arrow(array).offsets
+    return int(offsets[-1] - offsets[0])
+
+
+def blank_lines(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Returns True for each string that ``str.strip`` makes empty: bool, shape ``[strings]``."""
+    column = TextColumn.from_arrow(array)
+    blank: npt.NDArray[np.bool_] = np.diff(column.offsets) == 0
+    if len(column.data):
+        first = column.data[np.minimum(column.offsets[:-1], len(column.data) - 1)]
+        unsure = np.flatnonzero(_MAY_BEGIN_SPACE[first] & ~blank)
+        if len(unsure):
+            blank[unsure] = pc.utf8_is_space(array.take(pa.array(unsure))).to_numpy(zero_copy_only=False)
+    return blank
 
 
 def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPolicy, counts: Counter[str]) -> Block:

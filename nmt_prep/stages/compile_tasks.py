@@ -9,8 +9,6 @@ from operator import add
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from nmt_prep.config.section import Languages
 from nmt_prep.corpora import Fault, PairBatch, open_corpus
@@ -22,7 +20,7 @@ from nmt_prep.corpora.scores import ScoreLines, with_scores
 from nmt_prep.engines import Tick
 from nmt_prep.errors import CorpusError
 from nmt_prep.health.pairs import PairFacts, PairObserver
-from nmt_prep.lines.blocks import text_bytes
+from nmt_prep.lines.blocks import blank_lines, text_bytes
 from nmt_prep.pipeline.rounds import Round
 from nmt_prep.stages.compile_health import observe, observed_sides
 from nmt_prep.stages.compile_links import linked_files
@@ -257,13 +255,14 @@ def _sound(batches: Iterator[PairBatch], counts: _Counting, tick: Tick) -> Itera
             for fault, reason in _FAULTS.items():
                 counts.dropped[reason] += int(np.count_nonzero(batch.faults == fault))
         pairs = batch.sound()
-        source_empty, target_empty = _empty(pairs.source), _empty(pairs.target)
-        either, both = pc.or_(source_empty, target_empty), pc.and_(source_empty, target_empty)
-        counts.dropped["empty_both"] += both.true_count
-        counts.dropped["empty_source"] += source_empty.true_count - both.true_count
-        counts.dropped["empty_target"] += target_empty.true_count - both.true_count
-        if either.true_count:
-            pairs = pairs.filter(~either.to_numpy(zero_copy_only=False))
+        source_empty, target_empty = blank_lines(pairs.source), blank_lines(pairs.target)
+        either, both = source_empty | target_empty, source_empty & target_empty
+        empty = int(np.count_nonzero(both))
+        counts.dropped["empty_both"] += empty
+        counts.dropped["empty_source"] += int(np.count_nonzero(source_empty)) - empty
+        counts.dropped["empty_target"] += int(np.count_nonzero(target_empty)) - empty
+        if either.any():
+            pairs = pairs.filter(~either)
         for name, values in pairs.scores.items():
             counts.scored[name] += len(values) - values.null_count
         yield pairs
@@ -291,8 +290,3 @@ def _without_blanks(batch: PairBatch) -> PairBatch:
     if batch.faults is None or not (blank := batch.faults == Fault.BLANK).any():
         return batch
     return batch.filter(~blank)
-
-
-def _empty(lines: pa.Array) -> pa.Array:
-    """Returns a mask of the lines that ``str.strip`` makes empty."""
-    return pc.or_(pc.utf8_is_space(lines), pc.equal(pc.binary_length(lines), 0))

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nmt_prep.artefacts import atomic_write, link_or_copy
+from nmt_prep.artefacts import atomic_write
 from nmt_prep.columns import joined_lines
 from nmt_prep.config import Config, ExistingVocab
 from nmt_prep.config.section import Languages
@@ -273,7 +273,7 @@ def affordable(batches: Iterator[pa.Array], budget: int) -> Iterator[Text]:
 def _join(parts: Sequence[Path], output: Path) -> None:
     with atomic_write(output) as beside:
         if len(parts) == 1:
-            link_or_copy(parts[0], beside)
+            parts[0].replace(beside)  # a link would change the times of the file when the other name is deleted
             return
         with beside.open("wb") as file:
             for path in parts:

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from nmt_prep.errors import CorpusError, InvalidTextError
 from nmt_prep.lines import chunks as module
-from nmt_prep.lines.blocks import AS_IS, TextPolicy, iter_blocks, iter_lines, read_text, strip_lines, text_bytes
+from nmt_prep.lines.blocks import (
+    AS_IS,
+    TextPolicy,
+    blank_lines,
+    iter_blocks,
+    iter_lines,
+    read_text,
+    strip_lines,
+    text_bytes,
+)
 from tests.conftest import examples
 from tests.reference import corpora as reference
 
@@ -145,3 +154,18 @@ def test_strip_keeps_the_type() -> None:
 def test_text_bytes() -> None:
     assert text_bytes(pa.array(["中", "", "ab"], pa.large_string())[1:]) == 2
     assert text_bytes(pa.array([], pa.large_string())) == 0
+
+
+def test_blank_lines_are_those_that_strip_makes_empty() -> None:
+    characters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
+    expected = [not character.strip() for character in characters]
+    assert sum(expected) == 29
+    for kind in (pa.string(), pa.large_string()):
+        assert blank_lines(pa.array(characters, kind)).tolist() == expected
+
+
+@given(st.lists(st.text(st.sampled_from(" \t\x85\xa0\u2028\u3000ab中\u200b"), max_size=4)), st.integers(0, 3))
+def test_blank_lines(lines: list[str], first: int) -> None:
+    array = pa.array(lines, pa.large_string())[first:]
+    assert blank_lines(array).tolist() == [not line.strip() for line in lines[first:]]
+    assert text_bytes(array) == sum(len(line.encode()) for line in lines[first:])

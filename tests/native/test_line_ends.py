@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from _nmt_prep_core import LineSampler, block_facts, block_hash, count_newlines, scan_lines, split_lines
+from _nmt_prep_core import LineSampler, block_facts, block_hash, count_newlines, join_spans, scan_lines, split_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference.line_ends import hash_block, kept_lines
+from tests.reference.line_ends import hash_block, kept_lines, spans
 from tests.reference.utf8 import first_invalid
 
 BYTES = st.binary(max_size=200) | st.lists(st.sampled_from([b"\n", b"\r", b"ab", b"\xff", "中".encode()])).map(b"".join)
@@ -54,6 +54,24 @@ def test_split_lines_are_those_of_the_twin(data: bytes, left_out: set[int], stri
             split_lines(data, len(lines) + surplus, ranges, strip)
     text, offsets = split_lines(data, len(lines), ranges, strip)
     assert [text[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())] == lines
+
+
+@given(data=BYTES, cuts=st.lists(st.integers(0, 200), max_size=40))
+def test_joined_spans_are_those_of_the_twin(data: bytes, cuts: list[int]) -> None:
+    places = sorted(min(cut, len(data)) for cut in cuts)
+    starts, ends = (np.array(places[side : len(places) // 2 * 2 : 2], np.int64) for side in (0, 1))
+    text, offsets = join_spans(data, starts, ends)
+    expected = spans(data, starts.tolist(), ends.tolist())
+    assert [text[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())] == expected
+    assert text.tobytes() == b"".join(expected)
+
+
+@pytest.mark.parametrize(("starts", "ends"), [([-1], [2]), ([2], [1]), ([0, 1], [1, 4])])
+def test_spans_outside_of_the_block(starts: list[int], ends: list[int]) -> None:
+    with pytest.raises(ValueError, match="a span is not in the block"):
+        join_spans(b"abc", np.array(starts), np.array(ends))
+    with pytest.raises(ValueError, match="there must be as many starts as ends"):
+        join_spans(b"abc", np.array([0]), np.array([1, 2]))
 
 
 def test_literal_split_lines() -> None:

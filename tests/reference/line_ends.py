@@ -37,6 +37,11 @@ def kept_lines(data: bytes, left_out: set[int], strip_returns: bool) -> list[byt
     return [line for number, line in enumerate(lines) if number not in left_out]
 
 
+def spans(data: bytes, starts: list[int], ends: list[int]) -> list[bytes]:
+    """Returns spans of a block."""
+    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
 def fold(product: int) -> int:
     """Returns the lower half of a product of 64-bit numbers, combined with the upper one."""
     return product & _MASK ^ product >> 64

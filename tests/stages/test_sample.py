@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nmt_prep
+from nmt_prep import digests
 from nmt_prep.config import Config
 from nmt_prep.corpora.reader import every
 from nmt_prep.corpora.sampling import sampled_lines
 from nmt_prep.file_steps import StepRange
 from nmt_prep.stages import sample
 from nmt_prep.stages.sample import affordable, stride_of
+from tests.corpus import corpus_config, write_corpus
 from tests.reference.sampling import sample as reference
 from tests.stages.runs import config_of, manifest, run
 
@@ -171,3 +174,13 @@ def test_lines_that_are_not_decoded(tmp_path: Path, faulty: bool, swap: bool, mo
     ]
     assert [text.decode() for text in found] == (expected[::-1] if swap else expected)
     assert min(map(len, found)) > 2000
+
+
+def test_the_next_run_does_not_read_the_sample_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its times are not changed after its digest was noted."""
+    write_corpus(tmp_path)
+    config = corpus_config(tmp_path / "run")
+    nmt_prep.run(config, base_dir=tmp_path, until="sample")
+    monkeypatch.setattr(digests, "sha256_of", None)
+    [step] = [step for step in nmt_prep.plan(config, base_dir=tmp_path) if step.stage == "sample"]
+    assert step.fresh

@@ -69,6 +69,29 @@ auto split(const ByteArray& data, std::size_t lines, const Int64Array& left_out,
     return std::pair(own_by_numpy(std::move(text), size), own_by_numpy(std::move(offsets), lines + 1));
 }
 
+// Returns the text and the offsets of spans of a block, as in an Arrow array of large strings.
+auto spans(const ByteArray& data, const Int64Array& starts, const Int64Array& ends) {
+    if (starts.size() != ends.size()) throw nb::value_error("there must be as many starts as ends");
+    const std::size_t count = starts.size();
+    auto offsets = std::make_unique_for_overwrite<std::int64_t[]>(count + 1);
+    offsets[0] = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t start = starts.data()[i];
+        const std::int64_t end = ends.data()[i];
+        if (start < 0 || end < start || std::cmp_greater(end, data.size()))
+            throw nb::value_error("a span is not in the block");
+        offsets[i + 1] = offsets[i] + (end - start);
+    }
+    const auto size = static_cast<std::size_t>(offsets[count]);
+    std::unique_ptr<std::uint8_t[]> text;
+    {
+        const nb::gil_scoped_release unlocked;
+        text = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+        copy_spans(data.data(), starts.data(), count, offsets.get(), text.get());
+    }
+    return std::pair(own_by_numpy(std::move(text), size), own_by_numpy(std::move(offsets), count + 1));
+}
+
 std::uint64_t block_hash(const ByteArray& data) {
     const nb::gil_scoped_release unlocked;
     return hash_block(data.data(), data.size());
@@ -96,6 +119,7 @@ void bind_line_ends(nb::module_& module) {
     module.def("scan_lines", scan, nb::arg("data"));
     module.def("block_facts", facts, nb::arg("data"));
     module.def("block_hash", block_hash, nb::arg("data"));
+    module.def("join_spans", spans, nb::arg("data"), nb::arg("starts"), nb::arg("ends"));
     module.def("split_lines", split, nb::arg("data"), nb::arg("lines"), nb::arg("left_out"), nb::arg("strip_returns"));
     nb::class_<LineSampler>(module, "LineSampler")
         .def("__init__", new_sampler, nb::arg("stride"), nb::arg("budget"))

@@ -33,4 +33,12 @@ bool split_lines(const std::uint8_t* data, std::size_t size, const LineRange* le
     return kept == lines;
 }
 
+void copy_spans(const std::uint8_t* data, const std::int64_t* starts, std::size_t spans, const std::int64_t* offsets,
+                std::uint8_t* text) {
+    for (std::size_t i = 0; i < spans; ++i) {
+        const auto size = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
+        if (size > 0) std::memcpy(text + offsets[i], data + starts[i], size);
+    }
+}
+
 }  // namespace nmt_prep

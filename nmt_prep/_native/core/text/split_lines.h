@@ -24,4 +24,9 @@ struct LineRange {
 bool split_lines(const std::uint8_t* data, std::size_t size, const LineRange* left_out, std::size_t ranges,
                  bool strip_returns, std::size_t lines, std::uint8_t* text, std::int32_t* offsets);
 
+// Copies spans of bytes that begin at `starts` one after another: span i becomes text[offsets[i]:offsets[i + 1]], so
+// the offsets, one more than there are spans, tell their sizes.
+void copy_spans(const std::uint8_t* data, const std::int64_t* starts, std::size_t spans, const std::int64_t* offsets,
+                std::uint8_t* text);
+
 }  // namespace nmt_prep

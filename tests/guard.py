@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,7 +14,8 @@ PATIENCE = 600
 @contextmanager
 def must_end() -> Iterator[None]:
     """Ends the test process with a traceback if the work does not end, even if it hangs in native code."""
-    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    # What pytest puts in place of sys.stderr need not be a file.
+    faulthandler.dump_traceback_later(PATIENCE, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:

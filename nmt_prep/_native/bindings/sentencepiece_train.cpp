@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "sentencepiece/bpe_trainer.h"
 #include "sentencepiece/file.h"
@@ -96,13 +97,13 @@ std::vector<std::string> learn_bpe(TrainingText& text, const PieceOptions& optio
     return trainer.pieces();
 }
 
-nb::bytes write_pieces(const std::vector<std::string>& texts, const FloatArray& scores, const ByteArray& types) {
+nb::bytes write_pieces(std::vector<std::string> texts, const FloatArray& scores, const ByteArray& types) {
     if (scores.size() != texts.size() || types.size() != texts.size())
         throw nb::value_error("there must be a score and a type for each piece");
     std::vector<Piece> pieces;
     pieces.reserve(texts.size());
     for (std::size_t i = 0; i < texts.size(); ++i)
-        pieces.push_back({texts[i], scores.data()[i], static_cast<PieceType>(types.data()[i])});
+        pieces.push_back({std::move(texts[i]), scores.data()[i], static_cast<PieceType>(types.data()[i])});
     const std::string bytes = sentencepiece::write_pieces(pieces);
     return nb::bytes(bytes.data(), bytes.size());
 }

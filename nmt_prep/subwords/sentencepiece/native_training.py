@@ -213,7 +213,8 @@ def _numbered(
         if number > len(texts):
             raise LibraryError(f"there are only {len(texts)} pieces before the one with the id {number}, {name}")
         texts.insert(number, name)
-    if len(set(texts)) < len(texts):
+    names = {name for name, _ in special.values()}
+    if len(names) < len(special) or not names.isdisjoint(learnt):  # learnt pieces are distinct
         repeated = next(text for text in texts if texts.count(text) > 1)
         raise LibraryError(f"{repeated} is already defined")
     all_scores, types = np.zeros(len(texts), np.float32), np.full(len(texts), PieceType.NORMAL, np.uint8)

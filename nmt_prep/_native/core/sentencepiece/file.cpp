@@ -164,8 +164,11 @@ void check_pieces(const ModelFile& file) {
 }  // namespace
 
 std::string write_pieces(const std::vector<Piece>& pieces) {
-    constexpr std::size_t kScoreBytes = 5;
+    constexpr std::size_t kScoreBytes = 5, kMostOtherBytes = 16;
+    std::size_t room = 0;
+    for (const Piece& piece : pieces) room += piece.text.size() + kMostOtherBytes;
     std::string out;
+    out.reserve(room);
     const auto write_number = [&out](std::size_t number) {
         for (; number > 0x7F; number >>= 7) out.push_back(static_cast<char>((number & 0x7F) | 0x80));
         out.push_back(static_cast<char>(number));
@@ -178,9 +181,10 @@ std::string write_pieces(const std::vector<Piece>& pieces) {
         out.push_back('\x0A');
         write_number(piece.text.size());
         out += piece.text;
-        out.push_back('\x15');
+        std::array<char, kScoreBytes> score{'\x15'};
         const auto bits = std::bit_cast<std::uint32_t>(piece.score);
-        for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(bits >> shift & 0xFF));
+        for (std::size_t i = 0; i < 4; ++i) score[1 + i] = static_cast<char>(bits >> (8 * i) & 0xFF);
+        out.append(score.data(), score.size());
         if (typed) {
             out.push_back('\x18');
             out.push_back(static_cast<char>(piece.type));

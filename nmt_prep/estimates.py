@@ -27,6 +27,7 @@ from nmt_prep.cleaning.translation.options import translation_options
 from nmt_prep.config import CleanSettings, Config, ExistingVocab
 from nmt_prep.corpora import format_of, reader_of
 from nmt_prep.corpora.parts import PART_BYTES
+from nmt_prep.corpora.slices import SLICE_BYTES
 from nmt_prep.engines.engine import BASE_MEMORY
 from nmt_prep.engines.local import LocalEngine
 from nmt_prep.errors import ConfigError
@@ -123,7 +124,8 @@ def configured_corpora(config: Config, base_dir: Path, lock: LockFile) -> list[C
         fetched = sum(size for file, (size, _) in known.items() if not file.local(base_dir))
         local = [(each, each.container.local(base_dir)) for each in files]
         extracted = not all(path and is_plain(path) and is_read_by_lines(corpus, each) for each, path in local)
-        compiled = extracted or not has_lines_as_they_are(corpus)
+        is_small = max(size for size, _ in known.values()) <= SLICE_BYTES
+        compiled = extracted or is_small or not has_lines_as_they_are(corpus)
         found.append(CorpusSize(split, text, fetched, reader_of(format_of(corpus)).lines_apart, extracted, compiled))
     if unknown:
         raise ConfigError(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,12 @@ def test_plain_files(tmp_path: Path) -> None:
     (tmp_path / "a.zh").write_bytes(b"y" * 300)
     dev = [{"name": "d", "url": {"source": "a.en", "target": "a.en"}}]
     assert sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}}, dev=dev) == [
-        CorpusSize("train", 1000, extracted=False, compiled=False),
-        CorpusSize("dev", 1400, extracted=False, compiled=False),
+        CorpusSize("train", 1000, extracted=False),
+        CorpusSize("dev", 1400, extracted=False),
     ]
+    os.truncate(tmp_path / "a.zh", 65 << 20)
+    [found] = sizes(tmp_path, {"url": {"source": "a.en", "target": "a.zh"}})
+    assert (found.extracted, found.compiled) == (False, False)
 
 
 @pytest.mark.parametrize(

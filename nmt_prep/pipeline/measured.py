@@ -76,7 +76,7 @@ def _notes() -> TypeAdapter[list[StageNote]]:
 def kind_of(stage: str, config: Config, *, in_place: bool = False) -> str:
     """Returns the key of a stage's notes: its name, and the options that its speed depends on.
 
-    ``in_place`` is true if all files are read in their places, so that compile need not write their text.
+    ``in_place`` is true if compile need not write any text, because large plain files are read in their places.
     """
     vocab = config.vocab
     if isinstance(vocab, ExistingVocab):
@@ -181,7 +181,7 @@ class StageNotes(Listener):
             workers=min(self._engine.workers, parallel),
             memory=memory_since(self._before),
         )
-        save_note(kind_of(stage, self._config, in_place=not copied), note)
+        save_note(kind_of(stage, self._config, in_place=not self._has_text(stage)), note)
 
     def _output_bytes(self, stage: str) -> int:
         """Returns the bytes of a stage's output."""
@@ -190,6 +190,11 @@ class StageNotes(Listener):
             return 0
         paths = (self._workspace.file(self._directories[stage], name) for name in manifest.files)
         return sum(path.lstat().st_size for path in paths)  # what a link points to is not output
+
+    def _has_text(self, stage: str) -> bool:
+        """Returns True if a stage wrote any text, not only where it is in other files."""
+        manifest = read_manifest(self._workspace.manifest(stage))
+        return manifest is not None and any(name.endswith(".parquet") for name in manifest.files)
 
     def _text_bytes(self) -> int:
         """Returns the bytes of the files that corpora are read from, those in their places included."""

@@ -60,6 +60,11 @@ class PairTable {
 
     Merge finish(const Lookup& lookup) const { return find(lookup.key, lookup.place); }
 
+    // Prefetches the memory that a lookup reads.
+    void prefetch(std::int32_t left, std::int32_t right) const {
+        __builtin_prefetch(&slots_[hash_of(left, right) >> shift_]);
+    }
+
     Merge operator()(std::int32_t left, std::int32_t right) const {
         const std::uint64_t hash = hash_of(left, right);
         // Most neighbours do not merge, and the filter is small enough to stay in cache.

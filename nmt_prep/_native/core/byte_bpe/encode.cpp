@@ -1,42 +1,52 @@
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "byte_bpe/run.h"
 #include "text/byte_hash.h"
 
 namespace nmt_prep::byte_bpe {
+namespace {
+
+// Of the cache of possible merges: bits of the number of buckets, and the size.
+constexpr unsigned kMergeBuckets = 15;
+constexpr std::size_t kMergeBytes = std::size_t{1} << 24;
+
+}  // namespace
+
+// Returns the possible merges of a word, none if they are too many.
+std::span<const std::uint32_t> Model::find_merges(const std::uint8_t* word, std::size_t size, Scratch& scratch) const {
+    if (size > bpe::PossibleMerges::kMaxSymbols) return {};
+    const std::uint64_t hash = hash_bytes(word, size);
+    if (const auto known = scratch.merges->view(hash, word, size); !known.empty()) return known;
+    std::int32_t symbols[bpe::PossibleMerges::kMaxSymbols];
+    spell(word, size, symbols);
+    const auto found = scratch.finder.find(symbols, size, bpe::Merging::kByPair, merged_, pairs_);
+    if (!found.empty()) scratch.merges->put(hash, word, size, found.data(), found.size());
+    return found;
+}
+
 std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
                                          std::uint64_t key, Scratch& scratch, std::int32_t* out) const {
-    const bool short_enough = size <= bpe::DropoutCache::kMaxBytes;
-    const std::uint64_t hash = short_enough ? hash_bytes(word, size) : 0;
-    bpe::DropoutCache& cache = *scratch.dropouts;
-    if (short_enough) {
-        std::size_t step = 0;
-        const auto drop = [&](std::size_t place) {
-            const bool dropped = chance(bpe::draw(key, step, place));
-            step += !dropped;
-            return dropped;
-        };
-        if (const auto known = cache.find(hash, word, size, drop); !known.empty())
-            return std::ranges::copy(known, out).out;
+    const auto drop = [&](std::size_t step, std::size_t place) { return chance(bpe::draw(key, step, place)); };
+    if (const auto found = find_merges(word, size, scratch); !found.empty()) {
+        const bpe::PossibleMerges merges(found.data());
+        const std::uint8_t* const places = merges.places();
+        std::size_t kept = 0;
+        while (kept < merges.steps() && !drop(kept, places[kept])) ++kept;
+        if (kept == merges.steps()) return std::ranges::copy(merges.merged(), out).out;
+        return out + merges.sample<bpe::Merger::Skips::kForStep>(drop, out);
     }
     spell(word, size, out);
-    scratch.decisions.clear();
-    const auto drop = [&](const bpe::Merger::Candidate& merge) {
-        const bool dropped = chance(bpe::draw(key, merge.step, merge.begin));
-        if (short_enough) scratch.decisions.push_back({static_cast<std::uint8_t>(merge.begin), dropped});
-        return dropped;
-    };
-    const std::size_t count = scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForStep>(out, size, pairs_, drop);
-    if (short_enough) cache.put(hash, word, size, scratch.decisions, {out, count});
-    return out + count;
+    const auto drop_candidate = [&](const bpe::Merger::Candidate& merge) { return drop(merge.step, merge.begin); };
+    return out + scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForStep>(out, size, pairs_, drop_candidate);
 }
 
 void Model::encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                      Scratch& scratch, IdBuffer& ids) const {
     const bpe::Chance chance(options.dropout);
-    if (!scratch.dropouts) scratch.dropouts = std::make_unique<bpe::DropoutCache>();
+    if (!scratch.merges) scratch.merges = std::make_unique<PhraseCache>(kMergeBuckets, kMergeBytes);
     const auto on_part = [&](const Splitter::Part& part) {
         const std::uint64_t part_key = hash_bytes(part.text, part.size);
         std::int32_t* const start = ids.room(part.size);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +18,8 @@
 #include "bpe/dropout.h"
 #include "bpe/merge.h"
 #include "bpe/pairs.h"
+#include "bpe/possible_merges.h"
+#include "bpe/span_filter.h"
 #include "bpe/splits.h"
 #include "bpe/tokens.h"
 #include "bpe/word_merger.h"
@@ -61,8 +64,8 @@ class Model {
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         bpe::WordMerger word_merger;
-        std::unique_ptr<bpe::DropoutCache> dropouts;
-        std::vector<bpe::DropoutCache::Decision> decisions;  // about the merges of a word
+        bpe::MergeFinder finder;
+        std::unique_ptr<PhraseCache> merges;  // the possible ones of words, for dropout
         Splitter::Scratch split;
         std::vector<std::int32_t> ids;
     };
@@ -80,6 +83,7 @@ class Model {
     std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
     std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
+    std::span<const std::uint32_t> find_merges(const std::uint8_t* word, std::size_t size, Scratch& scratch) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
                                       std::uint64_t key, Scratch& scratch, std::int32_t* out) const;
     void encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
@@ -94,6 +98,7 @@ class Model {
     std::vector<std::string> texts_;  // bytes of each id: tokens and specials
     std::array<std::int32_t, 256> byte_ids_;
     bpe::PairTable pairs_;
+    bpe::SpanFilter merged_;  // the texts that merges make
     bpe::SplitTable splits_;
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;

@@ -27,7 +27,10 @@ Trie frozen_symbols(const Vocabulary& vocabulary) {
 }  // namespace
 
 Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>* merges)
-    : vocabulary_(vocabulary), frozen_(frozen_symbols(vocabulary)) {
+    : vocabulary_(vocabulary),
+      frozen_(frozen_symbols(vocabulary)),
+      merging_(merges == nullptr ? bpe::Merging::kByText : bpe::Merging::kByPair),
+      texts_(vocabulary.entries.size()) {
     for (const Vocabulary::Entry& entry : vocabulary.entries) pieces_ = std::max(pieces_, entry.id + 1);
     sizes_.assign(static_cast<std::size_t>(pieces_), 0);
     for (const Vocabulary::Entry& entry : vocabulary.entries) {
@@ -48,6 +51,17 @@ Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>
     for (const Vocabulary::Entry& entry : vocabulary.entries)
         unused_[static_cast<std::size_t>(entry.id)] = entry.type == PieceType::kUnused;
     build_table(merges == nullptr ? pairs_of_pieces(vocabulary) : pairs_of_merges(vocabulary, *merges));
+    add_texts();
+}
+
+void Bpe::add_texts() {
+    for (const Vocabulary::Entry& entry : vocabulary_.entries) {
+        const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
+        const auto* const end = at + entry.text.size();
+        std::uint64_t hash = 0;
+        while (at != end) hash = bpe::SpanFilter::extended(hash, symbols_[next_utf8(at)]);
+        texts_.add(hash);
+    }
 }
 
 std::vector<Bpe::Slot> Bpe::pairs_of_merges(const Vocabulary& vocabulary,
@@ -180,32 +194,44 @@ void Bpe::encode(const std::uint8_t* text, std::size_t size, std::size_t line_st
 
 void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
                  IdBuffer& ids) const {
-    scratch.decisions.clear();
     run(text, size, line_start, scratch, ids, [&](const auto& lookup) {
-        const auto drop = [&](const bpe::Merger::Candidate&) {
-            const bool dropped = dropout();
-            if (size <= bpe::DropoutCache::kMaxBytes) scratch.decisions.push_back({0, dropped});
-            return dropped;
-        };
+        const auto drop = [&](const bpe::Merger::Candidate&) { return dropout(); };
         return scratch.merger.merge_with_dropout<bpe::Merger::Skips::kForGood>(scratch.symbols.data(),
                                                                                scratch.symbols.size(), lookup, drop);
     });
 }
 
+// Returns the possible merges of a word that is not cached, and adds them to the cache. None if they are too many, or
+// if the word has characters that are not pieces.
+std::span<const std::uint32_t> Bpe::find_merges(const std::uint8_t* text, std::size_t size, std::uint64_t hash,
+                                                Scratch& scratch) const {
+    spell(text, size, scratch.symbols);
+    for (const Symbol symbol : scratch.symbols)
+        if (symbol < 0 || symbol >= pieces_) return {};
+    const auto merges =
+        scratch.finder.find(scratch.symbols.data(), scratch.symbols.size(), merging_, texts_, Lookup{*this});
+    if (!merges.empty()) scratch.merges->put(hash, text, size, merges.data(), merges.size());
+    return merges;
+}
+
 void Bpe::sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
                       Dropout& dropout, Scratch& scratch, IdBuffer& ids) const {
-    const Dropout before_word = dropout;
-    const auto known = scratch.dropouts->find(hash, text, size, [&](std::size_t) { return dropout(); });
-    if (!known.empty()) {
-        std::ranges::copy(known, ids.room(known.size()));
-        ids.grow(known.size());
+    std::span<const std::uint32_t> known = scratch.merges->view(hash, text, size);
+    if (known.empty()) known = find_merges(text, size, hash, scratch);
+    if (known.empty()) {
+        sample(text, size, line_start, dropout, scratch, ids);
         return;
     }
-    dropout = before_word;
-    const std::size_t first = ids.size();
-    sample(text, size, line_start, dropout, scratch, ids);
-    if (!vocabulary_.has_unknown(ids, first, line_start))
-        scratch.dropouts->put(hash, text, size, scratch.decisions, {ids.data() + first, ids.size() - first});
+    const bpe::PossibleMerges merges(known.data());
+    std::int32_t* const out = ids.room(merges.size());
+    if (dropout.keeps(merges.steps())) {
+        ids.grow(static_cast<std::size_t>(std::ranges::copy(merges.merged(), out).out - out));
+        return;
+    }
+    Dropout own = dropout;
+    const auto drop = [&](std::size_t, std::size_t) { return own(); };
+    ids.grow(merges.sample<bpe::Merger::Skips::kForGood>(drop, out));
+    dropout = own;
 }
 
 }  // namespace nmt_prep::sentencepiece

@@ -6,16 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "bpe/dropout.h"
 #include "bpe/merge.h"
+#include "bpe/possible_merges.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
 #include "text/batch.h"
+#include "text/phrase_cache.h"
 
 namespace nmt_prep::sentencepiece {
 
@@ -25,8 +27,8 @@ class Bpe {
         bpe::Merger merger;
         std::vector<std::int32_t> symbols;
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
-        std::unique_ptr<bpe::DropoutCache> dropouts;
-        std::vector<bpe::DropoutCache::Decision> decisions;  // about the merges of a word
+        bpe::MergeFinder finder;
+        std::unique_ptr<PhraseCache> merges;  // the possible ones of words; set for sampling
     };
 
     // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
@@ -35,6 +37,13 @@ class Bpe {
        public:
         Dropout(double probability, std::uint64_t seed, std::uint64_t line)
             : random_(seed, line), log_of_others_(std::log1p(-probability)), left_(gap()) {}
+
+        // Decides about that many merges at once, if none of them is skipped; else returns false and decides nothing.
+        bool keeps(std::uint64_t merges) {
+            if (left_ < merges) return false;
+            left_ -= merges;
+            return true;
+        }
 
         // Decides about the next merge; true to skip it.
         bool operator()() {
@@ -67,7 +76,7 @@ class Bpe {
     void sample(const std::uint8_t* text, std::size_t size, std::size_t line_start, Dropout& dropout, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // The same for a word, with a cache. Requires no unused pieces and at most DropoutCache::kMaxBytes bytes, of which
+    // The same for a word, with a cache. Requires no unused pieces and at most PhraseCache::kMaxBytes bytes, of which
     // `hash` is that.
     void sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
                      Dropout& dropout, Scratch& scratch, IdBuffer& ids) const;
@@ -99,9 +108,20 @@ class Bpe {
         }
     }
 
+    struct Lookup {
+        const Bpe& model;
+        bpe::Merge operator()(Symbol left, Symbol right) const { return model.find(left, right); }
+        void prefetch(Symbol left, Symbol right) const {
+            __builtin_prefetch(&model.slots_[hash(key(left, right)) >> model.shift_]);
+        }
+    };
+
     std::vector<Slot> pairs_of_pieces(const Vocabulary& vocabulary);
     std::vector<Slot> pairs_of_merges(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>& merges);
     void build_table(const std::vector<Slot>& pairs);
+    void add_texts();
+    std::span<const std::uint32_t> find_merges(const std::uint8_t* text, std::size_t size, std::uint64_t hash,
+                                               Scratch& scratch) const;
     void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
     void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
               IdBuffer& ids) const;
@@ -120,6 +140,8 @@ class Bpe {
     std::vector<std::uint64_t> filter_;  // Bloom filter: the bit at each pair's hash is set
     unsigned shift_ = 0;
     static constexpr unsigned kFilterShift = 2;
+    bpe::Merging merging_;
+    bpe::SpanFilter texts_;  // of all pieces
 };
 
 }  // namespace nmt_prep::sentencepiece

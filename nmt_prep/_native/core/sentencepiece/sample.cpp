@@ -13,20 +13,25 @@ constexpr std::size_t kMaxWays = std::size_t{1} << 23;
 // So many stretches ahead, what a cache holds of them is prefetched.
 constexpr std::size_t kAhead = 8;
 
+// Of the cache of possible merges: bits of the number of buckets, the size, and the lines of memory to prefetch.
+constexpr unsigned kMergeBuckets = 15;
+constexpr std::size_t kMergeBytes = std::size_t{1} << 24;
+constexpr std::size_t kMergeLines = 5;
+
 }  // namespace
 
 void Model::prepare_sampling(const Sampling& sampling, Scratch& scratch) const {
     if (unigram_)
         unigram_->set_alpha(sampling.alpha, scratch.unigram);
-    else if (!scratch.bpe.dropouts)
-        scratch.bpe.dropouts = std::make_unique<bpe::DropoutCache>();
+    else if (!scratch.bpe.merges)
+        scratch.bpe.merges = std::make_unique<PhraseCache>(kMergeBuckets, kMergeBytes);
 }
 
 void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {
     if (unigram_)
         scratch.unigram.sampler.words().prefetch(stretch.key.low);
     else
-        scratch.bpe.dropouts->prefetch(stretch.key.low);
+        scratch.bpe.merges->prefetch(stretch.key.low);
 }
 
 void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
@@ -37,7 +42,7 @@ void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
             } else if (unigram_) {
                 scratch.unigram.sampler.words().prefetch_phrase(ahead.key.low);
             } else {
-                scratch.bpe.dropouts->prefetch_word(ahead.key.low);
+                scratch.bpe.merges->prefetch_phrase<kMergeLines>(ahead.key.low);
             }
         }
         sample_stretch(scratch.stretches[i], line, scratch, ids);
@@ -60,10 +65,8 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             if (unigram_)
                 unigram_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.random, scratch.unigram,
                                       ids);
-            else if (stretch.size <= bpe::DropoutCache::kMaxBytes)
-                bpe_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.dropout, scratch.bpe, ids);
             else
-                bpe_->sample(text, stretch.size, line.start, samples.dropout, scratch.bpe, ids);
+                bpe_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.dropout, scratch.bpe, ids);
             return;
         case Stretch::Kind::kStrangers:  // are not told apart here
         case Stretch::Kind::kOther:

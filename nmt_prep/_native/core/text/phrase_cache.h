@@ -29,17 +29,17 @@ class PhraseCache {
         : buckets_(std::size_t{1} << bits),
           shift_(64 - bits),
           capacity_(bytes / sizeof(std::uint32_t)),
-          words_(allocate(capacity_ + kLine)) {}
+          words_(allocate(capacity_ + kMaxPrefetched * kLine)) {}
 
     // Prefetches the bucket that `prefetch_phrase` reads.
     void prefetch(std::uint64_t hash) const { __builtin_prefetch(&buckets_[hash >> shift_]); }
 
-    // Prefetches the phrase that `find` reads.
+    // Prefetches the phrase that `find` reads: the first lines of it in the processor's cache.
+    template <std::size_t kLines = 2>
     void prefetch_phrase(std::uint64_t hash) const {
         for (const Slot& slot : buckets_[hash >> shift_]) {
             if (slot.tag != tag_of(hash)) continue;
-            __builtin_prefetch(&words_[slot.at]);
-            __builtin_prefetch(&words_[slot.at + kLine]);
+            for (std::size_t i = 0; i < kLines; ++i) __builtin_prefetch(&words_[slot.at + i * kLine]);
         }
     }
 
@@ -57,8 +57,8 @@ class PhraseCache {
             if (slot.tag != tag_of(hash)) continue;
             std::uint32_t* const phrase = &words_[slot.at];
             const std::size_t count = *phrase >> 16;
-            if ((*phrase & 0xFFFF) != size || !same_bytes(phrase + 1 + count, data, size)) continue;
-            return {phrase + 1, count};
+            if ((*phrase & 0xFFFF) != size || !same_bytes(phrase + 1, data, size)) continue;
+            return {phrase + 1 + words_of(size), count};
         }
         return {};
     }
@@ -68,15 +68,15 @@ class PhraseCache {
     template <class Word>
     void put(std::uint64_t hash, const std::uint8_t* data, std::size_t size, const Word* ids, std::size_t count) {
         static_assert(sizeof(Word) == sizeof(std::uint32_t));
-        const std::size_t words = 1 + count + (size + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
+        const std::size_t words = 1 + words_of(size) + count;
         if (used_ + words > capacity_) clear();
         Bucket& bucket = buckets_[hash >> shift_];
         std::copy_backward(bucket.begin(), bucket.end() - 1, bucket.end());
         bucket[0] = {tag_of(hash), static_cast<std::uint32_t>(used_)};
         std::uint32_t* const phrase = &words_[used_];
         *phrase = static_cast<std::uint32_t>(count << 16 | size);
-        std::memcpy(phrase + 1, ids, count * sizeof *ids);
-        std::memcpy(phrase + 1 + count, data, size);
+        std::memcpy(phrase + 1, data, size);
+        std::memcpy(phrase + 1 + words_of(size), ids, count * sizeof *ids);
         used_ += words;
     }
 
@@ -87,6 +87,10 @@ class PhraseCache {
     }
 
    private:
+    static std::size_t words_of(std::size_t bytes) {
+        return (bytes + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
+    }
+
     // memcmp without a call for short phrases.
     static bool same_bytes(const std::uint32_t* words, const std::uint8_t* data, std::size_t size) {
         const auto* const bytes = reinterpret_cast<const std::uint8_t*>(words);
@@ -103,10 +107,11 @@ class PhraseCache {
     }
 
     static constexpr std::size_t kLine = 16;  // words of a cache line
+    static constexpr std::size_t kMaxPrefetched = 8;
 
     struct Slot {
         std::uint32_t tag = 0;  // of the hash, 0 is free
-        std::uint32_t at = 0;   // first word of the phrase: number of ids and of bytes, then both
+        std::uint32_t at = 0;   // first word of the phrase: number of ids and of bytes, then bytes and ids
     };
     using Bucket = std::array<Slot, 4>;
 

@@ -198,9 +198,11 @@ bool MergeFinder::find_spans(const std::int32_t* symbols, std::size_t size, Merg
     };
     for (std::size_t end = 1; end <= size; ++end) {
         symbol_of[end - 1][end] = symbols[end - 1];
+        prefetch_longer(end - 1, end);
+    }
+    for (std::size_t end = 1; end <= size; ++end) {
         ends[end - 1] = std::uint32_t{1} << end;
         begins[end] = std::uint32_t{1} << (end - 1);
-        prefetch_longer(end - 1, end);
         for (std::size_t begin = end - 1; begin-- > 0;) {
             std::uint32_t middles = ends[begin] & begins[end];
             if (middles == 0 || !may_make(begin, end)) continue;

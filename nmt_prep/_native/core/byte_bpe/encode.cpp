@@ -7,24 +7,15 @@
 #include "text/byte_hash.h"
 
 namespace nmt_prep::byte_bpe {
-namespace {
-
-// Of the cache of possible merges: bits of the number of buckets, and the size.
-constexpr unsigned kMergeBuckets = 15;
-constexpr std::size_t kMergeBytes = std::size_t{1} << 24;
-
-}  // namespace
-
-// Returns the possible merges of a word, none if they are too many.
+// Returns the possible merges of a word; none if they are not known or too many.
 std::span<const std::uint32_t> Model::find_merges(const std::uint8_t* word, std::size_t size, Scratch& scratch) const {
     if (size > bpe::PossibleMerges::kMaxSymbols) return {};
-    const std::uint64_t hash = hash_bytes(word, size);
-    if (const auto known = scratch.merges->view(hash, word, size); !known.empty()) return known;
-    std::int32_t symbols[bpe::PossibleMerges::kMaxSymbols];
-    spell(word, size, symbols);
-    const auto found = scratch.finder.find(symbols, size, bpe::Merging::kByPair, merged_, pairs_);
-    if (!found.empty()) scratch.merges->put(hash, word, size, found.data(), found.size());
-    return found;
+    const auto find = [&](bpe::MergeFinder& finder) {
+        std::int32_t symbols[bpe::PossibleMerges::kMaxSymbols];
+        spell(word, size, symbols);
+        return finder.find(symbols, size, bpe::Merging::kByPair, merged_, pairs_);
+    };
+    return scratch.merges->get(hash_bytes(word, size), word, size, find);
 }
 
 std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
@@ -46,7 +37,7 @@ std::int32_t* Model::encode_with_dropout(const std::uint8_t* word, std::size_t s
 void Model::encode_line_with_dropout(const Splitter& splitter, const Splitter::Part& line, const EncodeOptions& options,
                                      Scratch& scratch, IdBuffer& ids) const {
     const bpe::Chance chance(options.dropout);
-    if (!scratch.merges) scratch.merges = std::make_unique<PhraseCache>(kMergeBuckets, kMergeBytes);
+    if (!scratch.merges) scratch.merges = std::make_unique<bpe::MergeCache>();
     const auto on_part = [&](const Splitter::Part& part) {
         const std::uint64_t part_key = hash_bytes(part.text, part.size);
         std::int32_t* const start = ids.room(part.size);

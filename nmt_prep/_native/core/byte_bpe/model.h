@@ -17,6 +17,7 @@
 #include "bpe/cuts.h"
 #include "bpe/dropout.h"
 #include "bpe/merge.h"
+#include "bpe/merge_cache.h"
 #include "bpe/pairs.h"
 #include "bpe/possible_merges.h"
 #include "bpe/span_filter.h"
@@ -64,8 +65,7 @@ class Model {
         PhraseCache phrases{16, std::size_t{1} << 24};
         bpe::Merger merger;
         bpe::WordMerger word_merger;
-        bpe::MergeFinder finder;
-        std::unique_ptr<PhraseCache> merges;  // the possible ones of words, for dropout
+        std::unique_ptr<bpe::MergeCache> merges;  // for dropout
         Splitter::Scratch split;
         std::vector<std::int32_t> ids;
     };

@@ -201,23 +201,19 @@ void Bpe::sample(const std::uint8_t* text, std::size_t size, std::size_t line_st
     });
 }
 
-// Returns the possible merges of a word that is not cached, and adds them to the cache. None if they are too many, or
-// if the word has characters that are not pieces.
-std::span<const std::uint32_t> Bpe::find_merges(const std::uint8_t* text, std::size_t size, std::uint64_t hash,
-                                                Scratch& scratch) const {
-    spell(text, size, scratch.symbols);
-    for (const Symbol symbol : scratch.symbols)
-        if (symbol < 0 || symbol >= pieces_) return {};
-    const auto merges =
-        scratch.finder.find(scratch.symbols.data(), scratch.symbols.size(), merging_, texts_, Lookup{*this});
-    if (!merges.empty()) scratch.merges->put(hash, text, size, merges.data(), merges.size());
-    return merges;
+// Returns the possible merges of a word; none if they are too many, or if the word has characters that are not pieces.
+std::span<const std::uint32_t> Bpe::find_merges(const std::uint8_t* text, std::size_t size, bpe::MergeFinder& finder,
+                                                std::vector<Symbol>& symbols) const {
+    spell(text, size, symbols);
+    const auto is_piece = [this](Symbol symbol) { return symbol >= 0 && symbol < pieces_; };
+    if (!std::ranges::all_of(symbols, is_piece)) return {};
+    return finder.find(symbols.data(), symbols.size(), merging_, texts_, Lookup{*this});
 }
 
 void Bpe::sample_word(const std::uint8_t* text, std::size_t size, std::uint64_t hash, std::size_t line_start,
                       Dropout& dropout, Scratch& scratch, IdBuffer& ids) const {
-    std::span<const std::uint32_t> known = scratch.merges->view(hash, text, size);
-    if (known.empty()) known = find_merges(text, size, hash, scratch);
+    const auto find = [&](bpe::MergeFinder& finder) { return find_merges(text, size, finder, scratch.symbols); };
+    const std::span<const std::uint32_t> known = scratch.merges->get(hash, text, size, find);
     if (known.empty()) {
         sample(text, size, line_start, dropout, scratch, ids);
         return;

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "bpe/merge.h"
+#include "bpe/merge_cache.h"
 #include "bpe/possible_merges.h"
+#include "bpe/span_filter.h"
 #include "sentencepiece/random.h"
 #include "sentencepiece/trie.h"
 #include "sentencepiece/vocabulary.h"
@@ -27,8 +29,7 @@ class Bpe {
         bpe::Merger merger;
         std::vector<std::int32_t> symbols;
         std::unordered_map<std::int32_t, std::pair<std::int32_t, std::int32_t>> origins;
-        bpe::MergeFinder finder;
-        std::unique_ptr<PhraseCache> merges;  // the possible ones of words; set for sampling
+        std::unique_ptr<bpe::MergeCache> merges;  // for sampling
     };
 
     // BPE-dropout in a line, as in the library: two neighbours whose merge is skipped stay apart until one of them
@@ -101,16 +102,20 @@ class Bpe {
         // Most neighbours do not merge, and the filter is small enough to stay in cache.
         const std::uint64_t bit = bits >> (shift_ - kFilterShift);
         if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return bpe::kNoMerge;
-        for (std::size_t at = bits >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+        return find_in_table(pair);
+    }
+    bpe::Merge find_in_table(std::uint64_t pair) const {
+        for (std::size_t at = hash(pair) >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
             if (slots_[at] == kFree) return bpe::kNoMerge;
             if (slots_[at] >> kMergeBits != pair) continue;
             return merges_[slots_[at] & ((Slot{1} << kMergeBits) - 1)];
         }
     }
 
+    // Of symbols that are pieces, and most of which merge.
     struct Lookup {
         const Bpe& model;
-        bpe::Merge operator()(Symbol left, Symbol right) const { return model.find(left, right); }
+        bpe::Merge operator()(Symbol left, Symbol right) const { return model.find_in_table(key(left, right)); }
         void prefetch(Symbol left, Symbol right) const {
             __builtin_prefetch(&model.slots_[hash(key(left, right)) >> model.shift_]);
         }
@@ -120,8 +125,8 @@ class Bpe {
     std::vector<Slot> pairs_of_merges(const Vocabulary& vocabulary, const std::vector<TokenizersRules::Merge>& merges);
     void build_table(const std::vector<Slot>& pairs);
     void add_texts();
-    std::span<const std::uint32_t> find_merges(const std::uint8_t* text, std::size_t size, std::uint64_t hash,
-                                               Scratch& scratch) const;
+    std::span<const std::uint32_t> find_merges(const std::uint8_t* text, std::size_t size, bpe::MergeFinder& finder,
+                                               std::vector<Symbol>& symbols) const;
     void spell(const std::uint8_t* text, std::size_t size, std::vector<Symbol>& symbols) const;
     void push(Symbol symbol, const std::uint8_t*& text, std::size_t line_start, int depth, const Scratch& scratch,
               IdBuffer& ids) const;

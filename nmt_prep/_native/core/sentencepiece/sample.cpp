@@ -13,18 +13,13 @@ constexpr std::size_t kMaxWays = std::size_t{1} << 23;
 // So many stretches ahead, what a cache holds of them is prefetched.
 constexpr std::size_t kAhead = 8;
 
-// Of the cache of possible merges: bits of the number of buckets, the size, and the lines of memory to prefetch.
-constexpr unsigned kMergeBuckets = 15;
-constexpr std::size_t kMergeBytes = std::size_t{1} << 24;
-constexpr std::size_t kMergeLines = 5;
-
 }  // namespace
 
 void Model::prepare_sampling(const Sampling& sampling, Scratch& scratch) const {
     if (unigram_)
         unigram_->set_alpha(sampling.alpha, scratch.unigram);
     else if (!scratch.bpe.merges)
-        scratch.bpe.merges = std::make_unique<PhraseCache>(kMergeBuckets, kMergeBytes);
+        scratch.bpe.merges = std::make_unique<bpe::MergeCache>();
 }
 
 void Model::prefetch_samples(const Stretch& stretch, Scratch& scratch) const {
@@ -42,7 +37,7 @@ void Model::sample_group(Line& line, Scratch& scratch, IdBuffer& ids) const {
             } else if (unigram_) {
                 scratch.unigram.sampler.words().prefetch_phrase(ahead.key.low);
             } else {
-                scratch.bpe.merges->prefetch_phrase<kMergeLines>(ahead.key.low);
+                scratch.bpe.merges->prefetch_word(ahead.key.low);
             }
         }
         sample_stretch(scratch.stretches[i], line, scratch, ids);

@@ -7,9 +7,9 @@ namespace nmt_prep::bpe {
 // Adds a merge, whose span was found last if it was found before; returns false if there are too many.
 bool MergeFinder::add(Merge merge, std::size_t begin, std::size_t end, std::uint32_t middles) {
     const auto covers = [&](const Found& found) { return found.begin == begin && found.end == end; };
-    for (std::size_t i = count_; i-- > 0 && covers(found_[i]);) {
-        if (found_[i].merge != merge) continue;
-        found_[i].middles |= middles;
+    for (std::size_t i = count_; i > 0 && covers(found_[i - 1]); --i) {
+        if (found_[i - 1].merge != merge) continue;
+        found_[i - 1].middles |= middles;
         return true;
     }
     if (count_ == kMaxMerges) return false;

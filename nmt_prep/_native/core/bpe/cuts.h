@@ -42,14 +42,12 @@ class CutTable {
     // `tokens`: all possible results of merges.
     explicit CutTable(const std::vector<std::string_view>& tokens);
 
-    // Tokens that cross the boundary between the two: certainly none; perhaps some, but only with both characters as a
-    // whole; perhaps some.
-    enum Crossing : std::uint8_t { kNone, kWholeOnly, kAny };
-    Crossing crossing(const Character& left, const Character& right) const {
+    // False if certainly no token crosses the boundary between the two.
+    bool may_be_crossed(const Character& left, const Character& right) const {
         const unsigned ways = ways_[left.point].as_left & ways_[right.point].as_right;
-        if (ways == 0) return kNone;
-        if (ways != kWhole && may_cross_in_part(left, right, ways & ~kWhole)) return kAny;
-        return (ways & kWhole) && holds(left.bytes, right.bytes) ? kWholeOnly : kNone;
+        if (ways == 0) return false;
+        if ((ways & kWhole) && holds(left.bytes, right.bytes)) return true;
+        return ways != kWhole && may_cross_in_part(left, right, ways & ~kWhole);
     }
 
    private:

@@ -9,16 +9,14 @@ SplitTable::SplitTable(const std::array<std::int32_t, 256>& bytes, const std::ve
     : splits_(tokens.size()) {
     for (const std::int32_t byte : bytes)
         if (byte >= 0) splits_[static_cast<std::size_t>(byte)].born = 0;
-    const auto continues = [](char byte) { return (byte & 0xC0) == 0x80; };
     for (std::uint32_t rank = 0; rank < rules.size(); ++rank) {
         const auto [left, right, merged] = rules[rank];
         if (!makes(left) || !makes(right) || makes(merged)) continue;
         if (merge_priority(pairs(left, right)) != rank) continue;  // the pair occurs again later, and counts there
         const std::string& token = tokens[static_cast<std::size_t>(merged)];
         if (token != tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]) continue;
-        if (!stay_apart(pairs, left, right, 0, false)) continue;
-        splits_[static_cast<std::size_t>(merged)] = {left, right, rank + 1,
-                                                     std::all_of(token.begin() + 1, token.end(), continues)};
+        if (!stay_apart(pairs, left, right)) continue;
+        splits_[static_cast<std::size_t>(merged)] = {left, right, rank + 1};
     }
 }
 

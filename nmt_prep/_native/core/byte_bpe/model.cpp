@@ -45,8 +45,7 @@ Model::Model(std::vector<std::string> tokens, const std::vector<std::pair<std::i
       merged_(filter_of(merged_tokens(tokens_, merges), byte_ids_)),
       splits_(byte_ids_, merges, tokens_, pairs_),
       cuts_(merged_tokens(tokens_, merges)),
-      characters_(byte_ids_, merges, tokens_, pairs_, splits_),
-      of_characters_(tokens_, [this](std::size_t id) { return splits_.makes(static_cast<std::int32_t>(id)); }) {
+      characters_(byte_ids_, merges, tokens_, pairs_, splits_) {
     for (const auto& [id, text] : specials) texts_[static_cast<std::size_t>(id)] = text;
     if (whole_words) find_unreachable();
     scratch_.give_back(make_scratch());  // caches are large, and filling them is slow

@@ -22,9 +22,7 @@
 #include "bpe/possible_merges.h"
 #include "bpe/span_filter.h"
 #include "bpe/splits.h"
-#include "bpe/tokens.h"
 #include "bpe/word_merger.h"
-#include "byte_bpe/search.h"
 #include "byte_bpe/splitter.h"
 #include "text/batch.h"
 #include "text/id_cache.h"
@@ -70,6 +68,7 @@ class Model {
         std::vector<std::int32_t> ids;
     };
     class Run;
+    class Units;
 
     std::unique_ptr<Scratch> make_scratch() const;
     void add_tokens(IdCache& words) const;
@@ -78,11 +77,13 @@ class Model {
     // Requires room for kMaxStart symbols.
     static constexpr std::size_t kMaxStart = 2 * bpe::WordMerger::kMaxSymbols;
     std::size_t start_of_word(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
+    // The same for a word of any size. Requires room for two more than its bytes.
+    std::size_t start(const std::uint8_t* word, std::size_t size, std::int32_t* symbols) const;
+    // Writes the symbols that merging begins with, for one character, and returns their end.
     std::int32_t* start_of_character(const std::uint8_t* at, const bpe::Character& character,
                                      std::int32_t* symbols) const;
-    std::int32_t* encode_word(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
-    std::int32_t* merge_in_units(const std::uint8_t* word, std::size_t size, Scratch& scratch, std::int32_t* out) const;
-    std::int32_t* merge_unit(const std::uint8_t* unit, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
+    // Writes the ids of a word and returns how many. Requires room for two more than its bytes.
+    std::size_t merge(const std::uint8_t* word, std::size_t size, bpe::Merger& merger, std::int32_t* out) const;
     std::span<const std::uint32_t> find_merges(const std::uint8_t* word, std::size_t size, Scratch& scratch) const;
     std::int32_t* encode_with_dropout(const std::uint8_t* word, std::size_t size, const bpe::Chance& chance,
                                       std::uint64_t key, Scratch& scratch, std::int32_t* out) const;
@@ -102,7 +103,6 @@ class Model {
     bpe::SplitTable splits_;
     bpe::CutTable cuts_;
     bpe::CharacterTable characters_;
-    bpe::TokenTable of_characters_;                                   // tokens of whole characters
     std::unordered_map<std::string_view, std::int32_t> unreachable_;  // whole words that merges alone do not produce
     std::bitset<std::size_t{1} << 16> unreachable_ends_;              // their first and last bytes
     mutable ScratchPool<Scratch> scratch_;

@@ -1,21 +1,15 @@
 #include "byte_bpe/run.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace nmt_prep::byte_bpe {
 namespace {
 
-constexpr std::size_t kStep = 4;  // ids
-
-// Copies ids and returns their end. In steps of four, as most sequences are short: reads and writes up to three more.
-std::int32_t* copy_ids(const std::int32_t* from, std::size_t count, std::int32_t* out) {
-    for (std::size_t i = 0; i < count; i += kStep) std::memcpy(out + i, from + i, kStep * sizeof *out);
-    return out + count;
-}
+// True if a word begins with a character of three or more bytes, perhaps after a space or another short character. In
+// Chinese, Japanese, Korean or Hindi, many boundaries are crossed by no token. Other scripts have few of these.
+bool has_units(const std::uint8_t* word) { return word[0] >= 0xE0 || word[1] >= 0xE0; }
 
 }  // namespace
-
 void Model::Run::finish() {
     // Entries of caches and tables are copied as a whole, or four ids at a time.
     constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);
@@ -43,6 +37,7 @@ void Model::Run::finish() {
         }
     }
     merge_missing();
+    encode_units();
     write(out);
     size_ = bytes_ = 0;
 }
@@ -54,18 +49,26 @@ std::int32_t* Model::Run::encode_elsewhere(const Pretoken& pretoken, std::uint64
     return encode_missing(pretoken, out);
 }
 
-// Encodes a pretoken that no cache has, or leaves it to `merge_missing`.
+// Encodes a pretoken that no cache has, or leaves it to `merge_missing` or `encode_units`.
 std::int32_t* Model::Run::encode_missing(const Pretoken& pretoken, std::int32_t* out) {
+    const auto [word, size, key] = pretoken;
+    if (const std::int32_t* const id = model_.whole_word(word, size)) {
+        put(pretoken, id, 1);
+        *out = *id;
+        return out + 1;
+    }
+    const Missing missing{&pretoken, marks_.size()};
+    marks_.push_back({static_cast<std::size_t>(out - scratch_.ids.data()), kNoLine, 0, 0});
     std::int32_t symbols[kMaxStart];
-    const std::size_t count = model_.start_of_word(pretoken.word, pretoken.size, symbols);
+    const std::size_t count =
+        size > IdCache::kMaxBytes && has_units(word) ? 0 : model_.start_of_word(word, size, symbols);
     if (count == 0) {
-        std::int32_t* const end = model_.encode_word(pretoken.word, pretoken.size, scratch_, out);
-        put(pretoken, out, static_cast<std::size_t>(end - out));
-        return end;
+        units_.add(word, size, key.high);
+        missing_in_units_.push_back(missing);
+        return out;
     }
     if (scratch_.word_merger.size() == bpe::WordMerger::kMaxWords) merge_missing();
-    missing_[scratch_.word_merger.size()] = {&pretoken, marks_.size()};
-    marks_.push_back({static_cast<std::size_t>(out - scratch_.ids.data()), kNoLine, 0, 0});
+    missing_[scratch_.word_merger.size()] = missing;
     scratch_.word_merger.add(model_.pairs_, symbols, count);
     return out;
 }
@@ -73,16 +76,27 @@ std::int32_t* Model::Run::encode_missing(const Pretoken& pretoken, std::int32_t*
 void Model::Run::merge_missing() {
     bpe::WordMerger& merger = scratch_.word_merger;
     merger.merge(model_.pairs_);
-    for (std::size_t i = 0; i < merger.size(); ++i) {
-        const std::size_t start = merged_size_;
-        const std::size_t count = merger.write(i, &merged_[start]);
-        merged_size_ += count;
-        Mark& mark = marks_[missing_[i].mark];
-        mark.start = start;
-        mark.count = count;
-        put(*missing_[i].pretoken, &merged_[start], count);
-    }
+    for (std::size_t i = 0; i < merger.size(); ++i) set_ids(missing_[i], merger.write(i, &merged_[merged_size_]));
     merger.clear();
+}
+
+void Model::Run::encode_units() {
+    units_.encode();
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+        const std::int32_t* const end = units_.write(i, &merged_[merged_size_]);
+        set_ids(missing_in_units_[i], static_cast<std::size_t>(end - &merged_[merged_size_]));
+    }
+    units_.clear();
+    missing_in_units_.clear();
+}
+
+// Notes that the last `count` of the merged ids, which are new, are those of a pretoken.
+void Model::Run::set_ids(const Missing& missing, std::size_t count) {
+    Mark& mark = marks_[missing.mark];
+    mark.start = merged_size_;
+    mark.count = count;
+    put(*missing.pretoken, &merged_[merged_size_], count);
+    merged_size_ += count;
 }
 
 void Model::Run::put(const Pretoken& pretoken, const std::int32_t* ids, std::size_t count) {
@@ -97,7 +111,7 @@ void Model::Run::put(const Pretoken& pretoken, const std::int32_t* ids, std::siz
 // Appends the ids of the block, with those of merged words in their places.
 void Model::Run::write(const std::int32_t* end) {
     const std::int32_t* from = scratch_.ids.data();
-    std::int32_t* out = ids_.room(static_cast<std::size_t>(end - from) + merged_size_ + kStep);
+    std::int32_t* out = ids_.room(static_cast<std::size_t>(end - from) + merged_size_ + kCopyStep);
     const std::int32_t* const start = out;
     for (const Mark& mark : marks_) {
         const std::int32_t* const to = scratch_.ids.data() + mark.at;

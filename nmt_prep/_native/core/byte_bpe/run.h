@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "byte_bpe/model.h"
+#include "byte_bpe/units.h"
 #include "text/byte_hash.h"
 
 namespace nmt_prep::byte_bpe {
@@ -17,7 +18,7 @@ class Model::Run {
    public:
     // `ends`: by line, where to write the number of ids after it.
     Run(const Model& model, Scratch& scratch, IdBuffer& ids, std::int64_t* ends)
-        : model_(model), scratch_(scratch), ids_(ids), ends_(ends) {}
+        : model_(model), scratch_(scratch), ids_(ids), ends_(ends), units_(model, scratch) {}
 
     // Lines must stay valid until `finish`.
     void encode(const Splitter& splitter, const Splitter::Part& line, std::size_t number) {
@@ -41,7 +42,8 @@ class Model::Run {
     // Entries without text have one of these in place of a size, and the id or the line as their key.
     static constexpr std::size_t kName = SIZE_MAX, kEndOfLine = SIZE_MAX - 1;
 
-    // A pretoken with its cache key: of the word cache, or, for the phrase cache, the hash in `low`.
+    // A pretoken with its cache key: of the word cache, or, for the phrase cache, the hash in `low`; then `high` is the
+    // number of bytes from `word` that may be read.
     struct Pretoken {
         const std::uint8_t* word;
         std::size_t size;
@@ -51,7 +53,7 @@ class Model::Run {
     // Something that comes after the first `at` ids which were found in the block.
     struct Mark {
         std::size_t at;
-        std::size_t line;   // that ends here; kNoLine for a word that is being merged
+        std::size_t line;   // that ends here; kNoLine for a word that is still without ids
         std::size_t start;  // its ids are merged_[start, start + count)
         std::size_t count;
     };
@@ -72,9 +74,12 @@ class Model::Run {
         if (size <= IdCache::kMaxBytes) {
             pretoken.key = IdCache::key(word, size, readable);
             scratch_.words.prefetch(pretoken.key);
-        } else if (is_phrase(size)) {
-            pretoken.key.low = hash_bytes(word, size);
-            scratch_.phrases.prefetch(pretoken.key.low);
+        } else {
+            pretoken.key.high = readable;
+            if (is_phrase(size)) {
+                pretoken.key.low = hash_bytes(word, size);
+                scratch_.phrases.prefetch(pretoken.key.low);
+            }
         }
         if (++size_ == kBlock) finish();
     }
@@ -90,6 +95,8 @@ class Model::Run {
     std::int32_t* encode_elsewhere(const Pretoken& pretoken, std::uint64_t hash, std::int32_t* out);
     std::int32_t* encode_missing(const Pretoken& pretoken, std::int32_t* out);
     void merge_missing();
+    void encode_units();
+    void set_ids(const Missing& missing, std::size_t count);
     void put(const Pretoken& pretoken, const std::int32_t* ids, std::size_t count);
     void write(const std::int32_t* end);
 
@@ -101,7 +108,9 @@ class Model::Run {
     std::size_t size_ = 0;   // of the block
     std::size_t bytes_ = 0;  // an upper limit of the ids of the block
     std::vector<Mark> marks_;
-    std::array<Missing, bpe::WordMerger::kMaxWords> missing_;
+    std::array<Missing, bpe::WordMerger::kMaxWords> missing_;  // in the merger of words
+    Units units_;
+    std::vector<Missing> missing_in_units_;
     std::vector<std::int32_t> merged_;  // its first `merged_size_` are in use
     std::size_t merged_size_ = 0;
 };

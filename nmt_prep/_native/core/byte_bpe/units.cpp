@@ -25,16 +25,25 @@ void Model::Units::add(const std::uint8_t* word, std::size_t size, std::size_t r
 }
 
 void Model::Units::add_unit(const std::uint8_t* text, std::size_t size, std::size_t readable) {
+    if (const bpe::Character first = bpe::read_character(text); first.size == size && size < 4)
+        if (const bpe::CharacterTable::Entry& entry = model_.characters_[first.point]; entry.size > 0)
+            return add_character(entry);
     Unit& unit = units_.emplace_back(text, size, false, IdCache::Key{}, 0, 0);
-    if (const bpe::Character first = bpe::read_character(text); first.size == size && size < 4) {
-        const bpe::CharacterTable::Entry& entry = model_.characters_[first.point];
-        std::copy_n(entry.symbols, 3, &ids_[used_]);
-        set(unit, entry.size);
-    } else if (size <= IdCache::kMaxBytes && model_.whole_word(text, size) == nullptr) {
+    if (size <= IdCache::kMaxBytes && model_.whole_word(text, size) == nullptr) {
         unit.is_cached = true;
         unit.key = IdCache::key(text, size, readable);
         scratch_.words.prefetch(unit.key);
     }
+}
+
+// Adds a unit of one character. Such units that follow each other have one entry.
+void Model::Units::add_character(const bpe::CharacterTable::Entry& entry) {
+    const std::size_t first_of_word = ends_.empty() ? 0 : ends_.back();
+    if (units_.size() == first_of_word || units_.back().count == 0)
+        units_.emplace_back(nullptr, 0, false, IdCache::Key{}, used_, 0);
+    std::copy_n(entry.symbols, 3, &ids_[used_]);
+    units_.back().count += entry.size;
+    used_ += entry.size;
 }
 
 void Model::Units::encode() {

@@ -49,6 +49,7 @@ class Model::Units {
     };
 
     void add_unit(const std::uint8_t* unit, std::size_t size, std::size_t readable);
+    void add_character(const bpe::CharacterTable::Entry& entry);
     void encode(Unit& unit);
     void merge_waiting();
     void set(Unit& unit, std::size_t count);

@@ -1,6 +1,7 @@
 #include "pattern/scanner.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 namespace nmt_prep::pattern {
@@ -18,6 +19,7 @@ std::optional<Scanner> Scanner::of(std::string_view expression, Syntax syntax, U
 Scanner::Scanner(const Automaton& automaton, Unmatched unmatched) : unmatched_(unmatched) {
     place_classes(automaton);
     place_steps(automaton);
+    place_pairs();
 }
 
 void Scanner::place_classes(const Automaton& automaton) {
@@ -54,6 +56,26 @@ void Scanner::place_steps(const Automaton& automaton) {
                 walk_[at] = static_cast<Step>(stride * next);
             else
                 walk_[at] = matched && first != 0 ? static_cast<Step>(stride * first | kEndsPart) : kUnusual;
+        }
+    }
+}
+
+void Scanner::place_pairs() {
+    stride_bits_ = static_cast<unsigned>(std::countr_zero(start_));
+    if (walk_.size() << stride_bits_ > kMaxPairSteps) return;
+    constexpr std::size_t kAscii = 0x80;
+    const std::set<std::size_t> classes(of_low_points_.begin(), of_low_points_.begin() + kAscii);
+    pair_walk_.assign(walk_.size() << stride_bits_, kUnusual);
+    for (std::size_t state = start_; state < walk_.size(); state += start_) {
+        for (const std::size_t first : classes) {
+            const Step one = walk_[state + first];
+            if (one & kUnusual) continue;
+            for (const std::size_t second : classes) {
+                const Step two = walk_[(one & ~kFacts) + second];
+                if (two & kUnusual) continue;
+                pair_walk_[((state + first) << stride_bits_) + second] =
+                    static_cast<Step>((two & ~kFacts) | (one & kEndsPart) | (two & kEndsPart ? kEndsSecond : 0));
+            }
         }
     }
 }

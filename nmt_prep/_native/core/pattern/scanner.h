@@ -29,7 +29,7 @@ class Scanner {
     void for_each_part(const std::uint8_t* at, std::size_t size, Visit&& visit) const {
         const std::uint8_t* const end = at + size;
         const std::uint8_t* begin = at;  // of the part that `at` is in
-        std::array<const std::uint8_t*, kBlock> ends;
+        std::array<const std::uint8_t*, kBlock + 2> ends;
         std::size_t state = start_;
         while (at != end) {
             // Ends of parts are noted without a branch, which would be mispredicted for most parts.
@@ -37,6 +37,19 @@ class Scanner {
             std::size_t count = 0;
             Step step = 0;
             while (at < stop) {
+                // Most steps take two characters of one byte each, since each step waits for the previous one.
+                if (end - at > 1 && ((at[0] | at[1]) & 0x80) == 0 && !pair_walk_.empty()) {
+                    step = pair_walk_[((state + of_low_points_[at[0]]) << stride_bits_) + of_low_points_[at[1]]];
+                    if (!(step & kUnusual)) {
+                        ends[count] = at;
+                        count += step & kEndsPart;
+                        ends[count] = at + 1;
+                        count += (step & kEndsSecond) != 0;
+                        state = step & ~kFacts;
+                        at += 2;
+                        continue;
+                    }
+                }
                 const std::uint8_t* next = at;
                 step = walk_[state + next_class(next)];
                 if (step & kUnusual) break;
@@ -64,17 +77,20 @@ class Scanner {
    private:
     // A step is the number of the next state's first step, whose lowest bits are free for facts about the step.
     using Step = std::uint16_t;
-    static constexpr Step kMatched = 1;   // of steps_: what comes before the character is a match
-    static constexpr Step kEndsPart = 1;  // of walk_: a part ends before the character, and the next one begins
-    static constexpr Step kUnusual = 2;   // of walk_: a part ends earlier than that, or the character begins no match
-    static constexpr Step kFacts = 3;
-    static constexpr std::size_t kMinStride = 4;
+    static constexpr Step kMatched = 1;     // of steps_: what comes before the character is a match
+    static constexpr Step kEndsPart = 1;    // of walk_: a part ends before the character, and the next one begins
+    static constexpr Step kUnusual = 2;     // of walk_: a part ends earlier than that, or the character begins no match
+    static constexpr Step kEndsSecond = 4;  // of pair_walk_: a part ends before the second character
+    static constexpr Step kFacts = 7;
+    static constexpr std::size_t kMinStride = 8;
+    static constexpr std::size_t kMaxPairSteps = std::size_t{1} << 19;
     static constexpr std::size_t kLowPoints = 0x800;  // of one or two bytes
     static constexpr std::size_t kBlock = 256;        // bytes to walk before parts are visited
 
     Scanner(const Automaton& automaton, Unmatched unmatched);
     void place_classes(const Automaton& automaton);
     void place_steps(const Automaton& automaton);
+    void place_pairs();
 
     template <class Visit>
     void visit_unmatched(const std::uint8_t* at, const std::uint8_t* end, Visit& visit) const {
@@ -126,8 +142,10 @@ class Scanner {
 
     std::array<std::uint8_t, kLowPoints> of_low_points_;  // classes
     std::size_t start_ = 0, end_class_ = 0;
-    std::vector<Step> steps_;  // for one match; state 0 is the one without further matches
-    std::vector<Step> walk_;   // for a whole text: where a match ends, the next one begins
+    std::vector<Step> steps_;      // for one match; state 0 is the one without further matches
+    std::vector<Step> walk_;       // for a whole text: where a match ends, the next one begins
+    std::vector<Step> pair_walk_;  // the same for two characters below U+0080; empty if it would be too large
+    unsigned stride_bits_ = 0;
     // Two-stage table: page of each 256 code points, then the class of each.
     std::vector<std::uint16_t> pages_;
     std::vector<std::uint8_t> of_points_;

@@ -242,9 +242,9 @@ bool Model::solve(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer
             unigram_->encode_anywhere(text, stretch.size, scratch.unigram, ids))
             return true;
         add_scores(line, ids);
-        const bool keep = unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);
+        unigram_->encode(text, stretch.size, line.start, line.score, scratch.unigram, ids);
         line.scored = ids.size();
-        return keep;
+        return false;
     }
     bpe_->encode(text, stretch.size, line.start, scratch.bpe, ids);
     return true;

@@ -131,7 +131,7 @@ class Model {
         // Of unigram models. Few lines need their score, so it is added up when one does.
         float score = 0;          // of the pieces before `scored`
         std::size_t scored;       // an index of ids; those from it on stand for pieces that text matches
-        std::size_t trusted = 0;  // up to this place in the text, the score surely stays within Unigram::kTrusted
+        std::size_t trusted = 0;  // up to this place in the text, the library surely does not restart its sums
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,

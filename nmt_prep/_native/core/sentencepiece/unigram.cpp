@@ -13,10 +13,11 @@ namespace {
 constexpr float kUnknownPenalty = 10;
 constexpr std::uint32_t kNotReached = UINT32_MAX;
 
-// Upper limit of the difference that rounding can make between two segmentations whose sums stay within `largest` of
-// zero: each addition is off by at most half a unit in the last of 24 bits.
-double rounding(std::size_t additions, double largest) {
-    return 2 * static_cast<double>(additions + 1) * largest * 0x1p-24;
+// Upper limit of the error of one addition in float: half a unit in the last place of sums within `largest` of zero.
+double rounding(double largest) {
+    int exponent = 0;
+    std::frexp(largest * 1.001, &exponent);  // sums of rounded sums may be slightly larger
+    return std::ldexp(1.0, exponent - 25);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ void Unigram::spell(const std::uint8_t* text, std::size_t size, Scratch& scratch
     scratch.matches.resize(std::size_t{longest_} + 1);
 }
 
-double Unigram::solve_alone(Scratch& scratch) const {
+bool Unigram::solve_alone(double error, Scratch& scratch) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const std::uint32_t size = scratch.characters;
     scratch.wide.resize(size + 1);
@@ -127,7 +128,7 @@ double Unigram::solve_alone(Scratch& scratch) const {
     for (std::uint32_t end = 1; end <= size; ++end) {
         WideArrival way{-kInfinity, kInfinity, -1, 0};
         scratch.alone.for_each_ending(end, [&](std::uint32_t start, std::int32_t id) {
-            const double sum = ways[start].score + exact_score_of(id);
+            const double sum = ways[start].score + (exact_score_of(id) + error);
             const double gap = std::abs(sum - way.score);
             const bool better = sum > way.score;
             way.margin = better ? gap : std::min(way.margin, gap);
@@ -137,13 +138,15 @@ double Unigram::solve_alone(Scratch& scratch) const {
         });
         ways[end] = way;
     }
-    double margin = kInfinity;
     scratch.path.clear();
-    for (std::uint32_t end = size; end > 0; end = ways[end].start) {
-        scratch.path.push_back(end);
-        margin = std::min(margin, ways[end].margin);
+    for (std::uint32_t end = size; end > 0; end = ways[end].start) scratch.path.push_back(end);
+    bool certain = true;
+    double errors = 0;
+    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
+        errors += 2 * error;
+        certain &= ways[*end].margin > errors;
     }
-    return margin;
+    return certain;
 }
 
 void Unigram::solve_in_line(float& score, Scratch& scratch) const {
@@ -189,34 +192,25 @@ void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, co
         push_id(ways[*end].id, ways[*end].start, *end, line_start, scratch, ids);
 }
 
-bool Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
+void Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                      IdBuffer& ids) const {
     spell(text, size, scratch);
-    const std::size_t characters = scratch.characters;
-    const double own = static_cast<double>(characters) * largest_;
-    const double largest = std::abs(static_cast<double>(score)) + own;
-    const double margin = size > kMaxAlone || largest > kResetBeyond ? 0 : solve_alone(scratch);
-    if (margin <= rounding(characters, largest)) {
+    const double largest =
+        std::abs(static_cast<double>(score)) + static_cast<double>(scratch.characters) * largest_;
+    if (size > kMaxAlone || largest > kResetBeyond || !solve_alone(rounding(largest), scratch)) {
         solve_in_line(score, scratch);
         push_path(scratch.arrivals, line_start, scratch, ids);
-        return false;
+        return;
     }
     push_path(scratch.wide, line_start, scratch, ids);
-    bool known = true;
-    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) {
-        const std::int32_t id = scratch.wide[*end].id;
-        known &= id != vocabulary_.unk_id;
-        score += score_of(id);
-    }
-    return known && margin > rounding(characters, kTrusted + own);
+    for (auto end = scratch.path.rbegin(); end != scratch.path.rend(); ++end) score += score_of(scratch.wide[*end].id);
 }
 
 bool Unigram::encode_anywhere(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const {
     if (size > kMaxAlone) return false;
     spell(text, size, scratch);
-    const double margin = solve_alone(scratch);
-    const std::size_t characters = scratch.characters, count = scratch.path.size();
-    if (margin <= rounding(characters, kTrusted + static_cast<double>(characters) * largest_)) return false;
+    if (!solve_alone(rounding(kResetBeyond), scratch)) return false;
+    const std::size_t count = scratch.path.size();
     std::int32_t* const out = ids.room(count);
     bool known = true;
     for (std::size_t i = 0; i < count; ++i) {
@@ -230,7 +224,7 @@ bool Unigram::encode_anywhere(const std::uint8_t* text, std::size_t size, Scratc
 void Unigram::encode_pretoken(const std::uint8_t* text, std::size_t size, std::size_t line_start, Scratch& scratch,
                               IdBuffer& ids) const {
     spell(text, size, scratch);
-    solve_alone(scratch);
+    solve_alone(0, scratch);
     push_path(scratch.wide, line_start, scratch, ids);
 }
 

@@ -2,10 +2,10 @@
 //
 // The library adds scores as float from the beginning of the line. Rounding, which depends on the preceding text, may
 // therefore decide between nearly equal segmentations. Here text is encoded in segments that no piece crosses. A short
-// segment, which is likely to repeat, is first solved by itself, in double, together with its margin: the smallest
-// difference to the next best choice at any step of the best segmentation. If the margin exceeds any possible rounding,
-// the library has the same solution. Otherwise the segment is solved again like in the library, in float, starting from
-// the line's score so far. Runs of text without spaces are solved like that at once, many of them together (see
+// segment, which is likely to repeat, is first solved by itself, in double, with the upper limits of the sums that the
+// library can have: each addition may be off by half a unit in the last place. If at each step of the best segmentation
+// the lower limit of its sum exceeds all other upper limits, the library has the same solution. Otherwise the segment is
+// solved again like in the library, in float, starting from the line's score so far. Runs of text without spaces are solved like that at once, many of them together (see
 // lattice.h).
 #pragma once
 
@@ -80,14 +80,12 @@ class Unigram {
     // `exact_scores`: of each id in double, for a model of tokenizers; empty for one of the library.
     Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_scores);
 
-    // Appends the ids of a segment that no piece crosses and adds to the line's score. Returns true if the ids are the
-    // same wherever in a line the segment occurs, as long as the score is within kTrusted of zero, and contain no
-    // unknowns.
-    bool encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
+    // Appends the ids of a segment that no piece crosses and adds to the line's score.
+    void encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                 IdBuffer& ids) const;
 
-    // Appends the ids of such a segment if they are the same wherever in a line it occurs, as above; else appends
-    // nothing and returns false.
+    // Appends the ids of such a segment if they contain no unknowns and are the same wherever in a line it occurs, as
+    // long as the library does not restart its sums there; else appends nothing and returns false.
     bool encode_anywhere(const std::uint8_t* text, std::size_t size, Scratch& scratch, IdBuffer& ids) const;
 
     // Appends the ids of a pretoken as tokenizers does: adds scores in double from the beginning of the pretoken.
@@ -111,9 +109,6 @@ class Unigram {
     void encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
                     float& score, Scratch& scratch, IdBuffer& ids) const;
 
-    // Maximum distance of a line's score from zero for which solutions may be cached.
-    static constexpr float kTrusted = 16384;
-
     // Adds that many unknown characters to the score of a line.
     void add_unknown(float& score, std::size_t count) const {
         if (std::abs(score) + static_cast<float>(count) * static_cast<float>(largest_) < kResetBeyond / 2) {
@@ -129,9 +124,9 @@ class Unigram {
         score += score_of(id);
     }
 
-    // The number of bytes that a line of this score can go on without leaving kTrusted.
+    // The number of bytes that a line of this score can go on until the library may restart its sums.
     std::size_t trusted_bytes(float score) const {
-        const double left = static_cast<double>(kTrusted - std::abs(score)) / largest_;
+        const double left = static_cast<double>(kResetBeyond - std::abs(score)) / largest_;
         return left > 0 ? static_cast<std::size_t>(std::min(left, 0x1p52)) : 0;
     }
 
@@ -168,7 +163,8 @@ class Unigram {
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     template <class Begin, class Visit>
     void for_each_match(Scratch& scratch, const Begin& begin, const Visit& visit) const;
-    double solve_alone(Scratch& scratch) const;
+    // Finds the best segmentation, given the error of an addition. Returns true if the library surely has the same.
+    bool solve_alone(double error, Scratch& scratch) const;
     void solve_in_line(float& score, Scratch& scratch) const;
     LatticeSampler::Sums sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end, const std::uint8_t* text,

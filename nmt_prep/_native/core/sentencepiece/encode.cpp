@@ -1,7 +1,7 @@
 // Encodes a column of lines, or samples their segmentations. A few lines at a time are normalised and split, so that
 // the memory that their segments need is prefetched.
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "sentencepiece/model.h"
 #include "sentencepiece/stretches.h"
@@ -11,6 +11,7 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr std::size_t kGroupBytes = 2048;
+constexpr std::size_t kGroupSymbols = 1024;  // of runs
 
 }  // namespace
 
@@ -21,10 +22,64 @@ void Model::encode_run(const TextView& text, const std::uint8_t* continued, std:
         scratch.length = 0;
         line.trusted = trusted_from(0, 0);
         do {
-            cut_line(text.line(i), text.size(i), continued != nullptr && continued[i] != 0, line, scratch, ids);
-        } while (++i < last && scratch.length < kGroupBytes && !scratch.stretches.is_full());
+            if (run_reader_ && samples == nullptr && has_runs(text, i))
+                read_runs(text.line(i), text.size(i), line, scratch, ids);
+            else
+                cut_line(text.line(i), text.size(i), continued != nullptr && continued[i] != 0, line, scratch, ids);
+        } while (++i < last && scratch.length < kGroupBytes && scratch.unigram.runs.size < kGroupSymbols &&
+                 !scratch.stretches.is_full());
         encode_group(line, scratch, ids);
     }
+}
+
+// Returns true if most of a line is likely to be text without spaces between words.
+bool Model::has_runs(const TextView& text, std::size_t i) {
+    constexpr std::size_t kPlaces = 8;  // that are looked at
+    const std::uint8_t *const line = text.line(i), *const end = text.data + text.offsets[text.lines];
+    const std::size_t size = text.size(i);
+    if (size == 0) return false;
+    if (static_cast<std::size_t>(end - line) < ByteClasses::kBytes) {
+        std::array<std::uint8_t, ByteClasses::kBytes> block{};
+        std::copy_n(line, size, block.begin());
+        return is_run_of_text(block.data(), size);
+    }
+    if (size < kPlaces * ByteClasses::kBytes) return is_run_of_text(line, size);
+    std::size_t found = 0;
+    for (std::size_t place = 0; place < kPlaces; ++place)
+        found += is_run_of_text(line + size / kPlaces * place, ByteClasses::kBytes);
+    return found > kPlaces / 2;
+}
+
+// Normalises a line with runs and adds its parts to the group; encodes the group when it is full.
+void Model::read_runs(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const {
+    struct Parts {
+        const Model& model;
+        Line& line;
+        Scratch& scratch;
+        IdBuffer& ids;
+
+        Stretch& add(Stretch::Kind kind) {
+            Stretch& stretch = scratch.stretches.add();
+            return stretch = {scratch.length, 0, kind};
+        }
+        void make_room() {
+            if (scratch.stretches.is_full() || scratch.unigram.runs.size >= kGroupSymbols)
+                model.encode_group(line, scratch, ids);
+        }
+        void known(const Lattice::Run& run) { add(Stretch::Kind::kRun).set_run(run); }
+        void character(std::int32_t id) { add(Stretch::Kind::kPiece).key.low = static_cast<std::uint32_t>(id); }
+        void strangers(const std::uint8_t* begin, std::size_t bytes, std::size_t count) {
+            Stretch& stretch = add(Stretch::Kind::kStrangers);
+            stretch.key.low = count;
+            if (!model.vocabulary_.byte_fallback) return;
+            if (scratch.text.size() < scratch.length + bytes) scratch.text.resize(2 * (scratch.length + bytes));
+            std::copy_n(begin, bytes, scratch.text.begin() + static_cast<std::ptrdiff_t>(scratch.length));
+            stretch.size = bytes;
+            scratch.length += bytes;
+        }
+    };
+    run_reader_->read(text, size, scratch.unigram.runs, Parts{*this, line, scratch, ids});
+    scratch.stretches.add({scratch.length, 0, Stretch::Kind::kLineEnd});
 }
 
 // Normalises a line and adds its segments to the group; encodes the group when it is full.
@@ -34,11 +89,11 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
     scratch.length = normalize(text, size, continued, scratch.text, from);
     const std::uint8_t* const begin = scratch.text.data() + from;
     const std::size_t bytes = scratch.length - from;
-    const bool sampled = line.samples != nullptr, has_runs = unigram_ && (!tokenizers_ || sampled);
+    const bool sampled = line.samples != nullptr, as_runs = unigram_ && (!tokenizers_ || sampled);
     const auto add = [&](const std::uint8_t* at, std::size_t part, bool is_run) {
         if (scratch.stretches.is_full() || scratch.unigram.runs.size >= kGroupStretches)
             encode_group(line, scratch, ids);
-        const bool as_run = is_run && has_runs;
+        const bool as_run = is_run && as_runs;
         if (!as_run && !sampled && part <= IdCache::kMaxBytes) [[likely]]
             add_word(at, part, scratch);
         else
@@ -47,8 +102,6 @@ void Model::cut_line(const std::uint8_t* text, std::size_t size, bool continued,
     if (bpe_ && vocabulary_.has_unused) {
         // The split of an unused piece depends on the whole line.
         scratch.stretches.add({from, bytes, Stretch::Kind::kOther});
-    } else if (has_runs && !sampled && bytes != 0 && bytes <= kMaxRun && is_run_of_text(begin, bytes)) {
-        add(begin, bytes, true);
     } else if (bytes != 0 && (!tokenizers_ || sampled || bpe_ || unigram_->sums_are_exact(bytes))) {
         for_each_stretch(begin, bytes, joints_, add);
     } else {
@@ -97,17 +150,17 @@ void Model::add_stretch(const std::uint8_t* text, std::size_t size, bool is_run,
 }
 
 void Model::add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const {
-    const auto add = [&](const std::uint8_t* at, std::size_t bytes, Stretch::Kind kind) -> Stretch& {
-        Stretch& stretch = scratch.stretches.add();
-        return stretch = {static_cast<std::size_t>(at - scratch.text.data()), bytes, kind};
-    };
     unigram_->add_parts_of_run(
         text, size, scratch.unigram,
-        [&](const std::uint8_t* at, std::size_t bytes, const Lattice::Run& run) {
-            add(at, bytes, Stretch::Kind::kRun).set_run(run);
+        [&](const Lattice::Run& run) {
+            Stretch& stretch = scratch.stretches.add();
+            stretch = {0, 0, Stretch::Kind::kRun};
+            stretch.set_run(run);
         },
         [&](const std::uint8_t* at, std::size_t bytes, std::size_t count) {
-            add(at, bytes, Stretch::Kind::kStrangers).key.low = count;
+            Stretch& stretch = scratch.stretches.add();
+            stretch = {static_cast<std::size_t>(at - scratch.text.data()), bytes, Stretch::Kind::kStrangers};
+            stretch.key.low = count;
         });
 }
 
@@ -150,22 +203,17 @@ bool Model::find_cached(const Stretch& stretch, Scratch& scratch, IdBuffer& ids)
 }
 
 void Model::encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const {
-    const std::uint8_t* const text = scratch.text.data() + stretch.begin;
     switch (stretch.kind) {
         case Stretch::Kind::kWord:
         case Stretch::Kind::kPhrase: encode_repeated(stretch, line, scratch, ids); return;
         case Stretch::Kind::kCharacter: encode_character(stretch, line, scratch, ids); return;
         case Stretch::Kind::kRun:
             add_scores(line, ids);
-            unigram_->encode_run(stretch.run(), text, stretch.size, line.start, line.score, scratch.unigram, ids);
+            unigram_->encode_run(stretch.run(), line.start, line.score, scratch.unigram, ids);
             line.scored = ids.size();
             return;
-        case Stretch::Kind::kStrangers:
-            add_scores(line, ids);
-            vocabulary_.push_unknown(text, stretch.size, line.start, ids);
-            unigram_->add_unknown(line.score, stretch.key.low);
-            line.scored = ids.size();
-            return;
+        case Stretch::Kind::kPiece: ids.push(static_cast<std::int32_t>(stretch.key.low)); return;
+        case Stretch::Kind::kStrangers: push_strangers(stretch, line, scratch, ids); return;
         case Stretch::Kind::kOther: solve(stretch, line, scratch, ids); return;
         case Stretch::Kind::kLineEnd: end_line(stretch, line, ids); return;
     }
@@ -190,13 +238,31 @@ void Model::end_line(const Stretch& stretch, Line& line, const IdBuffer& ids) co
     *line.end++ = static_cast<std::int64_t>(ids.size());
     line.start = line.scored = ids.size();
     line.score = 0;
+    line.unknown.clear();
     line.trusted = trusted_from(stretch.begin, 0);
+}
+
+// Appends the ids of characters that no piece has. Their scores are added together with those of pieces.
+void Model::push_strangers(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const {
+    constexpr std::size_t kMost = 1024;
+    const std::size_t before = ids.size();
+    vocabulary_.push_unknown(scratch.text.data() + stretch.begin, stretch.size, line.start, ids);
+    line.unknown.push_back({before, ids.size(), stretch.key.low});
+    if (line.unknown.size() == kMost) add_scores(line, ids);
 }
 
 // Adds the scores of all ids to that of the line.
 void Model::add_scores(Line& line, const IdBuffer& ids) const {
-    if (unigram_)
-        for (std::size_t i = line.scored; i < ids.size(); ++i) unigram_->add(line.score, ids.data()[i]);
+    const auto add = [&](std::size_t end) {
+        for (std::size_t i = line.scored; i < end; ++i) unigram_->add(line.score, ids.data()[i]);
+    };
+    for (const Unknown& unknown : line.unknown) {
+        add(unknown.begin);
+        unigram_->add_unknown(line.score, unknown.count);
+        line.scored = unknown.end;
+    }
+    line.unknown.clear();
+    if (unigram_) add(ids.size());
     line.scored = ids.size();
 }
 

@@ -54,7 +54,9 @@ Model::Model(const ModelFile& file)
         unigram_ = std::make_unique<const Unigram>(vocabulary_,
                                                    file.tokenizers ? file.tokenizers->scores : std::vector<double>());
     for (const Piece& piece : pieces_) surfaces_.push_back(surface_of(piece.text));
-    if (unigram_ && !tokenizers_) learn_words();
+    if (!unigram_ || tokenizers_) return;
+    run_reader_ = std::make_unique<const RunReader>(normalizer_, vocabulary_, joints_, *unigram_);
+    learn_words();
 }
 
 // Most words of any text are pieces: encodes these, the most frequent last, so that they are found first.

@@ -13,6 +13,7 @@
 #include "sentencepiece/bpe.h"
 #include "sentencepiece/file.h"
 #include "sentencepiece/normalizer.h"
+#include "sentencepiece/run_reader.h"
 #include "sentencepiece/tokenizers_normalizer.h"
 #include "sentencepiece/unigram.h"
 #include "sentencepiece/vocabulary.h"
@@ -55,6 +56,7 @@ class Model {
     struct Stretch {
         enum class Kind : std::uint8_t {
             kCharacter,  // one character
+            kPiece,      // one character that is a piece
             kWord,       // short enough for the cache of words
             kPhrase,     // short enough for the cache of phrases
             kRun,        // of text without spaces between words: long, and rarely repeated
@@ -65,7 +67,8 @@ class Model {
         std::size_t begin;        // in bytes
         std::uint64_t size : 56;  // likewise
         Kind kind;
-        IdCache::Key key{};  // of a word; `low` is the hash of a phrase, the number of strangers, or the place of a run
+        IdCache::Key key{};  // of a word; `low` is the hash of a phrase, the id of a piece, the number of strangers, or
+                             // the place of a run
 
         void set_run(const Lattice::Run& run) { key.low = std::uint64_t{run.begin} << 32 | run.end; }
         Lattice::Run run() const {
@@ -120,6 +123,12 @@ class Model {
         Bpe::Dropout dropout;  // of BPE models
     };
 
+    // Characters that no piece has, whose score is not yet added to that of the line.
+    struct Unknown {
+        std::size_t begin, end;  // of their ids
+        std::size_t count;
+    };
+
     // The current line.
     struct Line {
         Line(std::size_t ids, std::int64_t* ends, Samples* sampled)
@@ -130,7 +139,8 @@ class Model {
         Samples* samples;   // null for the best segmentation
         // Of unigram models. Few lines need their score, so it is added up when one does.
         float score = 0;          // of the pieces before `scored`
-        std::size_t scored;       // an index of ids; those from it on stand for pieces that text matches
+        std::size_t scored;       // an index of ids; those from it on stand for pieces that text matches, and `unknown`
+        std::vector<Unknown> unknown;  // among those from `scored` on
         std::size_t trusted = 0;  // up to this place in the text, the library surely does not restart its sums
     };
 
@@ -141,6 +151,8 @@ class Model {
     }
     void encode_run(const TextView& text, const std::uint8_t* continued, std::size_t first, std::size_t last,
                     Samples* samples, Scratch& scratch, IdBuffer& ids, std::int64_t* ends) const;
+    static bool has_runs(const TextView& text, std::size_t i);
+    void read_runs(const std::uint8_t* text, std::size_t size, Line& line, Scratch& scratch, IdBuffer& ids) const;
     void cut_line(const std::uint8_t* text, std::size_t size, bool continued, Line& line, Scratch& scratch,
                   IdBuffer& ids) const;
     void add_word(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
@@ -150,6 +162,7 @@ class Model {
     void encode_stretch(const Stretch& stretch, Line& line, Scratch& scratch, IdBuffer& ids) const;
     bool encode_character(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const;
     void end_line(const Stretch& stretch, Line& line, const IdBuffer& ids) const;
+    void push_strangers(const Stretch& stretch, Line& line, const Scratch& scratch, IdBuffer& ids) const;
     void add_scores(Line& line, const IdBuffer& ids) const;
     std::size_t trusted_from(std::size_t place, float score) const;
     bool is_trusted(const Stretch& stretch, Line& line, const IdBuffer& ids) const;
@@ -178,6 +191,7 @@ class Model {
     Joints joints_;
     std::unique_ptr<const Bpe> bpe_;  // exactly one of the two is set
     std::unique_ptr<const Unigram> unigram_;
+    std::unique_ptr<const RunReader> run_reader_;  // of a unigram model that is not of tokenizers
     IdCache known_words_;  // pieces whose ids are known without text; the first content of a cache
     mutable ScratchPool<Scratch> scratch_;
 };

@@ -213,23 +213,56 @@ std::uint8_t* Normalizer::append(std::string_view part, bool& after_space, std::
     return out;
 }
 
-std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
-                                  std::size_t from) const {
-    const std::uint8_t* at = text;
-    const std::uint8_t* const end = text + size;
+const std::uint8_t* Normalizer::skip_first_spaces(const std::uint8_t* text, const std::uint8_t* end) const {
+    if (!spec_.remove_extra_whitespaces) return text;
     std::string_view part;
-    if (spec_.remove_extra_whitespaces) {
-        while (at != end) {
-            const std::size_t used = prefix(at, static_cast<std::size_t>(end - at), part);
-            if (part != " ") break;
-            at += used;
+    while (text != end) {
+        const std::size_t used = prefix(text, static_cast<std::size_t>(end - text), part);
+        if (part != " ") break;
+        text += used;
+    }
+    return text;
+}
+
+Normalizer::Character Normalizer::character(char32_t point) const {
+    const std::uint8_t own = flags_[point];
+    Character found{std::nullopt, (own & kBeginsRule) != 0, (own & kSecond) != 0};
+    if (!(own & (kRuled | kSpecial))) {
+        found.becomes = point;
+    } else if (own & kShortened) {
+        const std::uint32_t packed = shortened_[point];
+        std::array<std::uint8_t, 4> text{};
+        for (std::size_t i = 0; i < 3; ++i) text[i] = static_cast<std::uint8_t>(packed >> (8 * i));
+        if (character_size(text[0]) == packed >> 24) {
+            const std::uint8_t* at = text.data();
+            found.becomes = next_utf8(at);
         }
     }
+    return found;
+}
+
+std::string_view Normalizer::next(const std::uint8_t*& at, const std::uint8_t* end, bool& after_space,
+                                  std::vector<std::uint8_t>& buffer) const {
+    const std::uint8_t* next = at;
+    const char32_t point = next_utf8(next);
+    std::string_view part(reinterpret_cast<const char*>(at), static_cast<std::size_t>(next - at));
+    if (!is_plain(point, next, end)) next = at + prefix(at, static_cast<std::size_t>(end - at), part);
+    at = next;
+    buffer.resize(part.size());
+    const std::uint8_t* const written = append(part, after_space, buffer.data());
+    return {reinterpret_cast<const char*>(buffer.data()), static_cast<std::size_t>(written - buffer.data())};
+}
+
+std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, std::vector<std::uint8_t>& buffer,
+                                  std::size_t from) const {
+    const std::uint8_t* const end = text + size;
+    const std::uint8_t* at = skip_first_spaces(text, end);
     if (at == end) return from;
+    std::string_view part;
     std::size_t room = from + static_cast<std::size_t>(end - at) + 2 + kPadding;
     if (room > buffer.size()) buffer.resize(2 * room);
     std::uint8_t* out = buffer.data() + from;
-    if (!suffix_ && spec_.add_dummy_prefix) *out++ = ' ';
+    if (begins_with_space()) *out++ = ' ';
     bool after_space = spec_.remove_extra_whitespaces;
     while (at != end) {
         if (plain_ascii_) {
@@ -275,7 +308,7 @@ std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, st
     if (spec_.remove_extra_whitespaces) {
         while (out != buffer.data() + from && out[-1] == ' ') --out;
     }
-    if (suffix_ && spec_.add_dummy_prefix) *out++ = ' ';
+    if (ends_with_space()) *out++ = ' ';
     return static_cast<std::size_t>(out - buffer.data());
 }
 

@@ -38,6 +38,26 @@ class Normalizer {
 
     static constexpr std::size_t kPadding = 64;
 
+    // What becomes of a character below U+10000 by itself.
+    struct Character {
+        std::optional<char32_t> becomes;  // nothing unless it is one character, which may be a space
+        bool begins_rule;                 // if a character follows that is_second, they may become something else
+        bool is_second;
+    };
+    Character character(char32_t point) const;
+
+    bool collapses_spaces() const { return spec_.remove_extra_whitespaces; }
+    bool begins_with_space() const { return !suffix_ && spec_.add_dummy_prefix; }
+    bool ends_with_space() const { return suffix_ && spec_.add_dummy_prefix; }
+
+    // Returns where the text of a line begins, which may be its end.
+    const std::uint8_t* skip_first_spaces(const std::uint8_t* text, const std::uint8_t* end) const;
+
+    // Normalises a character, or those of a rule, and advances `at`; returns the text, which is valid until the buffer
+    // changes. `after_space` tells, and then notes, if a space is dropped.
+    std::string_view next(const std::uint8_t*& at, const std::uint8_t* end, bool& after_space,
+                          std::vector<std::uint8_t>& buffer) const;
+
     // A normalised text, with spaces as in pieces, and the bytes of the line that each of its bytes was made from.
     struct Trace {
         void add(std::string_view part, std::size_t begin, std::size_t end);

@@ -63,7 +63,8 @@ void Model::sample_stretch(const Stretch& stretch, Line& line, Scratch& scratch,
             else
                 bpe_->sample_word(text, stretch.size, stretch.key.low, line.start, samples.dropout, scratch.bpe, ids);
             return;
-        case Stretch::Kind::kStrangers:  // are not told apart here
+        case Stretch::Kind::kPiece:  // these two are not told apart here
+        case Stretch::Kind::kStrangers:
         case Stretch::Kind::kOther:
             if (unigram_)
                 unigram_->sample_segment(text, stretch.size, line.start, samples.random, scratch.unigram, ids);

@@ -74,12 +74,16 @@ Trie Unigram::build_trie() {
     if (vocabulary_.entries.empty()) throw NotCovered("its pieces never occur in text that it normalises");
     std::vector<Trie::Entry> entries;
     std::int32_t symbols = 0;
+    points_.assign(1, 0);
     for (const Vocabulary::Entry& entry : vocabulary_.entries) {
         std::u32string spelling;
         const auto* at = reinterpret_cast<const std::uint8_t*>(entry.text.data());
         for (const auto* const end = at + entry.text.size(); at != end;) {
             const char32_t point = next_utf8(at);
-            if (symbols_[point] < 0) symbols_.set(point, ++symbols);
+            if (symbols_[point] < 0) {
+                symbols_.set(point, ++symbols);
+                points_.push_back(point);
+            }
             spelling.push_back(static_cast<char32_t>(symbols_[point]));
         }
         longest_ = std::max(longest_, static_cast<std::uint32_t>(spelling.size()));
@@ -90,14 +94,8 @@ Trie Unigram::build_trie() {
     return {std::move(entries), stranger_};
 }
 
-void Unigram::reserve(Spelling& spelling, std::size_t size) {
-    if (spelling.symbols.size() > spelling.size + size) return;
-    spelling.symbols.resize(2 * (spelling.size + size + 1));
-    spelling.bounds.resize(spelling.symbols.size());
-}
-
 void Unigram::append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const {
-    reserve(spelling, size);
+    spelling.reserve(size);
     std::uint32_t* symbol = spelling.symbols.data() + spelling.size;
     std::uint32_t* bound = spelling.bounds.data() + spelling.size;
     const std::uint8_t* at = text;
@@ -239,17 +237,38 @@ void Unigram::find_in_runs(Scratch& scratch) const {
         scratch.together.find_pieces(trie_, firsts_, scores_, scratch.runs.symbols.data(), scratch.runs.size);
 }
 
-void Unigram::encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
-                         float& score, Scratch& scratch, IdBuffer& ids) const {
+std::string Unigram::text_of(const std::uint32_t* symbols, std::size_t size) const {
+    std::string text;
+    for (std::size_t i = 0; i < size; ++i) append_utf8(text, points_[symbols[i]]);
+    return text;
+}
+
+void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Scratch& scratch,
+                         IdBuffer& ids) const {
+    const std::uint32_t* const symbols = scratch.runs.symbols.data();
     const double largest = std::abs(static_cast<double>(score)) + static_cast<double>(run.end - run.begin) * largest_;
     if (!(largest <= kResetBeyond)) {
-        spell(text, size, scratch);
+        const std::string text = text_of(symbols + run.begin, run.end - run.begin);
+        spell(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), scratch);
         solve_in_line(score, scratch);
         push_path(scratch.arrivals, line_start, scratch, ids);
         return;
     }
     const Lattice::Path path = scratch.together.find_best(run, scores_, score);
-    push_pieces(path, scratch.runs.bounds.data(), run.end, text, line_start, ids);
+    std::copy_n(path.ids, path.size, ids.room(path.size));
+    if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
+        ids.grow(path.size);
+        return;
+    }
+    for (std::size_t i = 0; i < path.size; ++i) {
+        if (path.ids[i] != vocabulary_.unk_id) {
+            ids.push(path.ids[i]);
+            continue;
+        }
+        // The piece that is not known has one character.
+        const std::string text = text_of(symbols + path.starts[i], 1);
+        vocabulary_.push_unknown(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), line_start, ids);
+    }
 }
 
 // Appends the pieces of a path whose starts count from the beginning of `bounds`; `end` is where its text ends.

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,13 @@ class Unigram {
         std::size_t size = 0;
         std::vector<std::uint32_t> symbols;
         std::vector<std::uint32_t> bounds;  // offset of each character in its text; after each text, its end
+
+        // Makes room for that many characters and the symbol after them.
+        void reserve(std::size_t characters) {
+            if (symbols.size() > size + characters) return;
+            symbols.resize(2 * (size + characters + 1));
+            bounds.resize(symbols.size());
+        }
     };
 
     struct Scratch {
@@ -96,18 +104,25 @@ class Unigram {
     // the same solution wherever it occurs, and can be encoded by itself.
     bool sums_are_exact(std::size_t size) const { return static_cast<double>(size) * largest_ <= largest_exact_; }
 
+    // The symbols of characters: of those that pieces have, from 1 on; the last one is that of all strangers.
+    std::uint32_t symbol_of(char32_t point) const { return static_cast<std::uint32_t>(symbols_[point]); }
+    std::uint32_t stranger() const { return stranger_; }
+    char32_t point_of(std::uint32_t symbol) const { return points_[symbol]; }
+    const Lattice::First& first(std::uint32_t symbol) const { return firsts_[symbol]; }
+    bool is_piece(std::uint32_t symbol) const { return firsts_[symbol].id != vocabulary_.unk_id; }
+
     // The same for runs, which are long and rarely repeat: adds the runs of a group of lines, finds their pieces
     // together, then encodes them in this order.
     static void clear_runs(Scratch& scratch) { scratch.runs.size = 0; }
     Lattice::Run add_run(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
-    // Adds the parts of a run between characters that no piece has: known(begin, size, run) for each part,
-    // strangers(begin, size, count) for the characters between them.
+    // Adds the parts of a run between characters that no piece has: known(run) for each part, strangers(begin, size,
+    // count) for the characters between them.
     template <class Known, class Strangers>
     void add_parts_of_run(const std::uint8_t* text, std::size_t size, Scratch& scratch, const Known& known,
                           const Strangers& strangers) const;
     void find_in_runs(Scratch& scratch) const;
-    void encode_run(const Lattice::Run& run, const std::uint8_t* text, std::size_t size, std::size_t line_start,
-                    float& score, Scratch& scratch, IdBuffer& ids) const;
+    void encode_run(const Lattice::Run& run, std::size_t line_start, float& score, Scratch& scratch,
+                    IdBuffer& ids) const;
 
     // Adds that many unknown characters to the score of a line.
     void add_unknown(float& score, std::size_t count) const {
@@ -158,7 +173,6 @@ class Unigram {
     double exact_score_of(std::int32_t id) const { return exact_scores_[static_cast<std::size_t>(id)]; }
     void use_exact_scores(const std::vector<double>& scores);
     Trie build_trie();
-    static void reserve(Spelling& spelling, std::size_t size);
     void append(const std::uint8_t* text, std::size_t size, Spelling& spelling) const;
     void spell(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     template <class Begin, class Visit>
@@ -169,6 +183,7 @@ class Unigram {
     LatticeSampler::Sums sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end, const std::uint8_t* text,
                      std::size_t line_start, IdBuffer& ids) const;
+    std::string text_of(const std::uint32_t* symbols, std::size_t size) const;
     template <class Way>
     void push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;
     void list_edges(Scratch& scratch) const;
@@ -179,6 +194,7 @@ class Unigram {
     const Vocabulary& vocabulary_;
     CharacterTable symbols_;      // from 1 on, -1 for characters that no piece has
     std::uint32_t stranger_ = 0;  // the symbol of these
+    std::vector<char32_t> points_;  // characters by symbol
     std::uint32_t longest_ = 0;   // piece, in characters
     Trie trie_;
     std::vector<float> scores_;           // by id + 1, the first one minus infinity
@@ -193,25 +209,22 @@ template <class Known, class Strangers>
 void Unigram::add_parts_of_run(const std::uint8_t* text, std::size_t size, Scratch& scratch, const Known& known,
                                const Strangers& strangers) const {
     Spelling& spelling = scratch.runs;
-    reserve(spelling, size);
+    spelling.reserve(size);
     const std::uint8_t* const end = text + size;
     for (const std::uint8_t* at = text; at != end;) {
-        const std::uint8_t *const begin = at, *next = at;
+        const std::uint8_t* next = at;
         std::uint32_t* const first = spelling.symbols.data() + spelling.size;
-        std::uint32_t *symbol = first, *bound = spelling.bounds.data() + spelling.size;
+        std::uint32_t* symbol = first;
         for (; at != end; at = next) {
             const auto number = static_cast<std::uint32_t>(symbols_[next_utf8(next)]);
             if (number == stranger_) break;
-            *bound++ = static_cast<std::uint32_t>(at - begin);
             *symbol++ = number;
         }
         if (symbol != first) {
-            *bound = static_cast<std::uint32_t>(at - begin);
             *symbol++ = stranger_;
             const auto before = static_cast<std::uint32_t>(spelling.size);
             spelling.size = static_cast<std::size_t>(symbol - spelling.symbols.data());
-            known(begin, static_cast<std::size_t>(at - begin),
-                  Lattice::Run{before, static_cast<std::uint32_t>(spelling.size - 1)});
+            known(Lattice::Run{before, static_cast<std::uint32_t>(spelling.size - 1)});
         }
         const std::uint8_t* const strange = at;
         std::size_t count = 0;

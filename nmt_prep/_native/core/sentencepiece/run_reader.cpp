@@ -1,0 +1,31 @@
+#include "sentencepiece/run_reader.h"
+
+#include <optional>
+
+namespace nmt_prep::sentencepiece {
+
+RunReader::RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary, const Joints& joints,
+                     const Unigram& unigram)
+    : normalizer_(normalizer),
+      joints_(joints),
+      unigram_(unigram),
+      entries_(kBasicEnd),
+      is_space_simple_(normalizer.character(' ').becomes == U' ' && !normalizer.character(' ').begins_rule) {
+    for (char32_t point = 0; point < kBasicEnd; ++point) {
+        const Normalizer::Character character = normalizer.character(point);
+        std::uint32_t& entry = entries_[point];
+        entry = (character.begins_rule ? kBeginsRule : 0) | (character.is_second ? kSecond : 0);
+        if (!character.becomes || *character.becomes == ' ') {
+            entry |= kSlow;
+            continue;
+        }
+        const std::uint32_t symbol = unigram.symbol_of(*character.becomes);
+        entry |= symbol;
+        if (symbol != unigram.stranger()) continue;
+        // Text that no piece covers is copied as it stands where its bytes are encoded.
+        const bool changes = vocabulary.byte_fallback && *character.becomes != point;
+        entry |= changes || character.begins_rule ? kSlow : kStranger;
+    }
+}
+
+}  // namespace nmt_prep::sentencepiece

@@ -1,0 +1,239 @@
+// Normalises text of scripts without spaces between words and spells it as symbols in one pass. Almost all of its
+// characters are made into one symbol each, which a table holds; the normaliser is asked about the others.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sentencepiece/lattice.h"
+#include "sentencepiece/normalizer.h"
+#include "sentencepiece/unigram.h"
+#include "sentencepiece/vocabulary.h"
+#include "text/utf8.h"
+
+namespace nmt_prep::sentencepiece {
+
+class RunReader {
+   public:
+    // Refers to its arguments.
+    RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary, const Joints& joints, const Unigram& unigram);
+
+    // Reads a line, appends its symbols to a spelling, and hands over its parts in order:
+    //   parts.known(run): characters that occur in pieces, as a run of the spelling
+    //   parts.character(id): one such character between others, which is a piece
+    //   parts.strangers(text, size, count): normalised characters that no piece has
+    //   parts.make_room(): before a part; may encode those so far and clear the spelling
+    // Requires well-formed UTF-8.
+    template <class Parts>
+    void read(const std::uint8_t* text, std::size_t size, Unigram::Spelling& spelling, Parts&& parts) const;
+
+   private:
+    // What the table has for a character: its symbol and these flags.
+    static constexpr std::uint32_t kSlow = std::uint32_t{1} << 31;        // ask the normaliser
+    static constexpr std::uint32_t kBeginsRule = std::uint32_t{1} << 30;  // if a kSecond follows, ask the normaliser
+    static constexpr std::uint32_t kSecond = std::uint32_t{1} << 29;
+    static constexpr std::uint32_t kStranger = std::uint32_t{1} << 28;
+    static constexpr std::uint32_t kSymbol = (std::uint32_t{1} << 24) - 1;
+    static constexpr char32_t kBasicEnd = 0x10000;
+    static constexpr std::size_t kAtOnce = 4096;
+    static constexpr std::size_t kLongPart = 4096;  // in characters; it is cut where no piece crosses
+
+    // Returns the entry of the next character and advances `at`.
+    std::uint32_t next(const std::uint8_t*& at) const {
+        if (*at >= 0xF0) [[unlikely]] {
+            at += 4;
+            return kSlow | kSecond;
+        }
+        return entries_[next_utf8(at)];
+    }
+
+    // Returns true if the next character is made into one, whatever follows it.
+    bool is_simple(const std::uint8_t* at, const std::uint8_t* end) const {
+        const std::uint32_t entry = next(at);
+        return !(entry & kSlow) && (!(entry & kBeginsRule) || at == end || !(next(at) & kSecond));
+    }
+
+    template <class Parts>
+    class Line;
+
+    const Normalizer& normalizer_;
+    const Joints& joints_;
+    const Unigram& unigram_;
+    std::vector<std::uint32_t> entries_;  // by character below kBasicEnd
+    bool is_space_simple_;
+};
+
+// A line that is being read.
+template <class Parts>
+class RunReader::Line {
+   public:
+    Line(const RunReader& reader, Unigram::Spelling& spelling, Parts& parts)
+        : reader_(reader),
+          spelling_(spelling),
+          parts_(parts),
+          spaces_(reader.normalizer_.begins_with_space()),
+          after_space_(reader.normalizer_.collapses_spaces()) {
+        open();
+    }
+
+    void read(const std::uint8_t* at, const std::uint8_t* end) {
+        while (at != end) {
+            if (spelling_.size == begin_)
+                open();
+            else if (spelling_.size - begin_ >= limit_)
+                cut();
+            if (*at == ' ' && reader_.is_space_simple_) {
+                spaces_ += !after_space_;
+                after_space_ = reader_.normalizer_.collapses_spaces();
+                ++at;
+            } else if ((spaces_ != 0 && !reader_.is_simple(at, end)) || !read_simple(at, end)) {
+                read_other(at, end);
+            }
+        }
+        if (!reader_.normalizer_.collapses_spaces()) add_spaces();
+        if (reader_.normalizer_.ends_with_space()) add(' ');
+        close();
+    }
+
+   private:
+    void open() {
+        parts_.make_room();
+        begin_ = spelling_.size;
+        limit_ = kLongPart;
+    }
+
+    // Hands over the characters since the last part.
+    void close() {
+        const std::size_t size = spelling_.size - begin_;
+        if (size == 0) return;
+        const std::uint32_t first = spelling_.symbols[begin_];
+        if (size == 1 && reader_.unigram_.is_piece(first)) {
+            spelling_.size = begin_;
+            parts_.character(reader_.unigram_.first(first).id);
+            return;
+        }
+        spelling_.symbols[spelling_.size++] = reader_.unigram_.stranger();
+        parts_.known(Lattice::Run{static_cast<std::uint32_t>(begin_), static_cast<std::uint32_t>(spelling_.size - 1)});
+        begin_ = spelling_.size;
+    }
+
+    // Hands over the beginning of a long part.
+    void cut() {
+        std::uint32_t* const symbols = spelling_.symbols.data();
+        const auto joined = [&](std::size_t i) {
+            return reader_.joints_.joined(reader_.unigram_.point_of(symbols[i - 1]),
+                                          reader_.unigram_.point_of(symbols[i]));
+        };
+        std::size_t place = spelling_.size - 1;
+        while (place > begin_ && joined(place)) --place;
+        if (place == begin_) {
+            limit_ *= 2;
+            return;
+        }
+        const std::vector<std::uint32_t> rest(symbols + place, symbols + spelling_.size);
+        spelling_.size = place;
+        close();
+        open();
+        spelling_.reserve(rest.size());
+        std::ranges::copy(rest, spelling_.symbols.begin() + static_cast<std::ptrdiff_t>(spelling_.size));
+        spelling_.size += rest.size();
+    }
+
+    // Reads simple characters of which pieces have some, or no piece has any. Returns false if there are none.
+    bool read_simple(const std::uint8_t*& text, const std::uint8_t* end) {
+        const std::uint8_t* at = text;
+        const auto room = std::min(static_cast<std::size_t>(end - at), kAtOnce);
+        spelling_.reserve(room + spaces_ + 1);
+        if (spaces_ != 0) add_spaces();
+        const std::uint8_t* const stop = at + room;
+        std::uint32_t* const first = spelling_.symbols.data() + spelling_.size;
+        std::uint32_t* symbol = first;
+        std::uint32_t before = 0, entry = 0;
+        while (at < stop) {
+            const std::uint8_t* next = at;
+            entry = reader_.next(next);
+            if ((entry & (kSlow | kStranger)) | (before >> 1 & entry & kSecond)) break;
+            *symbol++ = entry & kSymbol;
+            before = entry;
+            at = next;
+        }
+        if (at != end && before & kBeginsRule) {
+            const std::uint8_t* next = at;
+            entry = reader_.next(next);
+        }
+        if (at != end && before & kBeginsRule && entry & kSecond) {
+            do --at;
+            while ((*at & 0xC0) == 0x80);
+            --symbol;
+        }
+        spelling_.size += static_cast<std::size_t>(symbol - first);
+        if (before == 0 && (entry & (kSlow | kStranger)) == kStranger) read_strangers(at, stop);
+        after_space_ &= at == text;
+        const bool any = at != text;
+        text = at;
+        return any;
+    }
+
+    void read_strangers(const std::uint8_t*& at, const std::uint8_t* stop) {
+        close();
+        const std::uint8_t *const begin = at, *next = at;
+        std::size_t count = 0;
+        for (; next < stop; ++count) {
+            if ((reader_.next(next) & (kSlow | kStranger)) != kStranger) break;
+            at = next;
+        }
+        parts_.strangers(begin, static_cast<std::size_t>(at - begin), count);
+    }
+
+    // Reads a character that is not simple, or those of a rule.
+    void read_other(const std::uint8_t*& at, const std::uint8_t* end) {
+        const std::string_view part = reader_.normalizer_.next(at, end, after_space_, buffer_);
+        const auto* next = reinterpret_cast<const std::uint8_t*>(part.data());
+        for (const auto* const part_end = next + part.size(); next != part_end;) {
+            const char32_t point = next_utf8(next);
+            if (point == ' ') {
+                ++spaces_;
+                continue;
+            }
+            add_spaces();
+            add(point);
+        }
+    }
+
+    void add_spaces() {
+        for (; spaces_ != 0; --spaces_) add(' ');
+    }
+
+    void add(char32_t point) {
+        const std::uint32_t symbol = reader_.unigram_.symbol_of(point);
+        if (symbol == reader_.unigram_.stranger()) {
+            close();
+            open();
+            std::string text;
+            append_utf8(text, point);
+            parts_.strangers(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), 1);
+            return;
+        }
+        spelling_.reserve(2);
+        spelling_.symbols[spelling_.size++] = symbol;
+    }
+
+    const RunReader& reader_;
+    Unigram::Spelling& spelling_;
+    Parts& parts_;
+    std::size_t begin_ = 0, limit_ = 0;  // of the part, in the spelling
+    std::size_t spaces_;                 // that are written before the next other character
+    bool after_space_;                   // another one is dropped
+    std::vector<std::uint8_t> buffer_;
+};
+
+template <class Parts>
+void RunReader::read(const std::uint8_t* text, std::size_t size, Unigram::Spelling& spelling, Parts&& parts) const {
+    const std::uint8_t *const end = text + size, *const at = normalizer_.skip_first_spaces(text, end);
+    if (at != end) Line<Parts>(*this, spelling, parts).read(at, end);
+}
+
+}  // namespace nmt_prep::sentencepiece

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -46,8 +47,7 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
     Walk* const walks = walks_.data();
     std::size_t count = 0;
     // Walks are always written, and counted only if they continue, to avoid a branch.
-    const auto walk_on = [&](std::uint32_t start, Trie::Node node, std::uint32_t symbol) {
-        const std::uint32_t place = Trie::place_of(node, symbol), goes_on = trie.has_child(place, symbol);
+    const auto walk_on = [&](std::uint32_t start, std::uint32_t place, std::uint32_t goes_on) {
         walks[count] = {start, place};
         count += goes_on;
         trie.prefetch(place & -goes_on);
@@ -55,7 +55,8 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
     for (std::uint32_t i = 0; i + 1 < size; ++i) {
         const First& first = firsts[symbols[i]];
         ids_[i + kShort] = {first.id + 1, 0, 0, 0};
-        walk_on(i, first.node, symbols[i + 1]);
+        const std::uint32_t place = first.base ^ symbols[i + 1];
+        walk_on(i, place, trie.may_be_second(place));
     }
     for (std::size_t length = 2; count > 0; ++length) {
         const std::size_t before = std::exchange(count, 0);
@@ -63,9 +64,10 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
             for (std::size_t i = 0; i < before; ++i) {
                 const Walk walk = walks[i];
                 const std::uint32_t* const symbol = symbols + walk.start + length;
-                const Trie::Node node = trie.child_at(walk.place);
+                const Trie::Node node = trie.child_at(walk.place, symbol[-1]);
                 add(walk.start, Trie::value(node));
-                walk_on(walk.start, node, symbol[0]);
+                const std::uint32_t place = Trie::place_of(node, symbol[0]);
+                walk_on(walk.start, place, trie.has_child(place, symbol[0]));
             }
         };
         if (length <= kShort)
@@ -86,7 +88,7 @@ void Lattice::add_long(std::size_t size, std::size_t end, const Long& piece) {
 
 // Of equal sums the piece that begins first wins. The last sums are kept in registers, so that a step only waits for an
 // addition and a maximum.
-template <bool kHasLongs>
+template <bool kKeepsSums>
 float Lattice::score_places(const Run& run, const float* scores, float score) {
     static_assert(kShort == 4);
     const std::array<std::int32_t, kShort>* row = ids_.data() + run.begin + 1;  // by length of piece
@@ -100,7 +102,7 @@ float Lattice::score_places(const Run& run, const float* scores, float score) {
         const float sum4 = sum(before4, 4), sum3 = sum(before3, 3), sum2 = sum(before2, 2), sum1 = sum(before1, 1);
         float most = std::max({sum4, sum3, sum2, sum1});
         std::int32_t last = equals(sum4, sum3, sum2, sum1, most);
-        if constexpr (kHasLongs) {
+        if constexpr (kKeepsSums) {
             // Longer pieces come first in the list.
             for (std::int32_t i = long_ends_[end]; i >= 0; i = longs_[static_cast<std::size_t>(i)].next) {
                 const Long& piece = longs_[static_cast<std::size_t>(i)];
@@ -142,6 +144,15 @@ Lattice::Path Lattice::trace(const Run& run) {
 Lattice::Path Lattice::find_best(const Run& run, const std::vector<float>& scores, float& score) {
     const float* const by_id = scores.data();
     score = longs_.empty() ? score_places<false>(run, by_id, score) : score_places<true>(run, by_id, score);
+    return trace(run);
+}
+
+Lattice::Path Lattice::find_best_within(float limit, const Run& run, const std::vector<float>& scores, float& score) {
+    if (longs_.empty()) long_ends_.assign(last_.size(), -1);
+    const float sum = score_places<true>(run, scores.data(), score);
+    const auto is_beyond = [&](float each) { return std::abs(each) > limit; };
+    if (std::any_of(&best_[run.begin], &best_[run.end], is_beyond)) return {nullptr, nullptr, 0};
+    score = sum;
     return trace(run);
 }
 

@@ -25,9 +25,9 @@ class Lattice {
         std::size_t size;
     };
 
-    // A character as the first of pieces: its node, and its own single-character piece, or the unknown one.
+    // A character as the first of pieces: the base of its node, and its own single-character piece, or the unknown one.
     struct First {
-        Trie::Node node;
+        std::uint32_t base;
         std::int32_t id;
     };
 
@@ -54,8 +54,9 @@ class Lattice {
     static constexpr std::size_t kShort = 4;
 
     // Returns the best segmentation of a run, valid until the next call; adds to the score of the line. Requires finite
-    // scores.
+    // scores. With `limit`, returns an empty one and leaves the score if a sum before the end is farther from zero.
     Path find_best(const Run& run, const std::vector<float>& scores, float& score);
+    Path find_best_within(float limit, const Run& run, const std::vector<float>& scores, float& score);
 
    private:
     // A walk down the trie: its start and its next node, which may be kNowhere.
@@ -74,13 +75,13 @@ class Lattice {
     void for_each_long(std::uint32_t end, const Visit& visit) const;
     void reserve(std::size_t size);
     void add_long(std::size_t size, std::size_t end, const Long& piece);
-    template <bool kHasLongs>
+    template <bool kKeepsSums>
     float score_places(const Run& run, const float* scores, float score);
     Path trace(const Run& run);
 
     // By position at which a piece begins, shifted by kShort; entries before the first run are ignored.
     std::vector<std::array<std::int32_t, kShort>> ids_;  // id + 1 of a piece of one character, of two, …; 0 for none
-    std::vector<float> best_;                            // by position: sum of the best segmentation, if longs_
+    std::vector<float> best_;                            // by position: sum of the best segmentation, where kept
     std::vector<std::int32_t> last_;                     // by position: the last piece of the best segmentation
     std::vector<Walk> walks_;
     std::vector<Long> longs_;

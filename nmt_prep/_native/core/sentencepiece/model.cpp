@@ -57,6 +57,7 @@ Model::Model(const ModelFile& file)
     if (!unigram_ || tokenizers_) return;
     run_reader_ = std::make_unique<const RunReader>(normalizer_, vocabulary_, joints_, *unigram_);
     learn_words();
+    scratch_.give_back(std::make_unique<Scratch>(known_words_));  // the first call is as fast as the next
 }
 
 // Most words of any text are pieces: encodes these, the most frequent last, so that they are found first.

@@ -39,7 +39,7 @@ class RunReader {
     static constexpr std::uint32_t kSymbol = (std::uint32_t{1} << 24) - 1;
     static constexpr char32_t kBasicEnd = 0x10000;
     static constexpr std::size_t kAtOnce = 4096;
-    static constexpr std::size_t kLongPart = 4096;  // in characters; it is cut where no piece crosses
+    static constexpr std::size_t kLongPart = 512;  // in characters; it is cut where no piece crosses
 
     // Returns the entry of the next character and advances `at`.
     std::uint32_t next(const std::uint8_t*& at) const {

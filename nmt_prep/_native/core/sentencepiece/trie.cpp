@@ -152,6 +152,12 @@ Trie::Trie(std::vector<Entry> entries, std::size_t symbols) {
     units_ = Builder(symbols).build(entries);
     labels_.reserve(units_.size());
     for (const Node node : units_) labels_.push_back(static_cast<std::uint16_t>(label(node)));
+    seconds_.resize(units_.size() / 64 + 1);
+    for (const auto& [text, value] : entries) {
+        if (text.size() < 2) continue;
+        const std::uint32_t place = place_of(step(root(), text[0]), text[1]);
+        seconds_[place / 64] |= std::uint64_t{1} << (place % 64);
+    }
 }
 
 Trie byte_trie(const std::vector<std::pair<std::string, std::int32_t>>& entries) {

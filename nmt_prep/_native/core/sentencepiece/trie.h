@@ -31,16 +31,25 @@ class Trie {
 
     // Returns the node that a symbol from 1 to `symbols` leads to; kNowhere from a leaf and from kNowhere.
     Node step(Node node, std::uint32_t symbol) const {
-        const Node next = units_[place_of(node, symbol)];
-        return next & -static_cast<Node>(label(next) == symbol);
+        return child_at(place_of(node, symbol), symbol);
     }
 
     // The parts of this step: the index in the array, a test for such a child by a table that stays in cache, and the
     // node itself.
     static std::uint32_t place_of(Node node, std::uint32_t symbol) { return base(node) ^ symbol; }
     std::uint32_t has_child(std::uint32_t place, std::uint32_t symbol) const { return labels_[place] == symbol; }
-    Node child_at(std::uint32_t place) const { return units_[place]; }
+    Node child_at(std::uint32_t place, std::uint32_t symbol) const {
+        const Node child = units_[place];
+        return child & -static_cast<Node>(label(child) == symbol);
+    }
     void prefetch(std::uint32_t place) const { __builtin_prefetch(&units_[place]); }
+
+    // Where the walk down from a node goes on: what place_of needs of it.
+    static std::uint32_t base_of(Node node) { return base(node); }
+
+    // Returns true, or sometimes by mistake, if there is a string that begins with the symbol which leads from a child
+    // of the root to this place. Its table is small enough for the nearest cache.
+    bool may_be_second(std::uint32_t place) const { return seconds_[place / 64] >> (place % 64) & 1; }
 
     // True if the node has no children.
     static bool is_leaf(Node node) { return base(node) == 0; }
@@ -59,6 +68,7 @@ class Trie {
 
     std::vector<Node> units_;
     std::vector<std::uint16_t> labels_;  // of the units
+    std::vector<std::uint64_t> seconds_;  // a bit for each unit: if it is a grandchild of the root
 };
 
 // A trie over the bytes of texts without NUL.

@@ -46,10 +46,10 @@ Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& exact_
     }
     exact_scores_.assign(scores_.begin() + 1, scores_.end());
     if (!exact_scores.empty()) use_exact_scores(exact_scores);
-    firsts_.push_back({Trie::kNowhere, vocabulary.unk_id});
+    firsts_.push_back({0, vocabulary.unk_id});
     for (std::uint32_t symbol = 1; symbol <= stranger_; ++symbol) {
         const Trie::Node node = trie_.step(trie_.root(), symbol);
-        firsts_.push_back({node, Trie::value(node) < 0 ? vocabulary.unk_id : Trie::value(node)});
+        firsts_.push_back({Trie::base_of(node), Trie::value(node) < 0 ? vocabulary.unk_id : Trie::value(node)});
     }
 }
 
@@ -247,14 +247,16 @@ void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float&
                          IdBuffer& ids) const {
     const std::uint32_t* const symbols = scratch.runs.symbols.data();
     const double largest = std::abs(static_cast<double>(score)) + static_cast<double>(run.end - run.begin) * largest_;
-    if (!(largest <= kResetBeyond)) {
+    const Lattice::Path path = largest <= kResetBeyond
+                                   ? scratch.together.find_best(run, scores_, score)
+                                   : scratch.together.find_best_within(kResetBeyond, run, scores_, score);
+    if (path.size == 0) {
         const std::string text = text_of(symbols + run.begin, run.end - run.begin);
         spell(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), scratch);
         solve_in_line(score, scratch);
         push_path(scratch.arrivals, line_start, scratch, ids);
         return;
     }
-    const Lattice::Path path = scratch.together.find_best(run, scores_, score);
     std::copy_n(path.ids, path.size, ids.room(path.size));
     if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
         ids.grow(path.size);

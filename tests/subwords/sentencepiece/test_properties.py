@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import random
 import struct
+import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import nmt_prep.subwords.sentencepiece
 from nmt_prep.errors import VocabularyError
 from nmt_prep.subwords.sentencepiece.tokenizer import SentencePieceTokenizer
 from tests.conftest import examples
@@ -16,6 +21,7 @@ from tests.reference import sentencepiece as reference
 from tests.reference.sentencepiece import CONTROL, NORMAL, UNUSED, USER_DEFINED
 from tests.subwords.sentencepiece.models import BPE, BYTES, UNIGRAM, UNK, library, model_file
 
+CHARSMAPS = Path(nmt_prep.subwords.sentencepiece.__file__).parent / "charsmaps"
 ALPHABET = "ab▁ éあ𠮷"
 SCORES = [-0.5, -1.0, -2.0, -2.5, -3.0, -4.0, -1.1, -2.2, -3.3, -0.1, 0.0, -0.0, 0.3]
 
@@ -67,6 +73,55 @@ def models_of_runs(draw: st.DrawFn) -> bytes:
 def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> None:
     tokenizer = SentencePieceTokenizer(file)
     assert tokenizer.encode_batch(lines, threads=1).to_lists() == library(file).encode(lines, out_type=int)
+
+
+NORMALIZED_RUNS = "あい，１ｱ\u3000 ▁か\u3099が㌔ﷺ\u200b𠮷한中國a e\u0301é。\t"
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from(NORMALIZED_RUNS), min_size=1, max_size=4), unique=True, max_size=12),
+    st.lists(st.text(st.sampled_from("あい中" + NORMALIZED_RUNS), max_size=40), max_size=6),
+    st.booleans(),
+    st.fixed_dictionaries({name: st.booleans() for name in ("suffix", "dummy_prefix", "collapse", "escape")}),
+)
+def test_runs_are_normalized_as_in_the_library(
+    spellings: list[str], lines: list[str], byte_fallback: bool, options: dict[str, bool]
+) -> None:
+    pieces = [(unicodedata.normalize("NFKC", text), -1.5 - i, NORMAL) for i, text in enumerate(spellings)]
+    distinct = [(text, score, kind) for text, (score, kind) in {text: rest for text, *rest in pieces if text}.items()]
+    file = model_file(
+        [UNK, *(BYTES if byte_fallback else []), ("あ!", -1.0, NORMAL), *distinct],
+        byte_fallback=byte_fallback,
+        charsmap=gzip.decompress((CHARSMAPS / "nmt_nfkc.gz").read_bytes()),
+        **options,
+    )
+    lines = [line for each in lines for line in (each, "あい" + each, f"中{each * 9}")]
+    assert SentencePieceTokenizer(file).encode_batch(lines, threads=1).to_lists() == library(file).encode(
+        lines, out_type=int
+    )
+
+
+@pytest.mark.parametrize("byte_fallback", [False, True])
+def test_lines_whose_sums_restart_are_encoded_as_in_the_library(byte_fallback: bool) -> None:
+    """The library restarts its sums beyond 100,000, here after about 8,000 pieces."""
+    generator = random.Random(1)
+    scores = {text: -generator.uniform(8, 17) for text in ("▁", *"abcあいう", "ab", "bc", "abc", "▁a", "▁ab", "いう")}
+    scores["あいう"] = scores["あ"] + scores["いう"]
+    file = model_file(
+        [UNK, *(BYTES if byte_fallback else []), *((text, score, NORMAL) for text, score in scores.items())],
+        byte_fallback=byte_fallback,
+    )
+    words = ["ab", "a", "abc", "cab", "bcab", "abcあ", "中", "x"]
+    lines = [
+        " ".join(generator.choices(words, k=20_000)),
+        "".join(generator.choices("あいうあいうab中国 ", k=40_000)),
+        "".join(generator.choices("あいう", k=30_000)),
+        "あいう" * 9000,
+    ]
+    assert SentencePieceTokenizer(file).encode_batch(lines, threads=1).to_lists() == library(file).encode(
+        lines, out_type=int
+    )
 
 
 def test_rounding_depends_on_the_line_alone() -> None:

@@ -52,11 +52,13 @@ void Lattice::find_pieces(const Trie& trie, const std::vector<First>& firsts, co
         count += goes_on;
         trie.prefetch(place & -goes_on);
     };
+    const std::uint32_t stranger = symbols[size - 1];
     for (std::uint32_t i = 0; i + 1 < size; ++i) {
         const First& first = firsts[symbols[i]];
         ids_[i + kShort] = {first.id + 1, 0, 0, 0};
-        const std::uint32_t place = first.base ^ symbols[i + 1];
-        walk_on(i, place, trie.may_be_second(place));
+        const std::uint32_t next = symbols[i + 1], place = first.base ^ next;
+        // The symbol behind the last one must not be read, whatever the table says.
+        walk_on(i, place, static_cast<std::uint32_t>(trie.may_be_second(place)) & (next != stranger));
     }
     for (std::size_t length = 2; count > 0; ++length) {
         const std::size_t before = std::exchange(count, 0);

@@ -37,7 +37,7 @@ class Lattice {
     };
 
     // Finds all pieces in a spelling of `size` symbols. `firsts` by symbol, `scores` by id + 1, the first one minus
-    // infinity. Each run is followed by a symbol that occurs in no piece.
+    // infinity. Each run is followed by the same symbol, which occurs in no piece.
     void find_pieces(const Trie& trie, const std::vector<First>& firsts, const std::vector<float>& scores,
                      const std::uint32_t* symbols, std::size_t size);
 

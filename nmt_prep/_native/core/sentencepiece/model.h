@@ -138,10 +138,10 @@ class Model {
         std::int64_t* end;  // where to write the end of its ids
         Samples* samples;   // null for the best segmentation
         // Of unigram models. Few lines need their score, so it is added up when one does.
-        float score = 0;          // of the pieces before `scored`
-        std::size_t scored;       // an index of ids; those from it on stand for pieces that text matches, and `unknown`
+        float score = 0;     // of the pieces before `scored`
+        std::size_t scored;  // an index of ids; those from it on stand for pieces that text matches, and `unknown`
         std::vector<Unknown> unknown;  // among those from `scored` on
-        std::size_t trusted = 0;  // up to this place in the text, the library surely does not restart its sums
+        std::size_t trusted = 0;       // up to this place in the text, the library surely does not restart its sums
     };
 
     std::size_t normalize(const std::uint8_t* text, std::size_t size, bool continued, std::vector<std::uint8_t>& buffer,

@@ -30,9 +30,7 @@ class Trie {
     Node root() const { return units_[0]; }
 
     // Returns the node that a symbol from 1 to `symbols` leads to; kNowhere from a leaf and from kNowhere.
-    Node step(Node node, std::uint32_t symbol) const {
-        return child_at(place_of(node, symbol), symbol);
-    }
+    Node step(Node node, std::uint32_t symbol) const { return child_at(place_of(node, symbol), symbol); }
 
     // The parts of this step: the index in the array, a test for such a child by a table that stays in cache, and the
     // node itself.
@@ -67,7 +65,7 @@ class Trie {
     class Builder;
 
     std::vector<Node> units_;
-    std::vector<std::uint16_t> labels_;  // of the units
+    std::vector<std::uint16_t> labels_;   // of the units
     std::vector<std::uint64_t> seconds_;  // a bit for each unit: if it is a grandchild of the root
 };
 

@@ -193,8 +193,7 @@ void Unigram::push_path(const std::vector<Way>& ways, std::size_t line_start, co
 void Unigram::encode(const std::uint8_t* text, std::size_t size, std::size_t line_start, float& score, Scratch& scratch,
                      IdBuffer& ids) const {
     spell(text, size, scratch);
-    const double largest =
-        std::abs(static_cast<double>(score)) + static_cast<double>(scratch.characters) * largest_;
+    const double largest = std::abs(static_cast<double>(score)) + static_cast<double>(scratch.characters) * largest_;
     if (size > kMaxAlone || largest > kResetBeyond || !solve_alone(rounding(largest), scratch)) {
         solve_in_line(score, scratch);
         push_path(scratch.arrivals, line_start, scratch, ids);

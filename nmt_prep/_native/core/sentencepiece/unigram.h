@@ -4,9 +4,9 @@
 // therefore decide between nearly equal segmentations. Here text is encoded in segments that no piece crosses. A short
 // segment, which is likely to repeat, is first solved by itself, in double, with the upper limits of the sums that the
 // library can have: each addition may be off by half a unit in the last place. If at each step of the best segmentation
-// the lower limit of its sum exceeds all other upper limits, the library has the same solution. Otherwise the segment is
-// solved again like in the library, in float, starting from the line's score so far. Runs of text without spaces are solved like that at once, many of them together (see
-// lattice.h).
+// the lower limit of its sum exceeds all other upper limits, the library has the same solution. Otherwise the segment
+// is solved again like in the library, in float, starting from the line's score so far. Runs of text without spaces are
+// solved like that at once, many of them together (see lattice.h).
 #pragma once
 
 #include <algorithm>
@@ -192,10 +192,10 @@ class Unigram {
                  const Scratch& scratch, IdBuffer& ids) const;
 
     const Vocabulary& vocabulary_;
-    CharacterTable symbols_;      // from 1 on, -1 for characters that no piece has
-    std::uint32_t stranger_ = 0;  // the symbol of these
+    CharacterTable symbols_;        // from 1 on, -1 for characters that no piece has
+    std::uint32_t stranger_ = 0;    // the symbol of these
     std::vector<char32_t> points_;  // characters by symbol
-    std::uint32_t longest_ = 0;   // piece, in characters
+    std::uint32_t longest_ = 0;     // piece, in characters
     Trie trie_;
     std::vector<float> scores_;           // by id + 1, the first one minus infinity
     std::vector<double> exact_scores_;    // by id

@@ -2,6 +2,7 @@
 // the memory that their segments need is prefetched.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sentencepiece/model.h"
 #include "sentencepiece/stretches.h"
@@ -38,7 +39,7 @@ bool Model::has_runs(const TextView& text, std::size_t i) {
     const std::uint8_t *const line = text.line(i), *const end = text.data + text.offsets[text.lines];
     const std::size_t size = text.size(i);
     if (size == 0) return false;
-    if (static_cast<std::size_t>(end - line) < ByteClasses::kBytes) {
+    if (std::cmp_less(end - line, ByteClasses::kBytes)) {
         std::array<std::uint8_t, ByteClasses::kBytes> block{};
         std::copy_n(line, size, block.begin());
         return is_run_of_text(block.data(), size);

@@ -84,7 +84,7 @@ class BpeTrainer::Scan {
             for (std::size_t i = 0; i < cursors.size(); ++i)
                 if (const std::size_t start = shares_[0].pairs[share.numbers[i]].start; start != kUnlisted)
                     cursors[i] = {places + start + share.offsets[i], 1};
-            for (const Occurrence& each : std::span(share.occurrences.get(), share.found)) {
+            for (const Occurrence& each : std::span(share.occurrences, share.found)) {
                 Cursor& cursor = cursors[each.pair];
                 *cursor.next = each.place;
                 cursor.next += cursor.step;
@@ -112,7 +112,7 @@ class BpeTrainer::Scan {
         std::vector<std::int32_t> whole{};
         PairNumbers table{};
         std::vector<Pair> pairs{};  // those of the first share are the pairs of all
-        std::unique_ptr<Occurrence[]> occurrences{};
+        Occurrence* occurrences = nullptr;
         std::size_t found = 0;
         std::vector<std::uint32_t> numbers{};  // of the pairs, in the first share
         std::vector<std::uint32_t> offsets{};  // of their places, in the lists of all places
@@ -201,8 +201,10 @@ class BpeTrainer::Scan {
 
     // Counts the pairs whose sums are high enough, and notes where they are.
     void count() {
+        occurrences_ = std::make_unique_for_overwrite<Occurrence[]>(trainer_.text_.size() + shares_.size());
+        Occurrence* next = occurrences_.get();
+        for (Share& share : shares_) next = (share.occurrences = next) + share.places + 1;
         for_each_share([&](Share& share) {
-            share.occurrences = std::make_unique_for_overwrite<Occurrence[]>(share.places + 1);
             for (const Section& section : share.sections) count(section, share);
         });
     }
@@ -215,7 +217,7 @@ class BpeTrainer::Scan {
         std::array<std::uint64_t, kGroup> keys;
         for (std::size_t begin = 1; begin < section.size; begin += kGroup) {
             const std::size_t end = std::min(begin + kGroup, section.size);
-            Occurrence* const found = share.occurrences.get() + share.found;
+            Occurrence* const found = share.occurrences + share.found;
             std::size_t size = 0;
             for (std::size_t at = begin; at < end; ++at) {
                 const std::int32_t left = text[at - 1], right = text[at];
@@ -256,12 +258,17 @@ class BpeTrainer::Scan {
                 all.pairs[number].count += pair.count;
                 all.pairs[number].length += pair.length;
             }
+            share.table = PairNumbers();
+            share.pairs = {};
         }
+        all.table = PairNumbers();
     }
 
     BpeTrainer& trainer_;
     std::vector<Share> shares_;
     std::vector<Sums> sums_;  // of shares, then of all
+    // Of all shares. A thread of its own would keep the memory.
+    std::unique_ptr<Occurrence[]> occurrences_;
 };
 
 // Finds the pairs that occur `floor_` times or more, and their places.

@@ -28,7 +28,7 @@ class PairNumbers {
         const std::size_t at = slot_of(key);
         if (slots_[at].number != kNone) return slots_[at].number;
         slots_[at] = {key, if_new};
-        if (2 * ++used_ > slots_.size()) grow();
+        if (4 * ++used_ > 3 * slots_.size()) grow();
         return if_new;
     }
 

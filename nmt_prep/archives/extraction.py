@@ -153,7 +153,7 @@ def _read_members(
     return result
 
 
-_NOT_MATCHED = {"a directory"}  # patterns skip them
+_NOT_MATCHED = {"a directory", "without a name"}  # patterns skip them
 
 
 def _matches(pattern: re.Pattern[str], found: dict[str, Extracted]) -> dict[str, Extracted]:

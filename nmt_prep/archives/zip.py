@@ -46,6 +46,8 @@ def _open(zipped: zipfile.ZipFile, info: zipfile.ZipInfo) -> Peekable:
 
 def _refused(info: zipfile.ZipInfo) -> str:
     kind = stat.S_IFMT(info.external_attr >> 16)
+    if not info.filename:
+        return "without a name"
     if info.is_dir():
         return "a directory"
     if kind not in (0, stat.S_IFREG):

@@ -43,9 +43,8 @@ LARGEST_IN_MEMORY = 256 << 20
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 
-_MAY_BEGIN_SPACE = np.zeros(256, np.bool_)
+_MAY_BEGIN_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f \xc2\xe1\xe2\xe3"
 """The bytes that a character of white space can begin with in UTF-8."""
-_MAY_BEGIN_SPACE[[*b"\t\n\v\f\r\x1c\x1d\x1e\x1f ", 0xC2, 0xE1, 0xE2, 0xE3]] = True
 
 
 class Fault(IntEnum):
@@ -230,7 +229,9 @@ def blank_lines(array: pa.Array) -> npt.NDArray[np.bool_]:
     blank: npt.NDArray[np.bool_] = np.diff(column.offsets) == 0
     if len(column.data):
         first = column.data[np.minimum(column.offsets[:-1], len(column.data) - 1)]
-        unsure = np.flatnonzero(_MAY_BEGIN_SPACE[first] & ~blank)
+        may_begin_space = np.zeros(256, np.bool_)
+        may_begin_space[[*_MAY_BEGIN_SPACE]] = True
+        unsure = np.flatnonzero(may_begin_space[first] & ~blank)
         if len(unsure):
             blank[unsure] = pc.utf8_is_space(array.take(pa.array(unsure))).to_numpy(zero_copy_only=False)
     return blank

@@ -149,6 +149,14 @@ def test_a_zip_whose_entries_overlap(tmp_path: Path) -> None:
         extract(tmp_path, bytes(content), "a")
 
 
+def test_an_entry_of_a_zip_without_a_name(tmp_path: Path) -> None:
+    content = zip_of(("a", b"1"), ("Xb", b"2")).replace(b"Xb", b"\0b")  # names end at a NUL
+    for wanted in ("a", "*"):
+        assert extract(tmp_path, content, wanted) == {"a": b"1"}
+    with pytest.raises(ArchiveError, match=r"x\.tgz has no member 'b'"):
+        extract(tmp_path, content, "b")
+
+
 def test_zip_directory_that_claims_too_much(tmp_path: Path) -> None:
     content = bytearray(zip_of(("a", b"1" * 100)))
     end = content.index(b"PK\x05\x06")

@@ -31,6 +31,8 @@ def write_line_parts(
 ) -> list[Part]:
     """Writes ``<directory>/<prefix>-<number, 5 digits>.json``, with the row groups and parts of ``write_parts``.
 
+    A row group also ends where the lines that are left out would make it larger than 16 MiB in its file.
+
     Args:
         batches: pairs with their rows and places.
         corpus: name of the corpus.

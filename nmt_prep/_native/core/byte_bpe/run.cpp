@@ -10,6 +10,7 @@ namespace {
 bool has_units(const std::uint8_t* word) { return word[0] >= 0xE0 || word[1] >= 0xE0; }
 
 }  // namespace
+
 void Model::Run::finish() {
     // Entries of caches and tables are copied as a whole, or four ids at a time.
     constexpr std::size_t kPadding = std::max(PhraseCache::kPadding, IdCache::kMaxIds);

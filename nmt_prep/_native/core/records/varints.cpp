@@ -47,8 +47,8 @@ std::uint8_t* write_packed_portable(std::uint8_t* out, Ids ids) {
 
 constexpr std::size_t kLanes = 4;
 
-// How four ids of up to three bytes each, spread over four lanes of four bytes, are moved together. The index has a bit
-// for each id of more than one byte, and four bits further one for each of more than two.
+// How four ids of up to three bytes each, spread over four lanes of four bytes, are moved together. Bits 0 to 3
+// of the index mark the ids of more than one byte, bits 4 to 7 those of more than two.
 struct Packing {
     std::array<std::array<std::uint8_t, 16>, 256> places{};
     std::array<std::uint8_t, 256> sizes{};

@@ -256,37 +256,35 @@ void Unigram::encode_run(const Lattice::Run& run, std::size_t line_start, float&
         push_path(scratch.arrivals, line_start, scratch, ids);
         return;
     }
-    std::copy_n(path.ids, path.size, ids.room(path.size));
-    if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
-        ids.grow(path.size);
-        return;
-    }
-    for (std::size_t i = 0; i < path.size; ++i) {
-        if (path.ids[i] != vocabulary_.unk_id) {
-            ids.push(path.ids[i]);
-            continue;
-        }
+    push_ids(path, ids, [&](std::size_t i) {
         // The piece that is not known has one character.
         const std::string text = text_of(symbols + path.starts[i], 1);
         vocabulary_.push_unknown(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), line_start, ids);
-    }
+    });
 }
 
 // Appends the pieces of a path whose starts count from the beginning of `bounds`; `end` is where its text ends.
 void Unigram::push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end,
                           const std::uint8_t* text, std::size_t line_start, IdBuffer& ids) const {
+    push_ids(path, ids, [&](std::size_t i) {
+        const std::uint32_t first = bounds[path.starts[i]], last = bounds[i + 1 < path.size ? path.starts[i + 1] : end];
+        vocabulary_.push_unknown(text + first, last - first, line_start, ids);
+    });
+}
+
+// Appends the ids of a path; `push_unknown` appends that of a piece that is not known, given its place in the path.
+template <class PushUnknown>
+void Unigram::push_ids(const Lattice::Path& path, IdBuffer& ids, const PushUnknown& push_unknown) const {
     if (std::find(path.ids, path.ids + path.size, vocabulary_.unk_id) == path.ids + path.size) {
         std::copy_n(path.ids, path.size, ids.room(path.size));
         ids.grow(path.size);
         return;
     }
     for (std::size_t i = 0; i < path.size; ++i) {
-        if (path.ids[i] != vocabulary_.unk_id) {
+        if (path.ids[i] == vocabulary_.unk_id)
+            push_unknown(i);
+        else
             ids.push(path.ids[i]);
-            continue;
-        }
-        const std::uint32_t first = bounds[path.starts[i]], last = bounds[i + 1 < path.size ? path.starts[i + 1] : end];
-        vocabulary_.push_unknown(text + first, last - first, line_start, ids);
     }
 }
 

@@ -183,6 +183,8 @@ class Unigram {
     LatticeSampler::Sums sum_segment(const std::uint8_t* text, std::size_t size, Scratch& scratch) const;
     void push_pieces(const Lattice::Path& path, const std::uint32_t* bounds, std::size_t end, const std::uint8_t* text,
                      std::size_t line_start, IdBuffer& ids) const;
+    template <class PushUnknown>
+    void push_ids(const Lattice::Path& path, IdBuffer& ids, const PushUnknown& push_unknown) const;
     std::string text_of(const std::uint32_t* symbols, std::size_t size) const;
     template <class Way>
     void push_path(const std::vector<Way>& ways, std::size_t line_start, const Scratch& scratch, IdBuffer& ids) const;

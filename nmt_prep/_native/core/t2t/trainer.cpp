@@ -12,6 +12,8 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;
+constexpr std::size_t kLeavesPerNode = 4;
+constexpr std::size_t kSmallTree = std::size_t{1} << 16;  // nodes
 
 template <class Visit>
 void for_each_character(std::string_view text, Visit&& visit) {
@@ -138,6 +140,9 @@ void Trainer::pin_reserved() {
 
 void Trainer::plant(std::int64_t min_total, const Poll& poll) {
     if (min_total >= planted_) return;
+    // Building the tree takes longer than passes over it, so it should serve smaller counts as well.
+    if (planted_ != INT64_MAX)
+        min_total = std::min(min_total, tree_.least_total(std::max(kSmallTree, leaf_counts_.size() / kLeavesPerNode)));
     tree_ = Tree();
     tree_ = build_tree(suffixes_, leaf_counts_, pinned_, min_total, max_depth_, poll);
     planted_ = min_total;

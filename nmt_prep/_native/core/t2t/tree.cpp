@@ -6,12 +6,14 @@ namespace nmt_prep::t2t {
 namespace {
 
 constexpr std::size_t kPollEvery = std::size_t{1} << 20;
+constexpr std::int64_t kTotals = 1024;  // a search begins with a minimum count below this
 
 // Builds the tree by one scan over the leaves, with a stack of the open nodes, deepest on top.
 class Builder {
    public:
     Builder(const Suffixes& suffixes, std::int64_t min_total) : suffixes_(suffixes), min_total_(min_total) {
         tree_.node_of.resize(suffixes.position.size());
+        tree_.nodes_by_total.resize(kTotals);
     }
 
     // Opens leaf `j`, whose path diverges from that of the previous leaf at depth `common`.
@@ -70,6 +72,7 @@ class Builder {
 
     // Makes a closed entry a node if its count suffices, and attaches the nodes and leaves that wait for a parent.
     void keep(const Open& closed) {
+        ++tree_.nodes_by_total[static_cast<std::size_t>(std::min(closed.count, kTotals - 1))];
         if (closed.count < min_total_ && !closed.pinned && closed.depth != 1) return;
         const auto node = static_cast<std::uint32_t>(tree_.size());
         tree_.parent.push_back(kNone);
@@ -92,6 +95,12 @@ class Builder {
 };
 
 }  // namespace
+
+std::int64_t Tree::least_total(std::size_t nodes) const {
+    std::size_t least = nodes_by_total.size(), kept = 0;
+    while (least > 1 && kept + nodes_by_total[least - 1] <= nodes) kept += nodes_by_total[--least];
+    return static_cast<std::int64_t>(least);
+}
 
 Tree build_tree(const Suffixes& suffixes, const std::vector<std::int64_t>& leaf_counts,
                 const std::vector<std::uint32_t>& pinned, std::int64_t min_total, std::uint32_t max_depth,

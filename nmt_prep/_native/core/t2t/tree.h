@@ -20,7 +20,13 @@ struct Tree {
     std::vector<std::uint32_t> leaf;     // first leaf below; (leaf, depth) sorts nodes like their strings
     std::vector<std::int64_t> total;     // summed counts of the leaves below
     std::vector<std::uint32_t> node_of;  // leaf -> deepest node at or above it
+    // Number of nodes with each total, also of those that were not kept; the last one is of all totals from there on.
+    std::vector<std::uint32_t> nodes_by_total;
+
     std::size_t size() const { return parent.size(); }
+
+    // Returns the smallest minimum total with which a tree has at most that many nodes below depth 1.
+    std::int64_t least_total(std::size_t nodes) const;
 };
 
 // Keeps nodes whose total is at least `min_total`, all of depth 1, and the leaves in `pinned` (ascending). Depths are

@@ -76,24 +76,31 @@ def test_runs_are_encoded_as_in_the_library(file: bytes, lines: list[str]) -> No
 
 
 NORMALIZED_RUNS = "あい，１ｱ\u3000 ▁か\u3099が㌔ﷺ\u200b𠮷한中國a e\u0301é。\t"
+NORMALIZED_LETTERS = "Aa  \u0308ÄäßŒИи\u0306йЁאؤو\u0654ไทยΣς\u00a0½"
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
-    st.lists(st.text(st.sampled_from(NORMALIZED_RUNS), min_size=1, max_size=4), unique=True, max_size=12),
-    st.lists(st.text(st.sampled_from("あい中" + NORMALIZED_RUNS), max_size=40), max_size=6),
+    st.sampled_from([(NORMALIZED_RUNS, "あい中"), (NORMALIZED_LETTERS, "Aaи\u0306")]).flatmap(
+        lambda characters: st.tuples(
+            st.lists(st.text(st.sampled_from(characters[0]), min_size=1, max_size=4), unique=True, max_size=12),
+            st.lists(st.text(st.sampled_from("".join(characters)), max_size=40), max_size=6),
+        )
+    ),
+    st.sampled_from(["nmt_nfkc", "nmt_nfkc_cf"]),
     st.booleans(),
     st.fixed_dictionaries({name: st.booleans() for name in ("suffix", "dummy_prefix", "collapse", "escape")}),
 )
 def test_runs_are_normalized_as_in_the_library(
-    spellings: list[str], lines: list[str], byte_fallback: bool, options: dict[str, bool]
+    texts: tuple[list[str], list[str]], charsmap: str, byte_fallback: bool, options: dict[str, bool]
 ) -> None:
+    spellings, lines = texts
     pieces = [(unicodedata.normalize("NFKC", text), -1.5 - i, NORMAL) for i, text in enumerate(spellings)]
     distinct = [(text, score, kind) for text, (score, kind) in {text: rest for text, *rest in pieces if text}.items()]
     file = model_file(
         [UNK, *(BYTES if byte_fallback else []), ("あ!", -1.0, NORMAL), *distinct],
         byte_fallback=byte_fallback,
-        charsmap=gzip.decompress((CHARSMAPS / "nmt_nfkc.gz").read_bytes()),
+        charsmap=gzip.decompress((CHARSMAPS / f"{charsmap}.gz").read_bytes()),
         **options,
     )
     lines = [line for each in lines for line in (each, "あい" + each, f"中{each * 9}")]

@@ -33,7 +33,8 @@ void Model::encode_run(const TextView& text, const std::uint8_t* continued, std:
     }
 }
 
-// Returns true if most of a line is likely to be text without spaces between words.
+// Returns true if most of a line is likely to be text of scripts without spaces between words, or with characters of
+// several bytes: short words of those need as much time as all of their characters.
 bool Model::has_runs(const TextView& text, std::size_t i) {
     constexpr std::size_t kPlaces = 8;  // that are looked at
     const std::uint8_t *const line = text.line(i), *const end = text.data + text.offsets[text.lines];

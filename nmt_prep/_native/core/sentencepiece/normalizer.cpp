@@ -10,7 +10,6 @@ namespace nmt_prep::sentencepiece {
 namespace {
 
 constexpr char32_t kEscapedSpacePoint = 0x2581;
-constexpr char32_t kThreeBytes = 0x800;         // the first character of so many
 constexpr std::size_t kMaxVerbatimAtOnce = 64;  // the library's limit of matches at one position
 
 const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
@@ -74,35 +73,37 @@ void Normalizer::read_rules() {
         if (point < kBasicEnd) flags_[point] |= (is_rule ? kRuled : 0) | (begins_longer ? kBeginsRule : 0);
     for (const char32_t point : rules.second)
         if (point < kBasicEnd) flags_[point] |= kSecond;
-    shortened_.assign(kBasicEnd, 0);
-    for (char32_t point = kThreeBytes; point < kBasicEnd; ++point)
-        if ((flags_[point] & (kRuled | kBeginsRule | kSpecial)) == kRuled) note_shortened(point);
-    std::uint8_t second_ascii = 0;
-    for (std::uint8_t byte = 0; byte < 0x80; ++byte) second_ascii |= flags_[byte] & kSecond;
-    for (std::uint8_t byte = 0; byte < 0x80; ++byte)
-        copied_before_ascii_[byte] =
-            byte != ' ' && !(flags_[byte] & (kRuled | kSpecial)) && !(second_ascii != 0 && flags_[byte] & kBeginsRule);
+    copies_.resize(kBasicEnd);
+    for (char32_t point = 0; point < kBasicEnd; ++point) copies_[point] = copy_of(point);
+    bool second_ascii = false;
+    for (std::uint8_t byte = 0; byte < 0x80; ++byte) second_ascii |= (flags_[byte] & kSecond) != 0;
+    const std::uint8_t changed = kRuled | kSpecial | (second_ascii ? kBeginsRule : 0);
     plain_ascii_ = !(flags_[' '] & (kRuled | kSpecial | kBeginsRule));
-    for (std::uint8_t byte = '!'; byte < 0x7F; ++byte) plain_ascii_ &= copied_before_ascii_[byte];
+    for (std::uint8_t byte = '!'; byte < 0x7F; ++byte) plain_ascii_ &= !(flags_[byte] & changed);
 }
 
-// Notes the rule for a character of three bytes if it can be applied at once, as for the punctuation of full width.
-void Normalizer::note_shortened(char32_t point) {
+// Returns the entry of a character in the table of copies. A character is copied if no rule applies to it, or one that
+// makes no more bytes of it, without a space, as for letters that become lower case.
+std::uint32_t Normalizer::copy_of(char32_t point) const {
+    const std::uint8_t own = flags_[point];
+    const std::uint32_t flags = (own & kBeginsRule ? kCopyBeginsRule : 0u) | (own & kSecond ? kCopySecond : 0u);
+    if (own & kSpecial || (point >= 0xD800 && point < 0xE000)) return flags | kSlow;
     std::string character;
     append_utf8(character, point);
-    const std::uint8_t *const text = bytes_of(character), *const end = text + character.size();
-    Trie::Node verbatim = verbatim_.empty() ? Trie::kNowhere : verbatim_.root();
-    for (const std::uint8_t* at = text; at != end && verbatim != Trie::kNowhere; ++at)
-        verbatim = verbatim_.step(verbatim, *at);
-    std::string_view part;
-    const std::size_t used = rules_.match(text, character.size(), part);
-    const bool is_short = !part.empty() && part.size() <= 3 && used == character.size();
-    if (verbatim != Trie::kNowhere || !is_short || part.find(' ') != part.npos || part == kEscapedSpace) return;
-    std::uint32_t packed = static_cast<std::uint32_t>(part.size()) << 24;
-    for (std::size_t i = 0; i < part.size(); ++i)
-        packed |= std::uint32_t{static_cast<std::uint8_t>(part[i])} << (8 * i);
-    shortened_[point] = packed;
-    flags_[point] |= kShortened;
+    std::string_view part = character;
+    if (own & kRuled) {
+        const std::uint8_t *const text = bytes_of(character), *const end = text + character.size();
+        Trie::Node verbatim = verbatim_.empty() ? Trie::kNowhere : verbatim_.root();
+        for (const std::uint8_t* at = text; at != end && verbatim != Trie::kNowhere; ++at)
+            verbatim = verbatim_.step(verbatim, *at);
+        const std::size_t used = rules_.match(text, character.size(), part);
+        const bool is_short = !part.empty() && part.size() <= character.size() && used == character.size();
+        if (verbatim != Trie::kNowhere || !is_short || part.find(' ') != part.npos || part == kEscapedSpace)
+            return flags | kSlow;
+    }
+    std::uint32_t copy = flags | static_cast<std::uint32_t>(part.size()) << 24;
+    for (std::size_t i = 0; i < part.size(); ++i) copy |= std::uint32_t{static_cast<std::uint8_t>(part[i])} << (8 * i);
+    return copy;
 }
 
 // True if a character remains unchanged, given what follows.
@@ -145,32 +146,51 @@ std::size_t Normalizer::copy_ascii(const std::uint8_t* text, const std::uint8_t*
     return static_cast<std::size_t>(at - text);
 }
 
-// Copies consecutive characters of three bytes that are unchanged, or replaced by no more, and returns the end of the
-// output. The next character, of any size, decides whether the last one is unchanged. May write one extra byte.
-std::uint8_t* Normalizer::copy_basic(const std::uint8_t*& text, const std::uint8_t* end, std::uint8_t* out) const {
-    const std::uint8_t* at = text;
-    bool begins_rule = false;
+// Copies consecutive characters of up to three bytes that are unchanged, or replaced by no more, and returns the end of
+// the output. The next character decides whether the last one is unchanged. Stops before ASCII that copy_ascii copies.
+// May write three extra bytes.
+std::uint8_t* Normalizer::copy_basic(const std::uint8_t*& text, const std::uint8_t* end, bool& after_space,
+                                     std::uint8_t* out) const {
+    const std::uint8_t *at = text, *last = text;  // the last one is the last character's place
+    std::uint32_t before = 0;
+    bool space_before_last = after_space;
     while (end - at >= 4) {
         std::uint32_t bytes;
         std::memcpy(&bytes, at, sizeof bytes);
-        if ((bytes & 0xF0) != 0xE0) break;
-        const std::uint32_t point = (bytes & 0x0F) << 12 | (bytes & 0x3F00) >> 2 | (bytes & 0x3F0000) >> 16;
-        const std::uint8_t own = flags_[point];
-        if (begins_rule && own & kSecond) break;
-        std::size_t size = 3;
-        if (own & (kRuled | kSpecial)) {
-            if (!(own & kShortened)) break;
-            bytes = shortened_[point];
-            size = bytes >> 24;
+        std::uint32_t point;
+        std::size_t size;
+        if ((bytes & 0x80) == 0) {
+            if (plain_ascii_ && at - last <= 1) break;
+            point = bytes & 0x7F;
+            size = 1;
+        } else if ((bytes & 0xE0) == 0xC0) {
+            point = (bytes & 0x1F) << 6 | (bytes & 0x3F00) >> 8;
+            size = 2;
+        } else if ((bytes & 0xF0) == 0xE0) {
+            point = (bytes & 0x0F) << 12 | (bytes & 0x3F00) >> 2 | (bytes & 0x3F0000) >> 16;
+            size = 3;
+        } else {
+            break;
         }
-        std::memcpy(out, &bytes, sizeof bytes);
-        begins_rule = own & kBeginsRule;
-        at += 3;
-        out += size;
+        const std::uint32_t copy = copies_[point];
+        if ((copy & kSlow) | (before >> 1 & copy & kCopySecond)) break;
+        if (point == ' ' && after_space) {
+            last = at++;
+            before = 0;
+            continue;
+        }
+        std::memcpy(out, &copy, sizeof copy);
+        out += copy_size(copy);
+        last = at;
+        at += size;
+        before = copy;
+        space_before_last = after_space;
+        after_space = point == ' ' && spec_.remove_extra_whitespaces;
     }
-    if (begins_rule) {
-        at -= 3;
-        out -= 3;
+    if (before & kCopyBeginsRule) {
+        at = last;
+        out -= copy_size(before);
+        after_space = space_before_last;
     }
     text = at;
     return out;
@@ -229,11 +249,10 @@ Normalizer::Character Normalizer::character(char32_t point) const {
     Character found{std::nullopt, (own & kBeginsRule) != 0, (own & kSecond) != 0};
     if (!(own & (kRuled | kSpecial))) {
         found.becomes = point;
-    } else if (own & kShortened) {
-        const std::uint32_t packed = shortened_[point];
+    } else if (const std::uint32_t copy = copies_[point]; !(copy & kSlow)) {
         std::array<std::uint8_t, 4> text{};
-        for (std::size_t i = 0; i < 3; ++i) text[i] = static_cast<std::uint8_t>(packed >> (8 * i));
-        if (character_size(text[0]) == packed >> 24) {
+        for (std::size_t i = 0; i < 3; ++i) text[i] = static_cast<std::uint8_t>(copy >> (8 * i));
+        if (character_size(text[0]) == copy_size(copy)) {
             const std::uint8_t* at = text.data();
             found.becomes = next_utf8(at);
         }
@@ -269,16 +288,10 @@ std::size_t Normalizer::normalize(const std::uint8_t* text, std::size_t size, st
             const std::size_t copied = copy_ascii(at, end, after_space, out);
             at += copied;
             out += copied;
-        } else if (copied_before_ascii_[*at]) {
-            const std::uint8_t* const start = at;
-            while (end - at > 1 && copied_before_ascii_[at[0]] && at[1] < 0x80) *out++ = *at++;
-            after_space &= at == start;
         }
         if (at == end) break;
-        if (*at >= 0xE0) {
-            const std::uint8_t* const start = at;
-            out = copy_basic(at, end, out);
-            after_space &= at == start;
+        if (!plain_ascii_ || *at >= 0x80) {
+            out = copy_basic(at, end, after_space, out);
             if (at == end) break;
         }
         const std::uint8_t* next = at;

@@ -75,18 +75,24 @@ class Normalizer {
         kBeginsRule = 2,  // a longer rule begins with this character
         kSecond = 4,      // a rule has this as its second character
         kSpecial = 8,     // the escaped space itself
-        kShortened =
-            16,  // also ruled: a rule makes up to three bytes of it, no space, and nothing longer begins with it
+    };
+    // What the table of copies has for a character: the bytes that it becomes, how many, and these flags.
+    enum : std::uint32_t {
+        kSlow = std::uint32_t{1} << 31,            // it cannot be copied
+        kCopyBeginsRule = std::uint32_t{1} << 30,  // unless a kCopySecond follows
+        kCopySecond = std::uint32_t{1} << 29,
     };
     static constexpr char32_t kBasicEnd = 0x10000;
 
     void read_rules();
-    void note_shortened(char32_t point);
+    std::uint32_t copy_of(char32_t point) const;
+    static std::size_t copy_size(std::uint32_t copy) { return copy >> 24 & 3; }
     std::uint8_t flags(char32_t point) const { return point < kBasicEnd ? flags_[point] : kRuled | kSecond; }
     bool is_plain(char32_t point, const std::uint8_t* next, const std::uint8_t* end) const;
     std::size_t copy_ascii(const std::uint8_t* text, const std::uint8_t* end, bool& after_space,
                            std::uint8_t* out) const;
-    std::uint8_t* copy_basic(const std::uint8_t*& text, const std::uint8_t* end, std::uint8_t* out) const;
+    std::uint8_t* copy_basic(const std::uint8_t*& text, const std::uint8_t* end, bool& after_space,
+                             std::uint8_t* out) const;
     std::size_t prefix(const std::uint8_t* text, std::size_t size, std::string_view& replacement) const;
     std::uint8_t* append(std::string_view part, bool& after_space, std::uint8_t* out) const;
 
@@ -94,10 +100,9 @@ class Normalizer {
     bool suffix_;
     CharsMap rules_;
     Trie verbatim_;
-    std::vector<std::uint8_t> flags_;              // by character below kBasicEnd
-    std::vector<std::uint32_t> shortened_;         // by character: what replaces it, and its size in the last byte
-    std::array<bool, 256> copied_before_ascii_{};  // bytes that remain unchanged before ASCII; not the space
-    bool plain_ascii_ = false;                     // these are all of '!' to '~', and no rule begins with a space
+    std::vector<std::uint8_t> flags_;    // by character below kBasicEnd
+    std::vector<std::uint32_t> copies_;  // likewise
+    bool plain_ascii_ = false;           // ' ' to '~' remain unchanged before ASCII, and no rule begins with a space
 };
 
 }  // namespace nmt_prep::sentencepiece

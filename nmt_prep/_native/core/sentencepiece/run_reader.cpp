@@ -24,7 +24,7 @@ RunReader::RunReader(const Normalizer& normalizer, const Vocabulary& vocabulary,
         if (symbol != unigram.stranger()) continue;
         // Text that no piece covers is copied as it stands where its bytes are encoded.
         const bool changes = vocabulary.byte_fallback && *character.becomes != point;
-        entry |= changes || character.begins_rule ? kSlow : kStranger;
+        entry |= changes ? kSlow : kStranger;
     }
 }
 

@@ -170,21 +170,25 @@ class RunReader::Line {
             --symbol;
         }
         spelling_.size += static_cast<std::size_t>(symbol - first);
-        if (before == 0 && (entry & (kSlow | kStranger)) == kStranger) read_strangers(at, stop);
+        if (before == 0 && (entry & (kSlow | kStranger)) == kStranger) read_strangers(at, stop, end);
         after_space_ &= at == text;
         const bool any = at != text;
         text = at;
         return any;
     }
 
-    void read_strangers(const std::uint8_t*& at, const std::uint8_t* stop) {
-        close();
+    void read_strangers(const std::uint8_t*& at, const std::uint8_t* stop, const std::uint8_t* end) {
         const std::uint8_t *const begin = at, *next = at;
         std::size_t count = 0;
         for (; next < stop; ++count) {
-            if ((reader_.next(next) & (kSlow | kStranger)) != kStranger) break;
+            const std::uint32_t entry = reader_.next(next);
+            if ((entry & (kSlow | kStranger)) != kStranger) break;
+            const std::uint8_t* after = next;
+            if (entry & kBeginsRule && next != end && reader_.next(after) & kSecond) break;
             at = next;
         }
+        if (count == 0) return;
+        close();
         parts_.strangers(begin, static_cast<std::size_t>(at - begin), count);
     }
 

@@ -30,13 +30,16 @@ inline bool begins_run(std::uint8_t lead) { return lead >= 0xE3 && (lead <= 0xE9
 // Reads the properties of a whole block.
 ByteClasses classify_bytes(const std::uint8_t* block);
 
-// True if a text that is not empty begins with a run of characters of scripts without spaces between words. Reads a
-// whole block.
+// True if a text that is not empty begins with many characters of scripts without spaces between words, or mostly with
+// characters of several bytes. Reads a whole block.
 inline bool is_run_of_text(const std::uint8_t* text, std::size_t size) {
-    constexpr int kShare = 8;  // of the bytes, at most, per such character
-    std::uint64_t runs = classify_bytes(text).runs;
-    if (size < ByteClasses::kBytes) runs &= (std::uint64_t{1} << size) - 1;
-    return runs != 0 && std::popcount(runs) * kShare >= static_cast<int>(std::min(size, ByteClasses::kBytes));
+    constexpr int kRuns = 8;           // of the bytes, at most, per character of the first kind
+    constexpr int kContinuations = 3;  // per byte that continues a character
+    const ByteClasses classes = classify_bytes(text);
+    const std::uint64_t all = size < ByteClasses::kBytes ? (std::uint64_t{1} << size) - 1 : ~std::uint64_t{0};
+    const auto bytes = static_cast<int>(std::min(size, ByteClasses::kBytes));
+    const int runs = std::popcount(classes.runs & all), continuations = std::popcount(classes.continuations & all);
+    return (runs != 0 && runs * kRuns >= bytes) || continuations * kContinuations >= bytes;
 }
 
 // Visits the segments of a text that is not empty: visit(begin, size, whether it has a character of a run). Words of

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from _nmt_prep_core import join_spans, scan_lines
+from _nmt_prep_core import find_blank, join_spans, scan_lines
 
 from nmt_prep.columns import TextColumn
 from nmt_prep.errors import CorpusError
@@ -42,9 +42,6 @@ LARGEST_IN_MEMORY = 256 << 20
 """Limit for formats that are read as a whole, which are test sets and catalogues."""
 
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
-
-_MAY_BEGIN_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f \xc2\xe1\xe2\xe3"
-"""The bytes that a character of white space can begin with in UTF-8."""
 
 
 class Fault(IntEnum):
@@ -226,15 +223,7 @@ def text_bytes(array: pa.Array) -> int:
 def blank_lines(array: pa.Array) -> npt.NDArray[np.bool_]:
     """Returns True for each string that ``str.strip`` makes empty: bool, shape ``[strings]``."""
     column = TextColumn.from_arrow(array)
-    blank: npt.NDArray[np.bool_] = np.diff(column.offsets) == 0
-    if len(column.data):
-        first = column.data[np.minimum(column.offsets[:-1], len(column.data) - 1)]
-        may_begin_space = np.zeros(256, np.bool_)
-        may_begin_space[[*_MAY_BEGIN_SPACE]] = True
-        unsure = np.flatnonzero(may_begin_space[first] & ~blank)
-        if len(unsure):
-            blank[unsure] = pc.utf8_is_space(array.take(pa.array(unsure))).to_numpy(zero_copy_only=False)
-    return blank
+    return find_blank(column.data, column.offsets)
 
 
 def _block(data: bytearray, line: int, position: int, path: Path, policy: TextPolicy, counts: Counter[str]) -> Block:

@@ -97,6 +97,17 @@ std::uint64_t block_hash(const ByteArray& data) {
     return hash_block(data.data(), data.size());
 }
 
+// Returns which strings of a column are blank.
+auto blank(const ByteArray& data, const Int64Array& offsets) {
+    const TextView text = text_view(data, offsets);
+    auto found = std::make_unique_for_overwrite<bool[]>(text.lines);
+    {
+        const nb::gil_scoped_release unlocked;
+        find_blank(text.data, text.offsets, text.lines, found.get());
+    }
+    return own_by_numpy(std::move(found), text.lines);
+}
+
 void new_sampler(LineSampler* place, std::int64_t stride, std::int64_t budget) {
     if (stride < 1 || budget < 1) throw nb::value_error("stride and budget must be 1 or more");
     new (place) LineSampler(stride, budget);
@@ -120,6 +131,7 @@ void bind_line_ends(nb::module_& module) {
     module.def("block_facts", facts, nb::arg("data"));
     module.def("block_hash", block_hash, nb::arg("data"));
     module.def("join_spans", spans, nb::arg("data"), nb::arg("starts"), nb::arg("ends"));
+    module.def("find_blank", blank, nb::arg("data"), nb::arg("offsets"));
     module.def("split_lines", split, nb::arg("data"), nb::arg("lines"), nb::arg("left_out"), nb::arg("strip_returns"));
     nb::class_<LineSampler>(module, "LineSampler")
         .def("__init__", new_sampler, nb::arg("stride"), nb::arg("budget"))

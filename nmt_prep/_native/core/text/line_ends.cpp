@@ -80,6 +80,19 @@ bool has_carriage_returns(const std::uint8_t* data, std::size_t size) {
     return false;
 }
 
+void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings, bool* blank) {
+    for (std::size_t i = 0; i < strings; ++i) {
+        const std::uint8_t* at = data + offsets[i];
+        const std::uint8_t* const end = data + offsets[i + 1];
+        while (at < end && !is_visible(*at)) {
+            const std::size_t space = space_at(at, end);
+            if (space == 0) break;
+            at += space;
+        }
+        blank[i] = at == end;
+    }
+}
+
 std::uint64_t hash_block(const std::uint8_t* data, std::size_t size) {
     // Four chains, because one waits for a multiplication at each word.
     const std::size_t part = size / 4;

@@ -17,6 +17,10 @@ void find_newlines(const std::uint8_t* data, std::size_t size, std::size_t count
 // True if "\r\n" occurs.
 bool has_carriage_returns(const std::uint8_t* data, std::size_t size);
 
+// Writes for each string whether it consists of white space only, or of nothing: if Python's str.strip leaves nothing
+// of it. Requires valid UTF-8; string i is data[offsets[i]:offsets[i + 1]].
+void find_blank(const std::uint8_t* data, const std::int64_t* offsets, std::size_t strings, bool* blank);
+
 // A hash of a block of a file, to notice that a file changed; for blocks of some kilobytes or more.
 std::uint64_t hash_block(const std::uint8_t* data, std::size_t size);
 

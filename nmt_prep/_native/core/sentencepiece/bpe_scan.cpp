@@ -1,13 +1,11 @@
 // Counts pairs of neighbours for BPE training, and lists the places of the frequent ones.
 //
 // The text is rewritten with one place per symbol, and the counts of all pairs are added up in a small table by their
-// hashes. Only pairs whose sum is high enough can be frequent, and only they are counted by themselves. Threads share
-// the sections of the text.
+// hashes. Only pairs whose sum is high enough can be frequent. Their places are sorted by the left symbol, in memory
+// that their lists need anyway. The places of one left symbol are then counted and sorted by the right symbol, in a
+// table with an entry per symbol. Threads share the sections of the text first, then the left symbols.
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <memory>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -19,6 +17,7 @@ namespace {
 
 constexpr std::size_t kSparePlaces = std::size_t{1} << 20;
 constexpr std::size_t kPlacesPerThread = std::size_t{1} << 16;  // for fewer, starting a thread takes longer
+constexpr std::size_t kPlacesPerTask = std::size_t{1} << 15;    // of the left symbols that are one task
 constexpr int kLeastSumBits = 12, kMostSumBits = 17;            // of the table, so that it stays in the cache
 
 // Sums of counts, by hashes of pairs.
@@ -50,6 +49,77 @@ std::uint32_t limited(std::int64_t count) {
 
 }  // namespace
 
+// Divides the places of a left symbol by their right symbols.
+class BpeTrainer::RightSymbols {
+   public:
+    explicit RightSymbols(const BpeTrainer& trainer) : trainer_(trainer), tallies_(trainer.symbols_.size()) {}
+
+    // Appends the pairs of a left symbol that are frequent enough and make valid pieces. Sorts their places to the
+    // front of the symbol's places, which begin at `start` among all: one list after the other, each in ascending
+    // order.
+    void list(std::int32_t left, std::size_t start, std::span<std::uint32_t> places, std::vector<Pair>& pairs) {
+        count(places);
+        const std::size_t known = pairs.size();
+        std::uint32_t listed = 0;
+        for (const std::int32_t right : found_) {
+            Tally& tally = tally_of(right);
+            const std::uint64_t key = key_of(left, right);
+            if (tally.count < trainer_.floor_ || !trainer_.valid(key)) continue;
+            pairs.push_back({key, tally.count, start + listed, tally.places});
+            tally.next = listed;
+            tally.is_listed = true;
+            listed += tally.places;
+        }
+        if (pairs.size() > known) sort(places, listed);
+        for (const std::int32_t right : found_) tally_of(right) = {};
+        found_.clear();
+    }
+
+   private:
+    static constexpr std::size_t kAhead = 16;
+
+    struct Tally {
+        std::int64_t count = 0;
+        std::uint32_t places = 0;
+        bool is_listed = false;
+        std::size_t next = 0;  // where the next place is written
+    };
+
+    Tally& tally_of(std::int32_t right) { return tallies_[static_cast<std::size_t>(right)]; }
+
+    void count(std::span<const std::uint32_t> places) {
+        const std::int32_t* const text = trainer_.text_.data() + 1;
+        if (rights_.size() < places.size()) rights_.resize(places.size());
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            if (i + kAhead < places.size()) __builtin_prefetch(text + places[i + kAhead]);
+            rights_[i] = text[places[i]];
+            Tally& tally = tally_of(rights_[i]);
+            if (tally.places++ == 0) found_.push_back(rights_[i]);
+            tally.count += trainer_.weight(places[i]);
+        }
+    }
+
+    // Sorts places: those of pairs that are listed become the first ones.
+    void sort(std::span<std::uint32_t> places, std::size_t listed) {
+        std::size_t next = listed;
+        for (const std::int32_t right : found_) {
+            Tally& tally = tally_of(right);
+            if (tally.is_listed) continue;
+            tally.next = next;
+            next += tally.places;
+        }
+        if (sorted_.size() < places.size()) sorted_.resize(places.size());
+        for (std::size_t i = 0; i < places.size(); ++i) sorted_[tally_of(rights_[i]).next++] = places[i];
+        std::copy_n(sorted_.begin(), listed, places.begin());
+    }
+
+    const BpeTrainer& trainer_;
+    std::vector<Tally> tallies_;        // by right symbol
+    std::vector<std::int32_t> found_;   // the right symbols
+    std::vector<std::int32_t> rights_;  // of the places
+    std::vector<std::uint32_t> sorted_;
+};
+
 class BpeTrainer::Scan {
    public:
     explicit Scan(BpeTrainer& trainer) : trainer_(trainer) {
@@ -57,65 +127,22 @@ class BpeTrainer::Scan {
         shorten();
         close_gaps();
         divide();
-        count();
-        join();
-    }
-
-    // Returns the pairs that occur `floor_` times or more and make valid pieces, with the starts of their lists.
-    std::vector<Pair> frequent() {
-        std::vector<Pair> found;
-        std::size_t start = 0;
-        for (Pair& pair : shares_[0].pairs) {
-            const bool is_frequent = pair.count >= trainer_.floor_ && trainer_.valid(pair.key);
-            pair.start = is_frequent ? start : kUnlisted;
-            if (!is_frequent) continue;
-            found.push_back(pair);
-            start += pair.length;
-        }
-        return found;
-    }
-
-    // Writes the places of these pairs, in ascending order.
-    void list(std::uint32_t* places) {
-        for_each_share([&](Share& share) {
-            // Places of other pairs are all written to one number, since branches would be mispredicted.
-            std::uint32_t ignored = 0;
-            std::vector<Cursor> cursors(share.numbers.size(), {&ignored, 0});
-            for (std::size_t i = 0; i < cursors.size(); ++i)
-                if (const std::size_t start = shares_[0].pairs[share.numbers[i]].start; start != kUnlisted)
-                    cursors[i] = {places + start + share.offsets[i], 1};
-            for (const Occurrence& each : std::span(share.occurrences, share.found)) {
-                Cursor& cursor = cursors[each.pair];
-                *cursor.next = each.place;
-                cursor.next += cursor.step;
-            }
-        });
+        sort_places();
+        divide_symbols();
+        list_pairs();
     }
 
    private:
-    static constexpr std::size_t kUnlisted = SIZE_MAX;
-    static constexpr std::size_t kGroup = 64;
-
-    struct Occurrence {
-        std::uint32_t place;
-        std::uint32_t pair;  // index in its share
-    };
-    // Where the next place of a pair is written; `step` is 0 for pairs that are not listed.
-    struct Cursor {
-        std::uint32_t* next;
-        std::size_t step;
-    };
     // Consecutive sections, which one thread reads.
     struct Share {
         std::span<Section> sections{};
-        std::size_t places = 0;
         std::vector<std::int32_t> whole{};
-        PairNumbers table{};
-        std::vector<Pair> pairs{};  // those of the first share are the pairs of all
-        Occurrence* occurrences = nullptr;
-        std::size_t found = 0;
-        std::vector<std::uint32_t> numbers{};  // of the pairs, in the first share
-        std::vector<std::uint32_t> offsets{};  // of their places, in the lists of all places
+        std::vector<std::uint32_t> next{};  // by left symbol: its number of places, then where the next one is written
+    };
+    // Consecutive left symbols, and their pairs.
+    struct Task {
+        std::int32_t begin, end;
+        std::vector<Pair> pairs{};
     };
 
     template <class Visit>
@@ -135,8 +162,7 @@ class BpeTrainer::Scan {
         for (std::size_t number = 0; number < threads; ++number) {
             const std::size_t first = at;
             const std::size_t wanted = number + 1 < threads ? all / threads * (number + 1) : SIZE_MAX;
-            while (at < sections.size() && sections[at].start + sections[at].size <= wanted)
-                shares_[number].places += sections[at++].size;
+            while (at < sections.size() && sections[at].start + sections[at].size <= wanted) ++at;
             shares_[number].sections = sections.subspan(first, at - first);
         }
     }
@@ -199,90 +225,105 @@ class BpeTrainer::Scan {
         sections.resize(kept);
     }
 
-    // Counts the pairs whose sums are high enough, and notes where they are.
-    void count() {
-        occurrences_ = std::make_unique_for_overwrite<Occurrence[]>(trainer_.text_.size() + shares_.size());
-        Occurrence* next = occurrences_.get();
-        for (Share& share : shares_) next = (share.occurrences = next) + share.places + 1;
+    // Sorts the places of pairs whose sums are high enough by their left symbols.
+    void sort_places() {
+        candidates_.resize(trainer_.text_.size() / kBlock);
         for_each_share([&](Share& share) {
-            for (const Section& section : share.sections) count(section, share);
+            share.next.assign(trainer_.symbols_.size(), 0);
+            for (const Section& section : share.sections) find_candidates(section, share.next);
         });
+        std::uint32_t begin = 0;
+        for (std::size_t left = 0; left < trainer_.symbols_.size(); ++left) {
+            starts_.push_back(begin);
+            for (Share& share : shares_) begin += std::exchange(share.next[left], begin);
+        }
+        starts_.push_back(begin);
+        trainer_.places_.resize(begin);
+        std::uint32_t* const places = trainer_.places_.data();
+        const std::int32_t* const text = trainer_.text_.data();
+        for_each_share([&](Share& share) {
+            for (const Section& section : share.sections)
+                for (std::size_t at = section.start; at < section.start + section.size; at += kBlock)
+                    for (std::uint32_t found = candidates_[at >> kBlockBits]; found != 0; found &= found - 1) {
+                        const std::size_t place = at + static_cast<std::size_t>(std::countr_zero(found));
+                        places[share.next[static_cast<std::size_t>(text[place])]++] = static_cast<std::uint32_t>(place);
+                    }
+        });
+        candidates_ = {};
     }
 
-    void count(const Section& section, Share& share) const {
-        const std::int32_t* const text = trainer_.text_.data() + section.start;
+    // Notes the places of pairs whose sums are high enough, and counts them by their left symbols.
+    void find_candidates(const Section& section, std::vector<std::uint32_t>& counts) {
         const std::uint32_t floor = limited(trainer_.floor_);
         const Sums& sums = sums_.front();
-        // In groups, so that the processor waits for several places of the table at once.
-        std::array<std::uint64_t, kGroup> keys;
-        for (std::size_t begin = 1; begin < section.size; begin += kGroup) {
-            const std::size_t end = std::min(begin + kGroup, section.size);
-            Occurrence* const found = share.occurrences + share.found;
-            std::size_t size = 0;
-            for (std::size_t at = begin; at < end; ++at) {
-                const std::int32_t left = text[at - 1], right = text[at];
-                keys[size] = key_of(left, right);
-                found[size].place = static_cast<std::uint32_t>(section.start + at - 1);
-                size += (left | right) >= 0 && sums[keys[size]] >= floor;
-            }
-            for (std::size_t i = 0; i < size; ++i) share.table.prefetch(keys[i]);
-            for (std::size_t i = 0; i < size; ++i) {
-                const auto next = static_cast<std::uint32_t>(share.pairs.size());
-                found[i].pair = share.table.number(keys[i], next);
-                if (found[i].pair == next) share.pairs.push_back({keys[i], 0, 0, 0});
-            }
-            for (std::size_t i = 0; i < size; ++i) {
-                Pair& pair = share.pairs[found[i].pair];
-                pair.count += section.count;
-                ++pair.length;
-            }
-            share.found += size;
+        for (std::size_t begin = 0; begin < section.size; begin += kBlock) {
+            const std::int32_t* const text = trainer_.text_.data() + section.start + begin;
+            std::uint32_t found = 0;
+            const auto look = [&](std::size_t i, std::int32_t right) {
+                const std::uint32_t is_candidate =
+                    static_cast<std::uint32_t>((text[i] | right) >= 0) & (sums[key_of(text[i], right)] >= floor);
+                found |= is_candidate << i;
+                counts[is_candidate != 0 ? static_cast<std::size_t>(text[i]) : 0] += is_candidate;
+            };
+            for (std::size_t i = 0; i + 1 < kBlock; ++i) look(i, text[i + 1]);
+            if (begin + kBlock < section.size) look(kBlock - 1, text[kBlock]);
+            candidates_[(section.start + begin) >> kBlockBits] = static_cast<std::uint16_t>(found);
         }
     }
 
-    // Adds the pairs of all shares to those of the first one.
-    void join() {
-        Share& all = shares_[0];
-        for (Share& share : shares_) {
-            if (&share == &all) {
-                share.offsets.assign(share.pairs.size(), 0);
-                share.numbers.resize(share.pairs.size());
-                std::iota(share.numbers.begin(), share.numbers.end(), 0);
-                continue;
-            }
-            for (const Pair& pair : share.pairs) {
-                const std::uint32_t number = all.table.number(pair.key, static_cast<std::uint32_t>(all.pairs.size()));
-                if (number == all.pairs.size()) all.pairs.push_back({pair.key, 0, 0, 0});
-                share.numbers.push_back(number);
-                share.offsets.push_back(all.pairs[number].length);
-                all.pairs[number].count += pair.count;
-                all.pairs[number].length += pair.length;
-            }
-            share.table = PairNumbers();
-            share.pairs = {};
+    void divide_symbols() {
+        const auto symbols = static_cast<std::int32_t>(trainer_.symbols_.size());
+        for (std::int32_t at = 0; at < symbols;) {
+            const std::int32_t begin = at;
+            const std::size_t wanted = starts_[static_cast<std::size_t>(at)] + kPlacesPerTask;
+            do ++at;
+            while (at < symbols && starts_[static_cast<std::size_t>(at) + 1] <= wanted);
+            tasks_.push_back({begin, at});
         }
-        all.table = PairNumbers();
+    }
+
+    // Lists the pairs that occur `floor_` times or more and make valid pieces, and their places.
+    void list_pairs() {
+        std::uint32_t* const places = trainer_.places_.data();
+        std::vector<RightSymbols> rights(std::min(tasks_.size(), shares_.size()), RightSymbols(trainer_));
+        parallel_for(tasks_.size(), rights.size(), [&](std::size_t number, std::size_t thread) {
+            Task& task = tasks_[number];
+            for (std::int32_t left = task.begin; left < task.end; ++left) {
+                const std::size_t start = starts_[static_cast<std::size_t>(left)];
+                const std::size_t end = starts_[static_cast<std::size_t>(left) + 1];
+                if (start != end) rights[thread].list(left, start, {places + start, end - start}, task.pairs);
+            }
+        });
+        std::size_t size = 0, pairs = 0;
+        for (const Task& task : tasks_) pairs += task.pairs.size();
+        trainer_.pairs_.reserve(pairs);
+        for (Task& task : tasks_) {
+            for (Pair& pair : task.pairs) {
+                std::copy_n(places + pair.start, pair.length, places + size);
+                pair.start = size;
+                size += pair.length;
+                trainer_.pairs_.push_back(pair);
+            }
+            task.pairs = {};
+        }
+        trainer_.places_.resize(size);
     }
 
     BpeTrainer& trainer_;
     std::vector<Share> shares_;
-    std::vector<Sums> sums_;  // of shares, then of all
-    // Of all shares. A thread of its own would keep the memory.
-    std::unique_ptr<Occurrence[]> occurrences_;
+    std::vector<Sums> sums_;                 // of shares, then of all
+    std::vector<std::uint16_t> candidates_;  // the places of each block
+    std::vector<std::uint32_t> starts_;      // of the places of each left symbol, and their end
+    std::vector<Task> tasks_;
 };
 
 // Finds the pairs that occur `floor_` times or more, and their places.
 void BpeTrainer::scan() {
-    pairs_.clear();
+    pairs_ = {};
     queue_.clear();
     places_ = {};
     Scan scan(*this);
-    pairs_ = scan.frequent();
-    const std::size_t size = pairs_.empty() ? 0 : pairs_.back().start + pairs_.back().length;
-    most_places_ = size + text_.size() / 4 + kSparePlaces;
-    places_.reserve(most_places_);
-    places_.resize(size);
-    scan.list(places_.data());
+    most_places_ = places_.size() + text_.size() / 4 + kSparePlaces;
     for (std::uint32_t pair = 0; pair < pairs_.size(); ++pair) queue(pair);
 }
 

@@ -94,6 +94,7 @@ class BpeTrainer {
     bool after(const Candidate& a, const Candidate& b) const;
 
     void end_section();
+    class RightSymbols;
     class Scan;
     void scan();
     void queue(std::uint32_t pair);

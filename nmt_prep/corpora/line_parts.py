@@ -23,7 +23,7 @@ from _nmt_prep_core import block_hash, split_lines
 from nmt_prep.artefacts import atomic_write, parse_json
 from nmt_prep.errors import CorpusError
 from nmt_prep.file_steps import StepRange
-from nmt_prep.lines.chunks import unreadable
+from nmt_prep.lines.chunks import unreadable_in_place
 from nmt_prep.sides import Side
 from nmt_prep.typed_json import as_json, parse_json_as
 
@@ -182,7 +182,7 @@ class _CheckedFile:
         try:
             self._file = self._path.open("rb", buffering=0)
         except OSError as error:
-            raise unreadable(self._path, error) from error
+            raise unreadable_in_place(self._path, error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -201,7 +201,7 @@ class _CheckedFile:
             for number in range(self._held[1], after):
                 self._add(number)
         except OSError as error:
-            raise unreadable(self._path, error) from error
+            raise unreadable_in_place(self._path, error) from error
         if first * step + self._size < end:
             raise self._changed()
         return self._buffer[begin - first * step : end - first * step]

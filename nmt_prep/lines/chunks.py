@@ -88,7 +88,7 @@ def checked(path: Path, steps: StepRange) -> Iterator[tuple[int, memoryview]]:
     try:
         yield from checked_steps(path, steps)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_in_place(path, error) from error
     except ValueError as error:
         raise CorpusError(f"{path} changed while it was in use; run again with --verify") from error
 
@@ -142,6 +142,13 @@ def few_lines(runs: Iterable[LineRun]) -> Iterator[LineRun]:
 def unreadable(path: Path, error: OSError) -> CorpusError:
     """Returns the error for a file of a corpus that cannot be read."""
     return CorpusError(f"cannot read {path}: {error.strerror or error}; run again with --force extract")
+
+
+def unreadable_in_place(path: Path, error: OSError) -> CorpusError:
+    """Returns the error for a file of the user that is read in its place and cannot be read."""
+    return CorpusError(
+        f"cannot read {path}, which is read in its place: {error.strerror or error}; put it back, then run again"
+    )
 
 
 def changed(path: Path) -> CorpusError:
